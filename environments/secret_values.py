@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from environments.door.wrong_tokens import parts_that_tell, wrong_tokens
+from environments.door.wrong_tokens import secret_parts_of, wrong_tokens
 from environments.profiles.model import Profile
 from spec.interface import KEY_TYPES
 
@@ -91,9 +91,9 @@ class Secrets:
 
     def learn_token(self, token: str) -> None:
         """Send this token from now on. Hide it and the wrong tokens that are made from it."""
-        self.learn_secret(TOKEN, *parts_that_tell(token))
+        self.learn_secret(TOKEN, *secret_parts_of(token))
         for wrong_token in wrong_tokens(token).values():
-            self.learn_secret(ANOTHER_PREFIX + TOKEN, *parts_that_tell(wrong_token))
+            self.learn_secret(ANOTHER_PREFIX + TOKEN, *secret_parts_of(wrong_token))
         self.tokens.append(token)  # last: another thread may send it from now on
 
 

@@ -4,6 +4,13 @@ Rules, judgements of several exchanges, the door and recorded traffic ask this m
 
 Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads
 these as refusals: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
+
+| word | meaning |
+|---|---|
+| envelope | the JSON object of an answer, with the members `code` and `data` |
+| result | the object under `data`: an execution result, or a key registration result |
+| grant | to answer with a result that the document promises to the valid token alone |
+| member | a name and its value in a JSON object; it is filled if its value is not null, empty or 0 |
 """
 
 from __future__ import annotations
@@ -33,8 +40,11 @@ from spec.json_text import JsonObject, folded, is_integer, texts_in
 from spec.message import Message, joined, message_of, say
 
 
-def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
-    """The member with that name, or with a misspelling of it: its name as the answer has it, and its value."""
+def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
+    """The member with that name, or with a misspelling of it; None if there is none.
+
+    Returns its name as the answer has it, and its value.
+    """
     if name in members:
         return name, members[name]
     if not isinstance(members, JsonObject):
@@ -45,13 +55,13 @@ def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
 
 def envelope_of(response: Response | None) -> Mapping[str, Any]:
     """The envelope, if the body is a JSON object; else an empty one."""
-    value = response and response.json.value
+    value = response.json.value if response is not None else None
     return value if isinstance(value, dict) else {}
 
 
 def data_of(response: Response | None) -> Mapping[str, Any] | None:
-    """The object under `data`, or under a misspelling of it."""
-    member = find(envelope_of(response), "data")
+    """The object under `data`, or under a misspelling of it; None if there is none."""
+    member = member_named(envelope_of(response), "data")
     return member[1] if member and isinstance(member[1], dict) else None
 
 
@@ -92,6 +102,10 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 """Another request of the same caller may get another answer."""
 
 
+_BEGIN_OF_A_PAGE = 2_000
+"""Bytes of a page in which the reason for a refusal is looked for. The number is a choice."""
+
+
 @read_with_a_large_body
 @kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
@@ -99,16 +113,19 @@ def refusal_kind(response: Response) -> RefusalKind | None:
     status = response.status
     if 200 <= status < 300:
         envelope_refuses = status == 200 and code_of(response) not in (None, 0)
-        return RefusalKind.ENVELOPE if envelope_refuses and not _says_success(response) else None
-    if status == 403 and response.header("Retry-After"):
+        if envelope_refuses and not _says_success(response):
+            return RefusalKind.ENVELOPE
+        return None
+    if status == 403 and response.header("Retry-After"):  # the caller may come back, so it is not forbidden for good
         return RefusalKind.LOCK
-    if status == 400 and b"SSL certificate" in response.start[:2_000]:
+    if status == 400 and b"SSL certificate" in response.start[:_BEGIN_OF_A_PAGE]:  # nginx writes so
         return RefusalKind.CERTIFICATE
-    return next(kind for kind in RefusalKind if status in kind.value)
+    # Every status is in OTHER, and the kinds before OTHER are more specific.
+    return next(refusal for refusal in RefusalKind if status in refusal.value)
 
 
 def is_refusal(response: Response) -> bool:
-    """True if a valid request was refused: any status but 2xx, or the envelope says so."""
+    """True if the answer refuses the request: by any status but 2xx, or by its envelope."""
     return refusal_kind(response) is not None
 
 
@@ -130,10 +147,10 @@ def turns_away(response: Response) -> bool:
 
     That is a refusal which the same request gets again, or a page for people.
     """
-    kind = refusal_kind(response)
-    if kind is None:
+    refusal = refusal_kind(response)
+    if refusal is None:
         return bool(json_error(response))
-    return kind in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
+    return refusal in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
 @kept_beside
@@ -150,21 +167,21 @@ def refusal_of_the_caller(response: Response) -> RefusalKind | None:
     """Kind of a refusal that is about the caller. A page for people is one: it leads to log in, as a redirect does."""
     if refuses_the_token(response):
         return RefusalKind.TOKEN
-    kind = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
-    return kind if kind in ABOUT_THE_CALLER else None
+    refusal = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
+    return refusal if refusal in ABOUT_THE_CALLER else None
 
 
 @read_with_a_large_body
 @kept_beside
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. An integer too large to compute with gives -1, because it is not 0."""
-    _, code = find(envelope_of(response), "code") or ("", None)
+    _, code = member_named(envelope_of(response), "code") or ("", None)
     if not is_integer(code):
         return None
     return int(code) if isinstance(code, Decimal) else -1
 
 
-_MOST_ANSWERS = 3
+_MOST_ANSWERS_NAMED = 3
 """Distinct answers that one line names."""
 _LARGEST_CODE = 99_999_999
 """The largest code that is shown. A CPF has 11 digits: a number of more than eight may name somebody."""
@@ -184,15 +201,22 @@ def answer_in_words(exchange: Exchange) -> Message:
         return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)
-        if code is None or abs(code) > _LARGEST_CODE:
+        if not _code_may_be_shown(code):
             return say("{status} with a code that is not 0", status=response.status)
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
     code = code_of(response)
-    if 400 <= response.status < 500 and code and code != response.status and abs(code) <= _LARGEST_CODE:
+    is_refused = 400 <= response.status < 500
+    code_says_more = code is not None and code not in (0, response.status)
+    if is_refused and code_says_more and _code_may_be_shown(code):
         return say("{status} with code {code}", status=response.status, code=str(code))
     if is_page(response):
         return say("{status} with a page of HTML", status=response.status)
     return say(f"{response.status} {named_media_type(response.media_type)}")
+
+
+def _code_may_be_shown(code: int | None) -> bool:
+    """True if there is a code, and it is too small to name somebody."""
+    return code is not None and abs(code) <= _LARGEST_CODE
 
 
 def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
@@ -200,9 +224,10 @@ def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
     distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))
     if not distinct:
         return say("nothing was sent")
-    parts = distinct[:_MOST_ANSWERS]
-    if len(distinct) > _MOST_ANSWERS:
-        parts.append(say("{n} more", n=len(distinct) - _MOST_ANSWERS))
+    parts = distinct[:_MOST_ANSWERS_NAMED]
+    count_of_others = len(distinct) - len(parts)
+    if count_of_others > 0:
+        parts.append(say("{n} more", n=count_of_others))
     return message_of(joined(parts, ", "))
 
 
@@ -233,13 +258,14 @@ def carries_result(exchange: Exchange) -> bool:
 def grants_protected_result(exchange: Exchange) -> bool:
     """True if the answer grants what only a valid token may get.
 
-    If the request had no valid token, less is enough: words of success, also in a refusal or after one.
+    If the request had no valid token, less is enough: words of success, also in a refusal or behind it.
     """
     response = exchange.response
     if response is None:
         return False
     is_execution = exchange.operation == "executePix"
-    if exchange.credential != VALID:
+    has_valid_token = exchange.credential == VALID
+    if not has_valid_token:
         return _tells_anybody_of_a_transfer(response) if is_execution else _says_success_true_anywhere(response)
     if is_refusal(response):
         return False
@@ -255,7 +281,7 @@ def _has_an_execution_result(response: Response) -> bool:
 
 def _says_success_true_anywhere(response: Response) -> bool:
     """True if `Success` says true in the body, or in an object that stands in it as text."""
-    return any(_success_is_true(text) for text in (response, *_texts_in(response)))
+    return any(map(_success_is_true, (response, *_objects_in_texts(response))))
 
 
 @kept_beside
@@ -263,43 +289,55 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
     """True if an answer to a request without a valid token tells of a transfer.
 
     Any answer does so with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
-    does so, too, with two filled members that no error has, or with three of which one is such a member.
+    does so, too, if it fills members that only a transfer has.
     """
-    if execution_results(response) or any(_says_done(text) for text in (response, *_texts_in(response))):
+    says_done = any(map(_says_done, (response, *_objects_in_texts(response))))
+    if says_done or execution_results(response):
         return True
     if is_refusal(response):
         return False
-    for members in _objects(data_of(response)):
-        filled = _filled_members(members) - _OF_A_REASON
-        filled_in_no_error = filled - _OF_ANY_ERROR
-        if len(filled_in_no_error) >= _LEAST_OF_A_GRANT:
-            return True
-        if filled_in_no_error and len(filled) >= _LEAST_FILLED:
-            return True
-    return False
+    return any(map(_fills_members_of_a_transfer, _objects(data_of(response))))
 
 
-def _texts_in(response: Response) -> Iterator[Response]:
+def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
+    """True for an object with two filled members that no error has.
+
+    An object with one such member and two others is enough, too. Members of a reason do not count.
+    """
+    filled = _filled_members(members) - _MEMBERS_OF_A_REASON
+    filled_in_no_error = filled - _MEMBERS_OF_ANY_ERROR
+    if len(filled_in_no_error) >= _FEWEST_OF_A_GRANT:
+        return True
+    return bool(filled_in_no_error) and len(filled) >= _FEWEST_FILLED
+
+
+def _objects_in_texts(response: Response) -> Iterator[Response]:
     """JSON objects that stand in a body as text, each as a response of its own.
 
     They are objects in a string, because a gateway may pass on as a string what a service said. And if the body is not
     one JSON text, they are all objects in it, because a service may go on after it wrote a refusal.
     """
-    strings = [text for text in texts_in(response.json.value) if "{" in text]
+    texts = [text for text in texts_in(response.json.value) if "{" in text]
     if response.json.error:
-        strings.append(response.start.decode("utf-8", "replace"))
-    for text in strings:
-        end_of_last_object = 0
-        for brace in islice(re.finditer("{", text), _MOST_BRACES):
-            start = brace.start()
-            if start < end_of_last_object:
-                continue
-            with suppress(ValueError, RecursionError):  # no JSON begins there
-                _, end_of_last_object = _TOLERANT_DECODER.raw_decode(text, start)
-                yield Response(response.status, (), text[start:end_of_last_object].encode())
+        texts.append(response.start.decode("utf-8", "replace"))
+    for text in texts:
+        for json_object in _objects_in_text(text):
+            yield Response(response.status, (), json_object.encode())
 
 
-_MOST_BRACES = 100
+def _objects_in_text(text: str) -> Iterator[str]:
+    """Each JSON object in a text, as the text has it, without the objects inside other objects."""
+    end_of_last_object = 0
+    for brace in islice(re.finditer("{", text), _MOST_BEGINS_OF_OBJECTS):
+        start = brace.start()
+        if start < end_of_last_object:
+            continue
+        with suppress(ValueError, RecursionError):  # no JSON begins there
+            _, end_of_last_object = _TOLERANT_DECODER.raw_decode(text, start)
+            yield text[start:end_of_last_object]
+
+
+_MOST_BEGINS_OF_OBJECTS = 100
 """Places of a text where an object may begin that are tried, because each may be read to the end of the body."""
 _TOLERANT_DECODER = JSONDecoder(strict=False)
 """Reads control characters in strings, such as the ends of lines in a message."""
@@ -309,8 +347,8 @@ _TOLERANT_DECODER = JSONDecoder(strict=False)
 def is_partly_unread(response: Response) -> bool:
     """True if the body may say more than the suite could read.
 
-    It broke off, its coding or its charset is another one, it begins as a JSON object that does not end, or a limit of
-    the suite cut it.
+    It broke off, the suite does not know its coding or its charset, it begins as a JSON object that does not end, or a
+    limit of the suite cut it.
     """
     if response.broken or response.json.limit:
         return True
@@ -350,14 +388,17 @@ def is_served(exchange: Exchange) -> bool:
 
 
 def declines(response: Response | None) -> bool:
-    """True if `Success` in data says false. The interface document has that member for registrations alone; in another
-    answer nobody knows what it means."""
+    """True if `Success` in data says false.
+
+    The interface document has that member for registrations alone. In another answer nobody knows what it means.
+    """
     return response is not None and _success_is_false(response)
 
 
 @read_with_a_large_body
 @kept_beside
 def _success_is_false(response: Response) -> bool:
+    """True if `Success` in data is the text false, in any letter case."""
     success_text = _text_of(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 
@@ -367,8 +408,9 @@ def may_be_registered(exchange: Exchange) -> bool:
     if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
     refusal = refused_or_lost(exchange)
-    is_unreadable = exchange.response is not None and not is_readable(exchange.response)
-    return refusal in _OUTCOME_UNKNOWN or (refusal is None and is_unreadable)
+    if refusal is not None:
+        return refusal in _OUTCOME_UNKNOWN
+    return exchange.response is not None and not is_readable(exchange.response)
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
@@ -387,9 +429,9 @@ def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     """
     in_data = list[Mapping[str, Any]]()
     anywhere = list[Mapping[str, Any]]()
-    for text in (response, *_texts_in(response)):
-        in_data += filter(_tells_of_a_transfer, _objects(data_of(text)))
-        anywhere += filter(_names_a_counterparty, _objects(text.json.value))
+    for answer in (response, *_objects_in_texts(response)):
+        in_data += filter(_tells_of_a_transfer, _objects(data_of(answer)))
+        anywhere += filter(_names_a_counterparty, _objects(answer.json.value))
     if response.json.error:
         elements = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")))
         if _names_a_counterparty(elements):
@@ -402,38 +444,38 @@ def is_done(result: Mapping[str, Any]) -> bool:
     return _text_of(result, "status") == "DONE"
 
 
-_LEAST_FILLED = 3
+_FEWEST_FILLED = 3
 """Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
-_OF_A_REASON = frozenset({"error", "message"})
+_MEMBERS_OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
-_LEAST_OF_A_GRANT = 2
+_FEWEST_OF_A_GRANT = 2
 """Filled members of a transfer, such as a key and a bank, from which on an answer that is no refusal tells of it."""
-_OF_ANY_ERROR = _OF_A_REASON | {"status", "type", "id", "date"}
+_MEMBERS_OF_ANY_ERROR = _MEMBERS_OF_A_REASON | {"status", "type", "id", "date"}
 """Members that both errors and execution results have. The errors are those of Spring, of RFC 9457 and of banks."""
-_OF_ANY_OBJECT = _OF_ANY_ERROR | {"name"}
+_MEMBERS_OF_ANY_OBJECT = _MEMBERS_OF_ANY_ERROR | {"name"}
 """Members that any object may have, also one that is not about a transfer."""
 
 
 def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
     """True for an object under `data` with at least three filled members, if it cannot be an error.
 
-    An error has only members of `_OF_ANY_OBJECT`, and its status is not DONE.
+    An error has only members of `_MEMBERS_OF_ANY_OBJECT`, and its status is not DONE.
     """
-    filled = _filled_members(members) - _OF_A_REASON
-    is_no_error = bool(filled - _OF_ANY_OBJECT) or is_done(members)
-    return len(filled) >= _LEAST_FILLED and is_no_error
+    filled = _filled_members(members) - _MEMBERS_OF_A_REASON
+    is_no_error = bool(filled - _MEMBERS_OF_ANY_OBJECT) or is_done(members)
+    return len(filled) >= _FEWEST_FILLED and is_no_error
 
 
 def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
     """True for an object, at any place, with at least three filled members about a counterparty or an amount."""
-    return len(_filled_members(members) - _OF_ANY_OBJECT) >= _LEAST_FILLED
+    return len(_filled_members(members) - _MEMBERS_OF_ANY_OBJECT) >= _FEWEST_FILLED
 
 
 def _filled_members(members: Mapping[str, Any]) -> set[str]:
     """Names of the documented members of an execution result that have a value."""
     filled = set[str]()
     for field in operations()["executePix"].result:
-        member = find(members, field.name)
+        member = member_named(members, field.name)
         if member is not None and member[1] not in (None, "", 0):
             filled.add(field.name)
     return filled
@@ -456,18 +498,21 @@ def _says_done(response: Response) -> bool:
     """
     results = filter(_is_execution_result, _objects(response.json.value))
     holders = (envelope_of(response), data_of(response), *results)
-    return any(_text_of(members, "status") == "DONE" for members in holders)
+    return any(is_done(members or {}) for members in holders)
 
 
 @read_with_a_large_body
 @kept_beside
 def _success_is_true(response: Response) -> bool:
-    """True if `Success` in data says true, in any spelling. If data has none, any other member that is spelled exactly
-    as documented may say it."""
+    """True if `Success` in data says true, in any spelling.
+
+    If data has no such member, it may stand in any object, but spelled exactly as documented.
+    """
     success_text = _text_of(data_of(response), "Success")
     if success_text is not None:
         return _is_true(success_text)
-    return any(_is_true(members["Success"]) for members in _objects(response.json.value) if "Success" in members)
+    objects_with_success = [members for members in _objects(response.json.value) if "Success" in members]
+    return any(_is_true(members["Success"]) for members in objects_with_success)
 
 
 def _is_true(value: object) -> bool:
@@ -477,7 +522,7 @@ def _is_true(value: object) -> bool:
 
 def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
     """The value of a member as text; None if there is no such member."""
-    member = find(members or {}, name)
+    member = member_named(members or {}, name)
     return None if member is None else str(member[1])
 
 

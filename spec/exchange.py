@@ -49,15 +49,13 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason why a request has no usable response. `message` is one line for people, without data of the service.
-
-    `kept`: the connection was kept open from an earlier response. A service may close such a connection at any time
-    (RFC 9112 section 9.5).
-    """
+    """Reason why a request has no usable response. `message` is one line for people, without data of the service."""
 
     kind: FailureKind
     message: Text
     kept: bool = False
+    """True if the connection was kept open from an earlier response. A service may close such a connection at any time
+    (RFC 9112 section 9.5)."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +110,7 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
     @wraps(read)
     def read_once(response: Response) -> Read:
+        """What `read` gives, from the attributes if it was read before."""
         attributes = vars(response)
         if name not in attributes:
             attributes[name] = read(response)
@@ -126,24 +125,30 @@ _READ_WITH_A_LARGE_BODY: list[Callable[[Response], object]] = []
 
 
 def read_with_a_large_body(read: Fact) -> Fact:
-    """Have a small fact, which is kept beside its response, read as soon as the JSON of a large body is: that is
-    dropped soon, and would be read once more for each such fact."""
+    """Decorator of a function of a response that `kept_beside` keeps: it is called as soon as a large body is parsed.
+
+    The JSON of a large body is dropped soon. So it would be parsed once more for each such function that is called
+    later.
+    """
     _READ_WITH_A_LARGE_BODY.append(read)
     return read
 
 
 @kept_beside
 def _read_small(response: Response) -> JsonText:
+    """The JSON of a small body, which is kept beside its response."""
     return read_json(response.content[0])
 
 
 @lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few are in use at a time
 def _read_medium(body: bytes) -> JsonText:
+    """The JSON of a body that is neither small nor large."""
     return read_json(body)
 
 
 @lru_cache(maxsize=2)  # the JSON of a large body may take 50 MB
 def _read_large(packed_body: bytes) -> JsonText:
+    """The JSON of a large body, which is kept compressed."""
     return read_json(zlib.decompress(packed_body))
 
 
@@ -202,9 +207,9 @@ class Response:
             return JsonText(error=self.broken)
         if size_if_packed:
             text = _read_large(content)
-            known = vars(self)
-            if not known.get("is_read"):
-                known["is_read"] = True  # set before the loop, because each fact asks for the JSON
+            attributes = vars(self)  # of a frozen dataclass
+            if not attributes.get("is_read"):
+                attributes["is_read"] = True  # set before the loop, because each function asks for the JSON
                 for read in _READ_WITH_A_LARGE_BODY:
                     read(self)
             return text

@@ -1,13 +1,18 @@
 """Facts of an answer that the interface document does not show: which type stands at which place, and never a value.
 
-A fact is a place and one type that was seen there. A place is a JSON pointer (RFC 6901) in which `*` is any item of an
-array, and any member whose name may be data; `/` is the body, and the empty place the answer as a whole. Facts merge by
-union. Two sets of facts contradict each other if their types at one place have nothing in common.
+A fact is a place and one type that was seen there. A place is a JSON pointer (RFC 6901) with three differences:
 
-Members that are shown by name are those of the interface document, and those made of ordinary words.
+- `*` stands for any item of an array, and for any member whose name may be data
+- `/` is the body
+- the empty text is the answer as a whole
 
-The record of a run, its drift and its report ask this module. Source: interface document, Resources and their fields,
-last line.
+Facts merge by union. Two sets of facts contradict each other if their types at one place have nothing in common. The
+holder of a place is the object or array that holds it.
+
+A member is shown by its name if the interface document has it, or if it is made of ordinary words.
+
+The record of a run, its drift (what changed since an earlier run) and its report ask this module.
+Source: interface document, Resources and their fields, last line.
 """
 
 from __future__ import annotations
@@ -63,34 +68,35 @@ def facts_of(body: Any) -> Facts:
     for depth in range(_DEEPEST, 0, -1):
         facts = _facts_of([body], depth)
         if len(facts) <= _MOST_FACTS:
-            break
+            break  # else fewer levels are looked at, in the end one
     return frozenset((pointer or BODY, type_name) for pointer, type_name in facts)
 
 
-def merged(answers: Iterable[Facts]) -> Facts:
+def merged_facts(answers: Iterable[Facts]) -> Facts:
     """The union of the facts of several answers. A member that some objects at its place do not have is also absent."""
-    answers = list(answers)
-    union = frozenset[Fact]().union(*answers)
-    types_of_each_answer = [_types_by_place(facts) for facts in answers]
+    facts_of_answers = list(answers)
+    union = frozenset[Fact]().union(*facts_of_answers)
+    types_of_answers = [_types_by_place(facts) for facts in facts_of_answers]
     absences = set[Fact]()
     for place in {place for place, _ in union}:
-        if any(_types_at(place, types) == {ABSENT} for types in types_of_each_answer):
+        if any(_types_at(place, types) == {ABSENT} for types in types_of_answers):
             absences.add((place, ABSENT))
     return union | absences
 
 
-def updated(was: Facts, now: Facts) -> Facts:
-    """The new facts, and each old fact of a place that the new ones say nothing about, such as the items of an empty
-    array.
+def updated_facts(was: Facts, now: Facts) -> Facts:
+    """The new facts, and each old fact of a place of which the new facts say nothing.
 
-    An old fact is dropped with its holder: if a member is gone, so is all that was in it.
+    The items of an empty array are such a place. An old fact is dropped with its holder: if a member is gone, so is all
+    that was in it.
     """
     current = set(now)
     new_types = _types_by_place(now)
     for place, type_name in sorted(was):  # so that an object or array comes before its members and items
         holder = _holder_of(place)
         holder_exists = holder == ANSWER or (holder, OBJECT) in current or (holder, ARRAY) in current
-        if holder_exists and not _telling_types(_types_at(place, new_types)):
+        new_facts_tell = bool(_telling_types(_types_at(place, new_types)))
+        if holder_exists and not new_facts_tell:
             current.add((place, type_name))
     return frozenset(current)
 
@@ -105,8 +111,8 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
     for place in sorted({*types_before, *types_after}):
         old = _telling_types(_types_at(place, types_before))
         new = _telling_types(_types_at(place, types_after))
-        are_both_known = bool(old and new)
-        if are_both_known and old.isdisjoint(new) and not _is_of_paging(place, old | new):
+        contradict_each_other = bool(old and new) and old.isdisjoint(new)
+        if contradict_each_other and not _is_of_paging(place, old | new):
             yield place, old, new
             if place == ANSWER:
                 break
@@ -120,34 +126,38 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
     """
 
     def safe_name(part: str) -> str:
-        if not part:
-            return part
-        return part if is_name(part) and change(part) == part else ANY
+        """A part of a place, or `*` if it may be data. The empty part before the first / stays."""
+        is_safe = not part or (is_name(part) and change(part) == part)
+        return part if is_safe else ANY
 
     safe_facts = set[Fact]()
     for place, type_name in facts:
         safe_place = "/".join(safe_name(part) for part in place.split("/"))
-        # That any one of many members named by data is absent says nothing.
-        if type_name != ABSENT or not safe_place.endswith(ANY):
+        # If a member whose name is data is absent, that says nothing, because other names stand in its place.
+        says_nothing = type_name == ABSENT and safe_place.endswith(ANY)
+        if not says_nothing:
             safe_facts.add((safe_place, change(type_name)))
     return frozenset(safe_facts)
 
 
-def text_of(facts: Facts) -> str:
-    """The facts on one line, without those that others imply: `200 application/json: /code number, /data/*/id string`.
+def facts_as_text(facts: Facts) -> str:
+    """The facts on one line, such as `200 application/json: /code number, /data/*/id string`.
 
-    That a place holds an object is implied by the members in it.
+    A place that only holds others is left out, because the members in it imply that it is an object.
     """
     types = _types_by_place(facts)
     holders = {_holder_of(place) for place in types}
-    inner_places = sorted(place for place in types if place != ANSWER)
-    shown_places = [place for place in inner_places if place not in holders or types[place] - _HOLDER_TYPES]
-    inner_text = ", ".join(f"{place} {in_words(types[place])}" for place in shown_places)
-    answer_text = in_words(types.get(ANSWER, ()))
+    shown_places = []
+    for place in sorted(types):
+        only_holds_others = place in holders and types[place] <= _HOLDER_TYPES
+        if place != ANSWER and not only_holds_others:
+            shown_places.append(place)
+    inner_text = ", ".join(f"{place} {types_in_words(types[place])}" for place in shown_places)
+    answer_text = types_in_words(types.get(ANSWER, ()))
     return ": ".join(text for text in (answer_text, inner_text) if text)
 
 
-def in_words(types: Iterable[str]) -> str:
+def types_in_words(types: Iterable[str]) -> str:
     """Types, or whole answers, that were seen at one place."""
     return " or ".join(sorted(types))
 
@@ -189,9 +199,9 @@ def _telling_types(types: set[str]) -> set[str]:
 
     Null says nothing about the type of a member. So a member that is sometimes null and otherwise absent has none.
     """
-    telling = types - {NULL, DEEP}
-    is_null_or_absent = telling == {ABSENT} and telling != types
-    return set() if is_null_or_absent else telling
+    telling_types = types - {NULL, DEEP}
+    is_sometimes_null_else_absent = telling_types == {ABSENT} and types != {ABSENT}
+    return set() if is_sometimes_null_else_absent else telling_types
 
 
 def _is_of_paging(place: str, types: set[str]) -> bool:
@@ -210,9 +220,10 @@ def _is_of_paging(place: str, types: set[str]) -> bool:
 
 def _facts_of(values: list[Any], depth: int) -> set[Fact]:
     """Facts of all values at one place. Places are relative to it; below `depth` levels nothing is looked at."""
-    facts = {("", _type_of(value)) for value in values}
+    types = {_type_of(value) for value in values}
     if depth == 0:
-        return {("", DEEP if type_name in _HOLDER_TYPES else type_name) for _, type_name in facts}
+        return {("", DEEP if type_name in _HOLDER_TYPES else type_name) for type_name in types}
+    facts = {("", type_name) for type_name in types}
     objects = [value for value in values if isinstance(value, dict)]
     items: list[Any] = []
     for value in values:
@@ -229,7 +240,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
 def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
     """Facts of the members of all objects at one place, by name. Members whose names may be data are all under `*`."""
     all_names = set[str]().union(*objects)
-    names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))
+    names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))  # no more, because an answer may have very many
     if len(names) > _MOST_NAMES:
         names = set()  # the objects are keyed by data, so every member is under *
     values = defaultdict(list)

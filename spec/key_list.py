@@ -1,10 +1,14 @@
 """What a list of keys shows, and what it cannot tell.
 
-The interface document does not show the shape of the list (Resources and their fields, last line). A key is in the list
-if one of its texts is the key, punctuation and letter case apart; a profile may name the place of the keys.
+A list is the answer to GET /v1/pix/keys/{accountId}. The interface document does not show its shape (Resources and
+their fields, last line). So a key is in the list if one of the texts in it is the key, in any punctuation and letter
+case. The profile may name the place of the keys with `key_at`, a JSON pointer (RFC 6901) in which * is every item.
 
-The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key is taken to
-be in the list as soon as anything in it may be the key, because what is deleted then may belong to somebody.
+The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key counts as
+listed as soon as any part of the list may be the key, because a deletion may take the key of somebody.
+
+A masked text shows a key with some of its characters hidden, such as `***.456.789-**`. Marks of a key are what stands
+beside it in the list, such as its status.
 """
 
 from __future__ import annotations
@@ -79,7 +83,8 @@ class Listing:
         self._value = text.value if text else None
         self._pointer = parts_of_pointer(key_at) if key_at else []
         at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
-        self._lacks_a_key = not key_at or any(not _is_text(value) for value in at_pointer)
+        has_only_keys = all(map(_is_text, at_pointer))
+        self._lacks_a_key = not key_at or not has_only_keys
         self.number = exchange.number
         """The number of the exchange."""
         self.is_readable = bool(text and text.readable)
@@ -147,15 +152,16 @@ class Listing:
 
     @cached_property
     def _all_digits(self) -> str:
-        """The digits of all values in their order, and on a line of its own those of each text, number and name.
+        """Lines of digits, in which a number is looked for.
 
-        A number that is spread over several values is in the first line. A number that is a name is in its own.
+        The first line has the digits of all values in their order, so that it also has a number which is spread over
+        several values. Each further line has the digits of one text, number or name.
         """
         return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property
     def hides_keys(self) -> bool:
-        """True if a key that it shows is masked or cut: nobody can tell from the list which keys are there."""
+        """True if one of the keys at `key_at` is masked or cut, so that nobody can tell which keys are there."""
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
@@ -194,8 +200,10 @@ class Listing:
 
     def _says_more(self, names: list[str], value: Any) -> bool:
         """True if a member says that there are more keys. `names` lead to it from the outermost object."""
-        if any(map(_NEXT_PART.fullmatch, names)):
-            return value not in (None, False, "", 0, {}) and value != []
+        leads_to_next_part = any(map(_NEXT_PART.fullmatch, names))
+        if leads_to_next_part:
+            is_empty = value in (None, False, "", 0, {}) or value == []
+            return not is_empty
         own_name = names[-1]
         if own_name == "last":  # as Spring's pages say it
             return value is False
@@ -206,7 +214,7 @@ class Listing:
         return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
-        """True if a value is a larger number than that of the keys at `key_at`."""
+        """True if a value is a number, and the list shows fewer keys at `key_at`."""
         return _number_of(value) > len(self.values)
 
     @cached_property
@@ -220,7 +228,7 @@ class Listing:
 
     @cached_property
     def _digits_by_item(self) -> list[set[str]]:
-        """The digits of each value in an object or array, one set for each of these that may be an item of the list."""
+        """For each object or array that may be an item of the list, the digits of its values."""
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
             digits = _digits(_written_out(value)) if _is_text(value) else ""
@@ -252,16 +260,16 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
     if not pointer_parts:
         yield value
         return
-    name, rest = pointer_parts[0], pointer_parts[1:]
+    name, *further_parts = pointer_parts
     if isinstance(value, list):
         members = {str(place): item for place, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
     if name == _ANY_ITEM and isinstance(value, dict | list):
         for item in members.values():
-            yield from _values_at(item, rest)
+            yield from _values_at(item, further_parts)
     elif name in members:
-        yield from _values_at(members[name], rest)
+        yield from _values_at(members[name], further_parts)
     else:
         yield _ABSENT
 
@@ -276,14 +284,14 @@ def _values_with_holders(
     if not pointer_parts:
         yield value, holders
         return
-    name, rest = pointer_parts[0], pointer_parts[1:]
+    name, *further_parts = pointer_parts
     if is_in_an_item and isinstance(value, dict):
         holders = (*holders, value)
     if name == _ANY_ITEM and isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _values_with_holders(item, rest, holders, is_in_an_item=True)
+            yield from _values_with_holders(item, further_parts, holders, is_in_an_item=True)
     elif isinstance(value, dict) and name in value:
-        yield from _values_with_holders(value[name], rest, holders, is_in_an_item=is_in_an_item)
+        yield from _values_with_holders(value[name], further_parts, holders, is_in_an_item=is_in_an_item)
 
 
 def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
@@ -342,7 +350,7 @@ def _may_stand_for(masked_text: str, key: str) -> bool:
     A number may lack its country code. Any other text begins and ends as the key does.
     """
     pieces = _visible_pieces(masked_text)
-    characters = _characters_of_own_key(key)
+    characters = _letters_and_digits_of_key(key)
     has_same_ends = characters.startswith(pieces[0]) and characters.endswith(pieces[-1])
     if not characters.isdecimal() and not has_same_ends:
         return False
@@ -362,7 +370,8 @@ def _visible_pieces(masked_text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1_000)  # each key of the run is compared with each masked text of each list
-def _characters_of_own_key(key: str) -> str:
+def _letters_and_digits_of_key(key: str) -> str:
+    """The letters and digits of a key of the run."""
     return _letters_and_digits(key)
 
 

@@ -1,8 +1,10 @@
 """The lists of keys of the accounts of a profile: before the run, now, and which keys have disappeared.
 
-`Keys` (run_keys.py) gives it every list and every deletion, and `KeyChanges` (key_changes.py) stops all registrations
-and deletions as soon as `gone` has a key. The interface document does not show the answer to GET
-/v1/pix/keys/{accountId}, so `Listing` (spec/key_list.py) finds the keys in it, and says if it cannot.
+A list is the answer to GET /v1/pix/keys/{accountId}. The interface document does not show it, so `Listing`
+(spec/key_list.py) finds the keys in it, and says if it cannot.
+
+`Keys` (run_keys.py) passes every list and every deletion to `AccountLists`. `KeyChanges` (key_changes.py) stops all
+registrations and deletions as soon as `gone` has a key.
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ class AccountLists:
         """By account, the list before the first registration or deletion."""
         self.last: dict[str, Listing | None] = {}
         """By account, the last list; None if it could not be read."""
-        self.started = False
-        """True once the next list of the account of the run does not show its state before the run any more: that state
-        was read already, or a deletion or a key of the profile was sent."""
+        self.before_is_final = False
+        """True once later lists of the account do not show its state before the run.
+
+        That is so if the list was read for this purpose, or if a deletion or a key of the profile was sent."""
         self.gone: frozenset[str] = frozenset()
         """Keys that existed before the run and are missing from two lists of their account in a row, although no
         deletion named them."""
         self.gone_after_a_deletion = False
         """True if a deletion was sent after the last list from which no key was missing."""
-        self._account, self._is_sandbox = account, is_sandbox
+        self._account = account
+        self._is_sandbox = is_sandbox
         self._first_shown: dict[str, int] = {}  # by text, the number of the first list that had it
         self._missing_from_last_list: dict[str, frozenset[str]] = {}  # by account
         self._last_whole_list: dict[str, int] = {}  # by account, number of the last list from which no key is missing
@@ -47,14 +51,14 @@ class AccountLists:
     def note_deletion(self, deletion: Exchange) -> None:
         """Note a deletion that was sent, whatever its answer.
 
-        A sandbox may delete all keys if a deletion names none. Elsewhere such a deletion goes to no account of the
+        A sandbox may delete all keys if a deletion names no key. Elsewhere such a deletion goes to no account of the
         profile (identifiers.py).
         """
         texts = texts_of(deletion.request.body)
         self._last_deletion = deletion.number
         self._named_in_deletions.update(texts)
-        names_no_key = not any(texts)
-        if self._is_sandbox and names_no_key and is_granted(deletion):
+        may_name_all_keys = self._is_sandbox and not any(texts)
+        if may_name_all_keys and is_granted(deletion):
             self._all_may_be_deleted = True
 
     def note_list(self, exchange: Exchange) -> Listing | None:
@@ -62,12 +66,14 @@ class AccountLists:
 
         A list that was read beside other requests does not tell, because one of them may have changed a key meanwhile.
         """
-        account, listing = exchange.request.last_segment, Listing(exchange, self.key_at)
+        account = exchange.request.last_segment
+        listing = Listing(exchange, self.key_at)
         was_granted = is_granted(exchange)
-        if was_granted:
+        if was_granted:  # also of a list that was read beside other requests
             for text in listing.texts:
                 self._first_shown.setdefault(text, listing.number)
-        if exchange.beside:
+        was_read_beside_others = exchange.beside > 0
+        if was_read_beside_others:
             return None
         if not was_granted or not listing.is_readable:
             self.last[account] = None
@@ -83,8 +89,11 @@ class AccountLists:
 
         The first list of an account at which the run does not register shows that state whenever it is read.
         """
-        is_of_another_account = bool(self._account) and account != self._account
-        return not self.started or (is_of_another_account and account not in self.before)
+        if not self.before_is_final:
+            return True
+        run_registers_elsewhere = bool(self._account) and account != self._account
+        is_first_list = account not in self.before
+        return run_registers_elsewhere and is_first_list
 
     def is_new_since(self, text: str, number: int) -> bool:
         """True if no list before the exchange with this number has the text, and the service may have made the key."""

@@ -62,7 +62,7 @@ def texts_of(body: bytes) -> list[str]:
     return _texts(_read(body))
 
 
-def key_sent(body: bytes) -> tuple[str | None, str]:
+def key_and_type_in(body: bytes) -> tuple[str | None, str]:
     """The key and the key type in the body of a registration. A number is given as its text.
 
     The key is None if the body has none, or if the service has to make it: an empty key of type RANDOM, or of a type

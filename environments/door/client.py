@@ -17,7 +17,7 @@ import requests
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import authorization, write
+from environments.door.wrong_tokens import authorization, write_in_way
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import operations
 from spec.json_text import as_bytes
@@ -87,9 +87,9 @@ class Client:
             path = path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))
         request = self._request(documented.method, path + query, credential=credential, **content)
         for way in written:
-            write(request, way)
+            write_in_way(request, way)
         intent = Intent(operation, credential, valid, self.part, written, purpose or self._purpose, unusual)
-        return self.door.exchange(request, intent)
+        return self.door.send(request, intent)
 
     def send_to_siblings(
         self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **content: Any
@@ -106,7 +106,7 @@ class Client:
         for _ in range(2):
             path = "/".join([*static_segments[:-1], synthetic(), *end_of_path])
             request = self._request(documented.method, path, **content)
-            exchanges.append(self.door.exchange(request, intent))
+            exchanges.append(self.door.send(request, intent))
         return exchanges
 
     def _request(

@@ -1,7 +1,16 @@
 """The door: the only way by which requests leave for the target.
 
 A request passes an ordered list of small policies around one HTTP attempt (`Door._policies`). What is never sent, never
-executed and never deleted follows from that list and its order, so each place has its reason there.
+executed and never deleted follows from that list and its order, so each policy has the reason for its place there.
+
+| word | meaning |
+|---|---|
+| target | the service that a run asks |
+| sending | a request on its way through the door, with what the policies note about it (`outgoing.py`) |
+| attempt | a request sent once over the wire; the door may send it again |
+| exchange | an attempt with its response or its failure; an exchange without a number was not sent |
+| wire | the connections to the target |
+| place | permission to be on the wire; a run has as many places as it may send requests at once |
 """
 
 from __future__ import annotations
@@ -112,7 +121,8 @@ class Door:
         """By the number of an exchange, the answer to the same request sent once more; None if it was not sent."""
         self.unsent = defaultdict[Text, set[str]](set)
         """By the limit that cut them short, the operations to which not all requests were sent."""
-        self.budget, self.secrets = budget, target.secrets
+        self.budget = budget
+        self.secrets = target.secrets
         self.keys = keys or Keys()
         self.guard = ExecutionGuard(budget, journal, target.secrets.token)
         self.permission = Permission(target.base_url, allow, target.secrets)
@@ -128,9 +138,12 @@ class Door:
         self.key_changes = KeyChanges(
             self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
         )
-        self.wire, self.close = wire, wire.close
-        self._numbers, self._of_this_thread = count(1), _OfThisThread()
-        self.check_amounts, self.check_identifiers = check_amounts, check_identifiers
+        self.wire = wire
+        self.close = wire.close
+        self._numbers = count(1)  # of the exchanges
+        self._of_this_thread = _OfThisThread()
+        self.check_amounts = check_amounts
+        self.check_identifiers = check_identifiers
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
@@ -163,13 +176,14 @@ class Door:
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
-    def exchange(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
+    def send(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
         """Send one request, and give its exchange with the response or the failure.
 
         Raises ForbiddenError if the profile does not permit the request. An exchange without a number was not sent,
         because a limit kept it back or the target is gone.
         """
-        exchange = self._send(self._sending(request, intent))
+        sending = self._new_sending(request, intent)
+        exchange = self._send_through_policies(sending)
         if not exchange.number:
             with self.ending.lock:  # several threads add to the log
                 self.log.add(exchange)
@@ -184,19 +198,25 @@ class Door:
         intent = replace(_intent_of(first), purpose=OfTheDoor.SHOWS_AGAIN)
         if supersedes:
             intent = replace(intent, purpose=first.purpose, unusual=first.unusual)
-        sending = self._sending(_prepared(first.request), intent)
+        sending = self._new_sending(_prepared(first.request), intent)
         sending.once_more = True
         if supersedes:
             sending.supersedes = first.number
         else:
             sending.repeats = first.number
-        answer = self._send(sending) if sending.repeatable else None
-        was_sent = answer is not None and answer.number > 0  # an answer without a number was kept back by a limit
-        self.sent_again[first.number] = answer if was_sent else None
-        return self.sent_again[first.number]
+        answer: Exchange | None = None
+        if sending.repeatable:
+            exchange = self._send_through_policies(sending)
+            was_sent = exchange.number > 0  # without a number it was kept back by a limit
+            answer = exchange if was_sent else None
+        self.sent_again[first.number] = answer
+        return answer
 
     def meet(self, meeting: threading.Barrier, send: Callable[[], Answer]) -> Answer:
-        """Call `send`, so that its first request leaves at the same moment as the first one of another thread."""
+        """Call `send`, so that its first request leaves at the same moment as the first request of another thread.
+
+        The other thread calls this method with the same barrier. Gives what `send` gives.
+        """
         self._of_this_thread.meeting = meeting
         try:
             return send()
@@ -212,19 +232,25 @@ class Door:
 
     # -- one request ------------------------------------------------------------------------------------------
 
-    def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
+    def _new_sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
         """A request before it is sent, with the facts that its policies ask for."""
         authorization = str(request.headers.get("Authorization", "")).strip()
         token = authorization.rpartition(" ")[2]  # the last word, under whatever scheme
-        with_token = token in self.secrets.tokens  # the present token, and those before it
-        sending = Sending(request, intent, self.permission.code_in(request), with_token, self.permission.path(request))
+        sending = Sending(
+            request,
+            intent,
+            code=self.permission.code_in(request),
+            with_token=token in self.secrets.tokens,  # the present token, and those before it
+            path=self.permission.path(request),
+        )
         is_valid_and_not_generated = intent.credential == VALID and not intent.part
-        sending.cleans_up = is_valid_and_not_generated and self.keys.are_cleaned_up_by(sending)
+        sending.cleans_up = is_valid_and_not_generated and self.keys.may_be_cleaned_up_by(sending)
         return sending
 
-    def _send(self, sending: Sending) -> Exchange:
+    def _send_through_policies(self, sending: Sending) -> Exchange:
         """Send a request through all policies, under the lock. If one of them refuses it, the exchange says why."""
-        sending.meeting, self._of_this_thread.meeting = self._of_this_thread.meeting, None
+        sending.meeting = self._of_this_thread.meeting
+        self._of_this_thread.meeting = None  # only the first request of the thread waits for the other thread
         with self.ending.lock:
             try:
                 with sending.held:
@@ -233,9 +259,9 @@ class Door:
                     self._send_until_the_answer_stands(sending)
             except JournalError as error:
                 self.guard.journal_trouble = str(error)
-                self._not_sent(sending, error)
+                self._note_refusal(sending, error)
             except NotSentError as error:
-                self._not_sent(sending, error)
+                self._note_refusal(sending, error)
         return sending.exchange
 
     def _send_until_the_answer_stands(self, sending: Sending) -> None:
@@ -276,9 +302,9 @@ class Door:
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
         """Send a request with nothing else on the wire. None if a limit keeps it back."""
-        sending = self._sending(request, intent)
+        sending = self._new_sending(request, intent)
         last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
-        sending.is_lost = last_got_no_answer  # a lost request goes over a fresh connection
+        sending.is_lost = last_got_no_answer  # has it sent over a fresh connection
         self.backoff.clear_the_wire()
         try:
             # The lock is taken once more than it is released around the wire, so that nothing else may leave.
@@ -291,7 +317,10 @@ class Door:
 
     def _read_again(self) -> Exchange | None:
         """Send the last read that succeeded once more. None if none succeeded, or if a limit keeps it back."""
-        return self._repeat_alone(self.token_monitor.witness) if self.token_monitor.witness else None
+        last_granted_read = self.token_monitor.witness
+        if last_granted_read is None:
+            return None
+        return self._repeat_alone(last_granted_read)
 
     def _find_out_if_gone(self) -> bool:
         """Send harmless requests that were answered before, until one is answered again. True if the target is gone.
@@ -331,26 +360,36 @@ class Door:
 
     def _attempt(self, sending: Sending) -> None:
         """Wait until a request may leave, then send it once."""
-        if sending.meeting:  # before a place is taken: while it waits for the other request, others may use the wire
-            with self._without_the_lock(), suppress(threading.BrokenBarrierError):
-                sending.meeting.wait(_MEETS_S)
-            sending.meeting = None
-        self.liveness.wait_for_a_look(sending)  # before a place is taken, because who looks wants the wire empty
+        # Before the place: while the request waits for another thread, other requests may use the wire.
+        self._wait_for_meeting(sending)
+        # Before the place: the thread that looks whether the target is gone needs the wire for itself.
+        self.liveness.wait_for_a_look(sending)
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
-            self.ending.refuse(sending)  # the run may have ended while the request waited for its place,
-            self.liveness.refuse_unreachable(sending)  # or the target may be gone
+            # Again, because the run may have ended, or the target may be gone, while the request waited for its place.
+            self.ending.refuse(sending)
+            self.liveness.refuse_unreachable(sending)
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
 
+    def _wait_for_meeting(self, sending: Sending) -> None:
+        """Wait for the request of another thread, if both are to leave at the same moment."""
+        if sending.meeting is None:
+            return
+        with self._without_the_lock(), suppress(threading.BrokenBarrierError):  # broken: the other one does not come
+            sending.meeting.wait(_MEETS_S)
+        sending.meeting = None
+
     def _send_and_record(self, sending: Sending) -> None:
         """Send a request once. Its exchange is recorded whatever happens, also if this thread is interrupted."""
-        number, started = next(self._numbers), time.time()
+        number = next(self._numbers)
+        started = time.time()
+        # The result if the thread is interrupted.
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
         with (
-            self.guard.watching(sending, number),
-            self.guard.preparing(sending, number),
-            self.keys.watching(sending),
+            self.guard.recording_execution(sending, number),
+            self.guard.recording_preparation(sending, number),
+            self.keys.recording(sending),
         ):
             sending.number = number  # set only now: if the journal cannot be written, the request was never sent
             request = sending.sent
@@ -359,7 +398,7 @@ class Door:
                     result = self.ending.explain(self.wire.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
-                sending.exchange = self._recorded(sending, request, result, started)
+                sending.exchange = self._exchange_of(sending, request, result, started)
                 sending.supersedes = number  # the next attempt, if there is one, takes the place of this one
                 self.exchanges.append(sending.exchange)
                 self.log.add(sending.exchange)
@@ -375,8 +414,8 @@ class Door:
 
     # -- the exchange -----------------------------------------------------------------------------------------
 
-    def _recorded(self, sending: Sending, request: Request, result: Response | Failure, started: float) -> Exchange:
-        """The exchange of an attempt. `started` is the time of its start, in seconds since 1970."""
+    def _exchange_of(self, sending: Sending, request: Request, result: Response | Failure, started: float) -> Exchange:
+        """The exchange of an attempt with this result. `started` is the time of its start, in seconds since 1970."""
         return Exchange(
             sending.number,
             request=request,
@@ -391,7 +430,7 @@ class Door:
             **vars(sending.intent),
         )
 
-    def _not_sent(self, sending: Sending, why: Exception) -> None:
+    def _note_refusal(self, sending: Sending, why: Exception) -> None:
         """Give a request that was not sent an exchange without a number, which says why.
 
         A request that was sent before, and was only not sent again, keeps the answer that it has.
@@ -401,7 +440,7 @@ class Door:
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
             self.note(NoteAbout.CUT, reason, sending.intent.operation)
-        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
+        sending.exchange = self._exchange_of(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
 
 
 def _intent_of(exchange: Exchange) -> Intent:
@@ -412,7 +451,8 @@ def _intent_of(exchange: Exchange) -> Intent:
 def _prepared(request: Request) -> requests.PreparedRequest:
     """The same request as `requests` takes it, to be sent once more."""
     prepared = requests.PreparedRequest()
-    prepared.method, prepared.url = request.method, request.url
+    prepared.method = request.method
+    prepared.url = request.url
     prepared.body = request.body or None
     prepared.headers = requests.structures.CaseInsensitiveDict(request.headers)
     return prepared

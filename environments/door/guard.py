@@ -3,6 +3,13 @@
 The door asks it before it sends a code. The interface document says that a call with a valid code confirms the transfer
 (GET /v1/execute/pix/{transactionId}, Rule). It does not say what a second call does, so off a sandbox a code is sent
 once.
+
+| word | meaning |
+|---|---|
+| real code | a transaction code of a transfer that exists: supplied in the profile, or prepared by the run |
+| outcome | what became of a code, such as executed, refused or unknown (`Outcome` in `journal.py`) |
+| spent code | a code that was executed or refused, or whose outcome is unknown |
+| turn of the journal | the lock of the journal: who has it is the only run that sends a code now |
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from spec.interface import PREPARING
 from spec.message import Text
 
 _MOST_UNKNOWN = 2
-"""Unknown outcomes in a row after which no further code is sent. A single one may be a dropped connection."""
+"""Unknown outcomes in a row after which no further code is sent. A single one may be caused by a dropped connection."""
 _MOST_REFUSED_TOKENS = 2
 """Executions refused with 401 after which no further code is sent. After the first one, another token may do."""
 _CAN_BE_SENT = (Outcome.OFFERED, Outcome.NOT_SENT)
@@ -41,8 +48,10 @@ class ExecutionGuard:
     """
 
     def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
-        self.executed, self.first_executed = 0, ""
-        """The number of confirmed transfers, and the code of the first one that the valid token executed."""
+        self.executed = 0
+        """The number of confirmed transfers."""
+        self.first_executed = ""
+        """The first code that was executed with the valid token; empty if there is none."""
         self.unknown: list[int] = []
         """Numbers of the exchanges that may have moved money."""
         self.token_refused: list[int] = []
@@ -55,14 +64,18 @@ class ExecutionGuard:
         """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
         """Entries of requests that prepare a transfer and whose run was killed before the answer."""
-        self.supplied_trouble = self.journal_trouble = ""
-        """Reason why no code of the profile is sent, and why no code at all is sent; empty if there is none."""
+        self.supplied_trouble = ""
+        """Reason why no code of the profile is sent; empty if there is none."""
+        self.journal_trouble = ""
+        """Reason why no code at all is sent; empty if there is none."""
         self.notes: list[Text] = []
         """Lines for the beginning of the report."""
-        self.prepared, self.journal = Prepared(), journal
+        self.prepared = Prepared()
+        self.journal = journal
         self.read_again: Callable[[], Exchange | None] = lambda: None
         """Sends the last read that succeeded once more. The door sets it."""
-        self._budget, self._token = budget, token
+        self._budget = budget
+        self._token = token  # gives the access token of now
         self._outcomes: dict[str, Outcome] = {}  # of this run, by code in its canonical form
         self._unknown_in_a_row = 0
         self._refused_token = ""  # the token with which an execution was answered 401; empty once it is replaced
@@ -76,11 +89,11 @@ class ExecutionGuard:
 
     # -- before a code is sent --------------------------------------------------------------------------------
 
-    def open(self, supplied: Sequence[str] = ()) -> list[str]:
-        """The codes of the profile that the journal lets this run send.
+    def open_journal(self, supplied: Sequence[str] = ()) -> list[str]:
+        """Open the journal, and return the codes of the profile that it lets this run send.
 
         It is called before anything is prepared. It takes a turn, so that a journal that cannot be written is noticed:
-        then there is no code, and `journal_trouble` says why.
+        then no code is returned, and `journal_trouble` says why.
         """
         if self.journal is None:
             return list(supplied)
@@ -105,7 +118,7 @@ class ExecutionGuard:
             if not self.supplied_trouble:
                 yield code
 
-    def repeat_unknown_outcomes(self) -> None:
+    def find_unknown_outcomes(self) -> None:
         """Find the outcomes that earlier runs of the environment left unknown, whatever this run is permitted.
 
         Raises NotSentError if the run ends meanwhile.
@@ -123,14 +136,14 @@ class ExecutionGuard:
             self.notes.append(str(error))
 
     @contextmanager
-    def preparing(self, sending: Sending, number: int) -> Iterator[None]:
+    def recording_preparation(self, sending: Sending, number: int) -> Iterator[None]:
         """Write a valid request that prepares a transfer to the journal before it is sent, and the code in its answer
         afterwards, so that a run that is killed leaves a record of either.
 
         Raises JournalError if the request cannot be written: then it is not sent.
         """
-        prepares = sending.intent.valid and sending.intent.operation in PREPARING
-        if self.journal is None or not prepares:
+        prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING
+        if self.journal is None or not prepares_a_transfer:
             yield
             return
         request = f"exchange {number} of run {self.journal.run}"
@@ -145,9 +158,10 @@ class ExecutionGuard:
 
         If the journal cannot be written, no code is sent any more.
         """
-        operation, code_at = self._budget.prepares
+        operation, code_at = self._budget.prepares  # the operation that gives codes to execute, and their place
+        gives_a_code = exchange.operation == operation and is_granted(exchange)
         code = ""
-        if exchange.response and is_granted(exchange) and exchange.operation == operation:
+        if exchange.response and gives_a_code:
             code = code_in(exchange.response, code_at)
         try:
             if code:
@@ -170,21 +184,31 @@ class ExecutionGuard:
             return
         if self.journal:
             sending.held.enter_context(self.journal.turn())
-        sending.asks_again = not sending.executes and code == self.first_executed
-        is_spent = self._outcomes.get(canonical(code), Outcome.OFFERED) not in _CAN_BE_SENT
-        may_be_repeated = sending.asks_again or code in self._permitted_again
-        if is_spent and not may_be_repeated:
-            raise NotSentError(
-                "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
-            )
+        is_the_first = code == self.first_executed
+        sending.asks_again = is_the_first and not sending.executes
+        self._refuse_spent(code, asks_again=sending.asks_again)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
             raise NotSentError(_STOPPED)
-        if self.keep_codes_back():
+        codes_are_kept_back = self.keep_codes_back()
+        if codes_are_kept_back:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._is_granted_without_token and not sending.executes:
             raise NotSentError("the result of a code was given without a valid token: one proof is enough")
         if self.journal and not sending.asks_again:
             self._refuse_by_journal(self.journal, code)
+
+    def _refuse_spent(self, code: str, *, asks_again: bool) -> None:
+        """Raises NotSentError if this run sent the code before, and may not send it once more.
+
+        `asks_again` is true if the code was executed, and goes without the valid token now.
+        """
+        outcome = self._outcomes.get(canonical(code), Outcome.OFFERED)
+        is_spent = outcome not in _CAN_BE_SENT
+        may_be_repeated = asks_again or code in self._permitted_again
+        if is_spent and not may_be_repeated:
+            raise NotSentError(
+                "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
+            )
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
         """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code."""
@@ -203,10 +227,10 @@ class ExecutionGuard:
             )
 
     def keep_codes_back(self) -> bool:
-        """True if no code may be sent now, because an execution was answered 401.
+        """Find out if no code may be sent now, because an execution was answered 401. True if codes are kept back.
 
-        Codes may be sent again once there is another token and a read succeeded with it, which is sent here. After the
-        second 401 they are kept back for good.
+        Codes may be sent again once there is another token, and a read succeeds with it. That read is sent here. After
+        the second 401 they are kept back for good.
         """
         if not self._refused_token:
             return False
@@ -219,19 +243,22 @@ class ExecutionGuard:
 
     @property
     def room(self) -> int:
-        """Number of codes that this run may still execute, as far as that is known before one is sent."""
+        """Number of codes that this run may still execute, as far as that is known before one is sent.
+
+        A read may be sent to find that out, see `keep_codes_back`.
+        """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0
-        if self.keep_codes_back():
+        codes_are_kept_back = self.keep_codes_back()
+        if codes_are_kept_back:
             return 0
         return self._budget.executions_left
 
     def permit_again(self, *codes: str) -> bool:
-        """Permit codes to be sent once more, and say if that is permitted: only on a sandbox, and if no outcome is
-        unknown.
+        """Permit codes to be sent once more, on a sandbox and if no outcome is unknown. True if that is permitted.
 
-        They are codes that go at the same moment, to see if answers are mixed up, or a code that succeeded, to see if
-        money moves a second time.
+        Two codes go once more at the same moment, to see if their answers are mixed up. A code that succeeded goes once
+        more to see if money moves a second time.
         """
         if self.journal or self.unknown:
             return False
@@ -241,30 +268,31 @@ class ExecutionGuard:
     # -- while a code is sent ---------------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, sending: Sending, number: int) -> Iterator[None]:
+    def recording_execution(self, sending: Sending, number: int) -> Iterator[None]:
         """Count an execution and write it to the journal before it is sent, and its outcome afterwards.
 
         A code with a wrong token counts as well, because the service may execute it. Until the answer is recorded, the
         outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
         """
         code = sending.code
-        if not code or sending.asks_again:
+        if not code or sending.asks_again:  # asks again for an executed code: nothing is left to execute
             yield
             return
         self._budget.take("executions")
-        before = self._outcomes.get(canonical(code))
-        if before is None:
+        outcome_before = self._outcomes.get(canonical(code))
+        if outcome_before is None:
             self._write(code, Outcome.OFFERED)
         if sending.executes:
             self._write(code, Outcome.SENT)
         self._permitted_again.discard(code)
+        # Set before the request leaves, so that it stands if this thread is interrupted.
         self.unknown.append(number)
         self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:
             yield
         finally:
             is_own = self.prepared.has(code)
-            outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=before)
+            outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=outcome_before)
             self._note_outcome(sending, code, outcome)
 
     def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:
@@ -295,19 +323,25 @@ class ExecutionGuard:
                 self.first_executed = code
         if not executes and grants_protected_result(exchange):
             self._is_granted_without_token = True
-        why = f"its execution was refused ({answer_in_words(exchange)})" if outcome is Outcome.REFUSED else ""
-        self.prepared.note_outcome(code, why)
+        why_not_executed = ""
+        if outcome is Outcome.REFUSED:
+            why_not_executed = f"its execution was refused ({answer_in_words(exchange)})"
+        self.prepared.note_outcome(code, why_not_executed)
         if outcome is Outcome.UNKNOWN:  # with whatever token
             self._unknown_in_a_row += 1
             if self._unknown_in_a_row == _MOST_UNKNOWN:
                 self.notes.append(_STOPPED)
         elif executes:
             self._unknown_in_a_row = 0
-        if executes and exchange.response is not None and refuses_the_token(exchange.response):
+        token_is_refused = exchange.response is not None and refuses_the_token(exchange.response)
+        if executes and token_is_refused:
             self._refused_token = self._token()
             self.token_refused.append(exchange.number)
 
     def _write(self, code: str, outcome: Outcome, **clear: str) -> None:
-        """Write an outcome to the journal, if there is one. `clear` stands beside it in clear text. JournalError."""
+        """Write the outcome of a code to the journal, if there is one. `clear` stands beside it in clear text.
+
+        Raises JournalError.
+        """
         if self.journal is not None:
             self.journal.write(code, outcome, **clear)

@@ -1,5 +1,8 @@
 """Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
 
+A synthetic identifier is made up by the suite, begins with MARK, and names nobody. A key of runs was registered by this
+run or an earlier one.
+
 The door asks `Identifiers.check` before it sends a request, so that generated requests are checked as well. A request
 goes to no account of the profile if a service may take it for a deletion of all keys, or for the registration of a key
 that nobody can delete again.
@@ -14,7 +17,7 @@ from itertools import chain, product
 from typing import Any
 from urllib.parse import quote
 
-from environments.door.bodies import NumberText, bodies_of_the_profile, key_sent, leaves_in
+from environments.door.bodies import NumberText, bodies_of_the_profile, key_and_type_in, leaves_in
 from environments.door.key_states import can_be_named
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
@@ -34,7 +37,7 @@ _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 _SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
 """A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
-"""Each key but a RANDOM one has a digit or an at sign, and so has an amount."""
+"""Each key but a RANDOM key has a digit or an at sign, and so has an amount."""
 _RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 """A UUID of version 4, which is random (RFC 9562 section 5.4)."""
 Leaf = tuple[JsonPath, Any]
@@ -45,12 +48,11 @@ class Identifiers:
     """The accounts and keys that requests to a target may name. `keys` knows the keys that runs registered."""
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
-        self._profile, self._keys = profile, keys
+        self._profile = profile
+        self._keys = keys
         self._own_keys = frozenset(key.key for key in profile.pix_keys if key.key)
-        self._own_accounts_in_paths = frozenset(chain(*map(_readings_of, profile.accounts)))
-        empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
-        texts_in_bodies = chain(*map(self._texts_filled_in, (*profile.pix_keys, *empty_keys)))
-        self._own_texts = frozenset((*texts_in_bodies, *self._own_keys, *profile.accounts, *KEY_TYPES))
+        self._own_accounts_in_paths = frozenset(chain.from_iterable(map(_readings_of, profile.accounts)))
+        self._own_texts = self._texts_of_the_profile()
 
     def check(self, sending: Sending) -> None:
         """Raises ForbiddenError for a request that may name somebody else, or may change the keys of an account of the
@@ -63,19 +65,31 @@ class Identifiers:
         | registers or deletes at an account of the profile | a malformed body, see `_refuse_malformed` |
         """
         accounts_in_path = self._accounts_in_path(sending)
-        own_in_path = accounts_in_path & self._own_accounts_in_paths
-        if any(MARK not in account for account in accounts_in_path - own_in_path):
-            raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
-        if sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING)):
+        own_accounts_in_path = accounts_in_path & self._own_accounts_in_paths
+        for account in accounts_in_path - own_accounts_in_path:
+            is_synthetic = MARK in account
+            if not is_synthetic:
+                raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
+        changes_something = not sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING))
+        if not changes_something:
             return
         leaves = leaves_in(sending.sent.body)
         if leaves is None:
             _refuse_unreadable(sending.sent.body)
             leaves = []
         self._refuse_foreign(sending, leaves)
-        names_own_account = bool(own_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
-        if names_own_account and not sending.reaches.isdisjoint(_CHANGE_KEYS):
+        names_own_account = bool(own_accounts_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
+        changes_keys = not sending.reaches.isdisjoint(_CHANGE_KEYS)
+        if names_own_account and changes_keys:
             self._refuse_malformed(sending, leaves)
+
+    def _texts_of_the_profile(self) -> frozenset[str]:
+        """Every text and number that a body may have because the profile has it: in its bodies, keys and accounts."""
+        texts = {*self._own_keys, *self._profile.accounts, *KEY_TYPES}
+        empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
+        for key in (*self._profile.pix_keys, *empty_keys):
+            texts |= self._texts_filled_in(key)
+        return frozenset(texts)
 
     # -- what a request names ---------------------------------------------------------------------------------
 
@@ -95,26 +109,28 @@ class Identifiers:
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
-        """True if a text or a number of a body is no account and no key, or one that the request may name."""
+        """True if a text or a number of a body is no account and no key, or if the request may name it."""
+        if not isinstance(leaf, str):
+            return True
         member_is_synthetic = any(MARK in str(name) for name in path)
-        if not isinstance(leaf, str) or member_is_synthetic or not _NAME_NOBODY.isdisjoint(path):
+        member_names_nobody = not _NAME_NOBODY.isdisjoint(path)
+        if member_is_synthetic or member_names_nobody:
             return True
         names_nobody = MARK in leaf or not any(map(str.isalnum, leaf))
         if names_nobody or leaf in self._own_texts:
             return True
         if isinstance(leaf, NumberText):
-            is_amount = _AMOUNT in path
-            cannot_be_a_key = not path or "account" in path
-            is_no_account = float(leaf) < 0 and cannot_be_a_key  # no account is negative
-            return is_amount or float(leaf) == 0 or is_no_account
-        return any(leaf in self._texts_filled_in(key) for key in self._keys.of_runs())
+            return _is_permitted_number(path, float(leaf))
+        return any(leaf in self._texts_filled_in(key) for key in self._keys.keys_of_runs())
 
     def _texts_filled_in(self, key: PixKey) -> set[str]:
         """Every text and number in the bodies of the profile with this key and each of its accounts."""
         texts = {key.key}
-        for account, (_, template) in product(self._profile.accounts or ("",), bodies_of_the_profile(self._profile)):
-            body = fill(template, account=account, key=key.key, type=key.type)
-            texts |= _texts_in(body)
+        accounts = self._profile.accounts or ("",)
+        for _, template in bodies_of_the_profile(self._profile):
+            for account in accounts:
+                body = fill(template, account=account, key=key.key, type=key.type)
+                texts |= _texts_in(body)
         return texts
 
     # -- malformed registrations and deletions ----------------------------------------------------------------
@@ -128,11 +144,11 @@ class Identifiers:
         """
         keys = list(self._keys_in(sending, leaves))
         keys_can_be_named = bool(keys) and all(map(self._can_be_named, keys))
-        key_is_read = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
-        if key_is_read and keys_can_be_named:
+        service_reads_keys = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
+        is_well_formed = service_reads_keys and keys_can_be_named
+        if is_well_formed or _asks_for_a_new_key(sending) or self._is_deletion_without_a_key(sending):
             return
-        if not _asks_for_a_new_key(sending) and not self._is_deletion_without_a_key(sending):
-            raise ForbiddenError("a malformed registration or deletion to an account of the profile")
+        raise ForbiddenError("a malformed registration or deletion to an account of the profile")
 
     def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
         """The texts of a body that may be a key.
@@ -159,25 +175,37 @@ class Identifiers:
         The mark alone, or with blanks, can be named only if a run registered it, because a service may have cut a
         longer key to it.
         """
-        if can_be_named(key.removeprefix(MARK)):
-            return can_be_named(key)
         if not can_be_named(key):
             return False
-        return any(run_key.key == key for run_key in self._keys.of_runs())
+        has_more_than_the_mark = can_be_named(key.removeprefix(MARK))
+        return has_more_than_the_mark or any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
         """True for the body that the profile has for deletions, if it names no key and no generator drew it.
 
         Some services have one key for each account, so that a deletion need not name it.
         """
+        is_generated = bool(sending.intent.part)
         template = self._profile.requests.get("deletePixKey")
-        if template is None or "{key}" in str(template.json) or sending.intent.part:
+        if is_generated or template is None or "{key}" in str(template.json):
             return False
         bodies = [
             fill(template.json, account=account, key="", type=key_type)
             for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES))
         ]
         return _is_sent_as_json(sending) and sending.sent.body in map(as_bytes, bodies)
+
+
+def _is_permitted_number(path: JsonPath, number: float) -> bool:
+    """True if a number of a body is an amount, or can be no account and no key.
+
+    No account is negative, so a negative number is permitted if it can be no key: in a member for an account, or as the
+    whole body.
+    """
+    is_amount = _AMOUNT in path
+    can_be_no_key = not path or "account" in path
+    is_negative_account = number < 0 and can_be_no_key
+    return is_amount or number == 0 or is_negative_account
 
 
 def _refuse_unreadable(body: bytes) -> None:
@@ -198,20 +226,22 @@ def _texts_in(body: Any) -> set[str]:
 
 
 def _is_sent_as_json(sending: Sending) -> bool:
+    """True if the Content-Type of the request is that of JSON."""
     return str(sending.request.headers.get("Content-Type", "")).startswith("application/json")
 
 
 def _asks_for_a_new_key(sending: Sending) -> bool:
     """True for a registration that leaves the key to the service, and that no generator drew."""
-    key, key_type = key_sent(sending.sent.body)
-    if sending.reaches != {_REGISTER} or sending.intent.part:
+    is_generated = bool(sending.intent.part)
+    if is_generated or sending.reaches != {_REGISTER}:
         return False
+    key, key_type = key_and_type_in(sending.sent.body)
     return not key and key_type in _MADE_BY_THE_SERVICE
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key of a registration of the type RANDOM, if it is a random UUID, which nobody else has; else None."""
-    key, key_type = key_sent(sending.sent.body)
+    key, key_type = key_and_type_in(sending.sent.body)
     is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
     return key if is_registration and is_random else None

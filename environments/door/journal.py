@@ -109,7 +109,7 @@ class Journal(EventLog):
     """The code that this run may send although an earlier run sent it."""
 
     @property
-    def _count(self) -> Path:
+    def _count_file(self) -> Path:
         """The file with the number of lines."""
         return self.path.with_suffix(".count")
 
@@ -137,9 +137,10 @@ class Journal(EventLog):
         One line more than the count is right, because a run may be killed after it wrote the line and before the count.
         Raises JournalError.
         """
-        lines, counted = self._lines(), self._counted()
+        lines = self._lines()
+        counted = self._counted()
         if counted is None:
-            return f"{self._count} is missing, edited, or not signed with the key of the journal"
+            return f"{self._count_file} is missing, edited, or not signed with the key of the journal"
         if not counted <= len(lines) <= counted + 1:
             return f"it has {len(lines)} lines and had {counted}"
         for number, is_whole in enumerate(_whole_lines(self.key.read(), lines), 1):
@@ -158,10 +159,11 @@ class Journal(EventLog):
 
         The number alone, which earlier versions wrote, does not count: it could be edited to fit a cut journal.
         """
-        if not self._count.exists():
+        if not self._count_file.exists():
             return None if self._lines() else 0
-        count = self._count.read_text("utf-8", "replace").partition(" ")[0]
-        is_signed = count.isdecimal() and self._count.read_text("utf-8", "replace") == self._signed(int(count))
+        text = self._count_file.read_text("utf-8", "replace")
+        count, _, _ = text.partition(" ")
+        is_signed = count.isdecimal() and text == self._signed(int(count))
         return int(count) if is_signed else None
 
     def _signed(self, count: int) -> str:
@@ -169,7 +171,8 @@ class Journal(EventLog):
         return f"{count} {digest_of(self.key.read(), f'{count} lines')}"
 
     def _write_count(self, count: int) -> None:
-        replace_file(self._count, self._signed(count).encode())
+        """Write the number of lines, signed, in the place of the old one."""
+        replace_file(self._count_file, self._signed(count).encode())
 
     # -- writing ----------------------------------------------------------------------------------------------
 
@@ -177,7 +180,8 @@ class Journal(EventLog):
     def write(self, code: str, event: str, **clear: str) -> None:
         """Write down what becomes of a code. Raises JournalError."""
         with self.turn():
-            lines, counted = self._lines(), self._counted()
+            lines = self._lines()
+            counted = self._counted()
             self._chain(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
             if counted is not None:  # a count that is missing stays missing, so that the fault is not hidden
@@ -194,11 +198,13 @@ class Journal(EventLog):
                 raise JournalError(self.refusal())
             if not self.refusal():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            events, lines = self.events(), list[str]()
-            kept = self.path.with_name(f"{self.path.stem}-until-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}{self.path.suffix}")
+            events = [*self.events(), self._new("", _STARTED)]
+            now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
+            copy_of_old = self.path.with_name(f"{self.path.stem}-until-{now}{self.path.suffix}")
             if self.path.exists():
-                replace_file(kept, self.path.read_bytes())
-            for event in (*events, self._new("", _STARTED)):
+                replace_file(copy_of_old, self.path.read_bytes())
+            lines: list[str] = []
+            for event in events:
                 self._chain(lines, event)
             self._write_lines(lines)
             self._write_count(len(lines))
@@ -222,7 +228,10 @@ class Journal(EventLog):
         None if the code may be sent, also if it was refused and --resend-code names it. Raises JournalError.
         """
         entry = self.entry(code)
-        if entry is None or entry.outcome in NEVER_SENT or entry.run == self.run:
+        if entry is None or entry.outcome in NEVER_SENT:
+            return None
+        is_of_this_run = entry.run == self.run
+        if is_of_this_run:
             return None
         is_sent_again = entry.outcome is Outcome.REFUSED and code in self.resend
         return None if is_sent_again else entry
@@ -255,7 +264,7 @@ def canonical(code: str) -> str:
 
 
 def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
-    """Outcome of a code, by the answer to it.
+    """Outcome of a code, by the answer to a request with it.
 
     `executes` is true if it was sent with the valid token, `is_own` if this run prepared the code itself. `before` is
     its outcome in this run before the exchange. The first row that fits counts:
@@ -271,25 +280,28 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     | a refusal by a status 4xx of the service, or by the envelope | REFUSED |
     | any other refusal, such as 5xx or a redirect | UNKNOWN |
     """
-    response, kind = exchange.response, refused_or_lost(exchange)
+    response = exchange.response
+    kind = refused_or_lost(exchange)  # None if the request succeeded
     if response is None:
         if kind is not FailureKind.NO_CONNECTION:
             return Outcome.UNKNOWN
         return Outcome.NOT_SENT if executes else Outcome.OFFERED
     if before is not Outcome.SUCCESS:  # else a result in a refusal is that of the first execution
-        results = execution_results(response) if kind is not None else []
+        is_refused = kind is not None
+        results = execution_results(response) if is_refused else []
         if results:
             is_first = is_own and before in (None, Outcome.NOT_SENT)
             return _outcome_of_contradiction(any(map(is_done, results)), is_first=is_first)
-        if _may_say_more(response, is_refusal=kind is not None):
+        if _may_say_more(response, is_refusal=is_refused):
             return Outcome.UNKNOWN
     has_no_answer_of_service = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
     if not executes:
         return _outcome_with_wrong_token(exchange, response, has_no_answer_of_service=has_no_answer_of_service)
     if kind is None:
         return Outcome.SUCCESS
-    is_clear_refusal = 400 <= response.status < 500 and not has_no_answer_of_service
-    return Outcome.REFUSED if is_clear_refusal or kind is RefusalKind.ENVELOPE else Outcome.UNKNOWN
+    is_refused_by_status = 400 <= response.status < 500 and not has_no_answer_of_service
+    is_clear_refusal = is_refused_by_status or kind is RefusalKind.ENVELOPE
+    return Outcome.REFUSED if is_clear_refusal else Outcome.UNKNOWN
 
 
 def _outcome_of_contradiction(says_done: bool, *, is_first: bool) -> Outcome:
@@ -322,12 +334,15 @@ def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_
 
 
 def _add_state(states: list[JournalEntry], event: Event) -> None:
-    """Add an event of a code to its states, of which the last one counts. ANSWERED and NOT_SENT take states away."""
+    """Add an event of a code to its states, the oldest first. The last state counts.
+
+    ANSWERED and NOT_SENT take states away instead.
+    """
     outcome = Outcome(event["event"])
-    if outcome is Outcome.ANSWERED:
+    if outcome is Outcome.ANSWERED:  # the request to prepare gave no code, so there is nothing to send
         states.clear()
         return
-    if outcome is Outcome.NOT_SENT:
+    if outcome is Outcome.NOT_SENT:  # there was no connection, so the state before SENT counts again
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return
@@ -352,7 +367,7 @@ def _link(key: bytes, previous: Event, event: Event) -> str:
 
 
 def _whole_lines(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
-    """True for each line that is as it was written, behind the line that it was written behind."""
+    """For each line, True if neither the line nor the line before it was changed since they were written."""
     previous: Event = {}
     for event in map(event_in, lines):
         yield event is not None and event.get("chain") == _link(key, previous, event)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from environments.door.bodies import key_sent, texts_of
+from environments.door.bodies import key_and_type_in, texts_of
 from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
 from environments.door.run_keys import Keys
@@ -50,9 +50,11 @@ class KeyChanges:
         is_sandbox: bool,
         may_read: bool,
     ) -> None:
-        self._keys, self._ending = keys, ending
+        self._keys = keys
+        self._ending = ending
         self._read_list = read_list
-        self._is_sandbox, self._may_read = is_sandbox, may_read
+        self._is_sandbox = is_sandbox
+        self._may_read = may_read
         self._why_deletions_stopped: Text = ""
         self._compared_types: set[str] = set()  # key types after whose first registration the lists were read
         self._is_deleting = False  # true from the reads before a deletion until the reads after it
@@ -100,29 +102,36 @@ class KeyChanges:
         elif _registers(sending):
             self._read_lists_after_registration(sending)
         elif sending.intent.operation == "listPixKeys":
-            account = sending.sent.last_segment
-            last = self._keys.lists.last.get(account)
-            is_this_list = last is not None and last.number == sending.number
-            if last is not None and is_this_list and self._keys.lists.gone_from(last, account):
-                self._read_once(sending, account)
+            self._read_again_if_a_key_is_missing(sending)
+
+    def _read_again_if_a_key_is_missing(self, sending: Sending) -> None:
+        """Read a list that was just read a second time, if a key that existed before the run is missing from it."""
+        account = sending.sent.last_segment
+        last_list = self._keys.lists.last.get(account)
+        if last_list is None or last_list.number != sending.number:
+            return
+        if self._keys.lists.gone_from(last_list, account):
+            self._read_once(sending, account)
 
     def _read_lists_before_run(self, sending: Sending) -> None:
         """Read the lists of the accounts that were not read yet, once, before the first change."""
-        if self._keys.lists.started:
+        if self._keys.lists.before_is_final:
             return
         if self._may_read:
             for account in self._keys.accounts:
                 if account not in self._keys.lists.last:
                     self._read(sending, account)
-        self._keys.lists.started = True
+        self._keys.lists.before_is_final = True
 
     def _read_lists_after_registration(self, sending: Sending) -> None:
-        """Read all lists after the first registration of a key type, because an account may have room for one key of a
-        type alone, so that a new key replaces the old one."""
-        key_type = key_sent(sending.exchange.request.body)[1]
-        has_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
+        """Read all lists after the first registration of a key type.
+
+        An account may have room for one key of each type alone, so that a new key replaces the old one.
+        """
+        _, key_type = key_and_type_in(sending.exchange.request.body)
+        may_have_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None
-        if has_effect and can_compare and key_type not in self._compared_types:
+        if may_have_effect and can_compare and key_type not in self._compared_types:
             self._compared_types.add(key_type)
             self._read_all(sending)
 
@@ -144,7 +153,7 @@ class KeyChanges:
         for at_s in _WAITS_S:
             if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
-            self._ending.sleep(at_s - waited_s)
+            self._ending.sleep(at_s - waited_s)  # the waits are counted from the first read
             waited_s = at_s
             listing = self._read(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):
@@ -209,6 +218,7 @@ class KeyChanges:
 
 
 def _registers(sending: Sending) -> bool:
+    """True for a registration of a key."""
     return sending.intent.operation == "registerPixKey"
 
 
@@ -218,5 +228,5 @@ def _may_delete(sending: Sending) -> bool:
 
 
 def _shows_any(listing: Listing, texts: list[str]) -> bool:
-    """True if the list has keys, and one of the texts is among them."""
+    """True if the list has keys at `key_at`, and one of the texts is among them."""
     return bool(listing.keys) and any(map(listing.shows, texts))

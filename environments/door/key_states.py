@@ -25,9 +25,10 @@ from spec.message import Text
 _NOT_TO_BE_NAMED = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a service may read as another key: empty or blank, longer than 200 characters, or with control characters
 (C0, DEL, C1) or halves of surrogate pairs. A PIX key has at most 77 characters (an e-mail address)."""
-_WHOLE_PIECE = 12
+_SHORTEST_CUT_KEY = 12
 """Fewest letters and digits by which the beginning of a synthetic key is recognised: its mark, and five more."""
 _NOTHING_WAS_SENT = (FailureKind.NO_CONNECTION, FailureKind.TLS)
+"""Failures after which no byte of the request can have reached the service."""
 
 
 class KeyState(Enum):
@@ -54,7 +55,7 @@ EVENT_OF_STATE: Mapping[KeyState, str] = {
 """The states of keys that may still be registered, each with its event in the key record."""
 UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
 """States of keys of which no answer says if they are registered."""
-SENT_FOR_SURE = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
+PERHAPS_REGISTERED_BY_RUN = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
 """States of keys that are, or were, perhaps registered by this run."""
 _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.NOT_SENT: KeyState.BEFORE,
@@ -65,7 +66,7 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
 }
 """By the state of a key that seems free, its state after a list that shows it."""
 SEEMING_FREE = frozenset(_STATE_IF_LISTED)
-"""States of keys that are not registered, as far as the answers tell."""
+"""States of keys that are not registered, as far as the answers tell. They are those that a list can contradict."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
 was granted, or was not answered, may be listed later."""
@@ -103,8 +104,8 @@ class RunKey:
 
 
 @dataclass(frozen=True)
-class Sight:
-    """Tells if a list shows a key. A list that masks keys may show neither that the key exists nor that it does not."""
+class Presence:
+    """What a list says of a key: it is shown, absent, or neither, because the list may show it masked."""
 
     is_shown: bool
     is_absent: bool
@@ -113,10 +114,10 @@ class Sight:
     """True if a text in the list may be the key, masked or spelled otherwise. For a synthetic key it is `is_shown`."""
 
 
-def sight_of(key: RunKey, value: str, listing: Listing, before: Listing | None) -> Sight:
-    """The sight of a key with this value in a list. `before` is the list of the account before the run."""
+def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | None) -> Presence:
+    """What a list says of a key with this value. `before` is the list of the account before the run, if it was read."""
     is_shown = listing.shows(value)
-    return Sight(
+    return Presence(
         is_shown,
         is_absent=not is_shown and not listing.may_hide(value, before),
         may_be_shown=is_shown or (key.owned and listing.may_show(value)),
@@ -148,8 +149,9 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
     # the same holds for invalid requests. A status from 500 on is no clear refusal.
     is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
+    no_list_can_show_it = key.value is None and is_for_nobody
     is_clear_refusal = exchange.response.status < 500
-    if key.value is None and is_for_nobody and is_clear_refusal:
+    if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE
     return KeyState.REFUSED
 
@@ -159,7 +161,7 @@ def was_not_sent(exchange: Exchange) -> bool:
     return exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
 
 
-def is_closed_by(key: RunKey, deletion: Exchange) -> bool:
+def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
     """True if the answer to a deletion says that the key is not registered any more.
 
     The deletion names the key at its account, and it succeeded. If the key was only perhaps registered, the answer that
@@ -169,10 +171,10 @@ def is_closed_by(key: RunKey, deletion: Exchange) -> bool:
         return False
     refusal = refusal_kind(deletion.response)
     is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state in UNSURE)
-    return is_gone and _is_named(key, texts_of(deletion.request.body))
+    return is_gone and _body_names_key(key, texts_of(deletion.request.body))
 
 
-def _is_named(key: RunKey, texts: list[str]) -> bool:
+def _body_names_key(key: RunKey, texts: list[str]) -> bool:
     """True if the texts of a body name the key. An empty key must stand there as an empty text."""
     if not key.value:
         return key.value in texts
@@ -180,7 +182,7 @@ def _is_named(key: RunKey, texts: list[str]) -> bool:
 
 
 def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
-    """The state after a deletion that closes the key, see `is_closed_by`.
+    """The state after a deletion that closes the key, see `is_gone_after`.
 
     A key whose registration was granted and that no list has shown may still be registered after its deletion.
     """
@@ -190,23 +192,24 @@ def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
     return KeyState.LATER if may_come_later else KeyState.DELETED
 
 
-def state_after_list(key: RunKey, sight: Sight, *, is_sandbox: bool) -> KeyState:
+def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> KeyState:
     """The state after a list of the account of the key.
 
     Off a sandbox, a key of the profile that was not sent yet counts as there before the run if a text in the list may
     be the key.
     """
-    may_be_there_before_run = key.state is KeyState.NOT_SENT and not is_sandbox and sight.may_be_shown
-    if sight.is_shown or may_be_there_before_run:
+    may_be_there_before_run = key.state is KeyState.NOT_SENT and not is_sandbox and presence.may_be_shown
+    if presence.is_shown or may_be_there_before_run:
         return _STATE_IF_LISTED.get(key.state, key.state)
-    if sight.is_absent:
+    if presence.is_absent:
         return _STATE_IF_NOT_LISTED.get(key.state, key.state)
     return key.state
 
 
 def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
     """The state of a key when nothing more is sent, as far as the lists tell."""
-    if key.state is KeyState.REFUSED and key.is_for_nobody and not was_any_list_read:
+    is_refused_for_nobody = key.state is KeyState.REFUSED and key.is_for_nobody
+    if is_refused_for_nobody and not was_any_list_read:
         return KeyState.GONE
     if key.state is KeyState.REGISTERED and key.was_never_listed:
         return KeyState.LATER
@@ -253,6 +256,7 @@ def may_have_become(key: RunKey, text: str) -> bool:
     if key_is_blank:  # only a list of a synthetic account tells something of a blank key
         return key.is_for_nobody and not text.strip()
     both_are_synthetic = MARK in text and MARK in key.value
-    plain_key, plain_text = plain(key.value), plain(text)
-    is_cut = len(plain_text) >= _WHOLE_PIECE and plain_key.startswith(plain_text)
+    plain_key = plain(key.value)
+    plain_text = plain(text)
+    is_cut = len(plain_text) >= _SHORTEST_CUT_KEY and plain_key.startswith(plain_text)
     return both_are_synthetic and (plain_key == plain_text or is_cut)

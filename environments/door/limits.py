@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from environments.door.bodies import key_sent
+from environments.door.bodies import key_and_type_in
 from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.prepared import may_have_prepared
@@ -98,7 +98,7 @@ class Budget:
         is_plain = sending.intent.credential == NO_HEADER and not sending.intent.written
         if not is_plain:
             return True
-        code_or_key_type = sending.code or key_sent(sending.sent.body)[1]
+        code_or_key_type = sending.code or key_and_type_in(sending.sent.body)[1]
         first_one = self._plain_ones.setdefault((sending.intent.operation, code_or_key_type), sending)
         return first_one is not sending
 

@@ -39,7 +39,7 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
     prepares = (plan.operation, plan.code_at) if plan else ("", "")
     budget = Budget(profile.limits, prepares, is_sandbox=profile.is_sandbox)
     door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
-    door.guard.repeat_unknown_outcomes()
+    door.guard.find_unknown_outcomes()
     return door
 
 

@@ -1,8 +1,15 @@
 """The keys that a run registers or deletes: which key a request names, and what became of it.
 
-The door gives every exchange to `Keys`, and the scenarios ask it which keys they may delete. The state of a key follows
-from pure functions (key_states.py), the lists of the accounts stand in account_lists.py, and the record of keys for
-later runs in key_record.py.
+The door gives every exchange to `Keys`, and the scenarios ask it which keys they may delete. Three modules help it:
+
+| module | what it has |
+|---|---|
+| `key_states.py` | pure functions that tell the next state of a key |
+| `account_lists.py` | the lists of keys of each account, before the run and now |
+| `key_record.py` | a file with the keys that were not deleted, for later runs |
+
+A key of the profile is also called an own key. A synthetic key is one that the suite makes up, and that belongs to
+nobody; a synthetic account is made up in the same way. The value of a key that the service makes may stay unknown.
 """
 
 from __future__ import annotations
@@ -11,21 +18,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from environments.door.account_lists import AccountLists
-from environments.door.bodies import key_sent, names, texts_of
+from environments.door.bodies import key_and_type_in, names, texts_of
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.key_states import (
     EVENT_OF_STATE,
+    PERHAPS_REGISTERED_BY_RUN,
     SEEMING_FREE,
-    SENT_FOR_SURE,
     UNSURE,
     KeyState,
+    Presence,
     RunKey,
-    Sight,
     can_be_named,
-    is_closed_by,
+    is_gone_after,
     may_have_become,
     own_key_may_be_deleted,
-    sight_of,
+    presence_of,
     state_after_deletion,
     state_after_list,
     state_after_registration,
@@ -61,20 +68,29 @@ class Keys:
         is_sandbox: bool = False,
         key_at: str | None = None,
     ) -> None:
-        self.accounts, self.account = accounts, next(iter(accounts), "")
-        """The accounts of the profile, and the one at which the run registers: the first."""
+        self.accounts = accounts
+        """The accounts of the profile."""
+        self.account = next(iter(accounts), "")
+        """The account at which the run registers: the first of the profile."""
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
         """Number of the exchange of the last registration; 0 if there is none."""
         self.may_tell_random_by_lists = is_sandbox or any(key.type == "RANDOM" and key.disposable for key in owned)
         """True if the run may take a new key in a list for the RANDOM key that it asked for."""
-        self._is_sandbox, self._record = is_sandbox, record
-        self._owned: dict[str, RunKey] = {}  # by value
+        self._is_sandbox = is_sandbox
+        self._record = record
+        self._own_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
         for place, key in enumerate(owned):
-            if key.key:
-                disposable = key.disposable or is_sandbox
-                self._owned[key.key] = RunKey(name_of(owned, place), key.type, key.key, self.account, True, disposable)
-        self._keys = [*self._owned.values()]  # the keys of the profile come first, whatever is sent first
+            if key.key:  # a RANDOM key has no value in the profile
+                self._own_keys[key.key] = RunKey(
+                    name_of(owned, place),
+                    key.type,
+                    key.key,
+                    self.account,
+                    owned=True,
+                    disposable=key.disposable or is_sandbox,
+                )
+        self._keys = list(self._own_keys.values())  # the keys of the profile come first, whatever is sent first
 
     # -- questions --------------------------------------------------------------------------------------------
 
@@ -85,7 +101,7 @@ class Keys:
         """
         return [key for key in self._keys if key.is_left]
 
-    def are_cleaned_up_by(self, sending: Sending) -> bool:
+    def may_be_cleaned_up_by(self, sending: Sending) -> bool:
         """True if the request deletes a key that may still be there, or reads a list that may show such a key."""
         operation = sending.intent.operation
         if operation not in ("listPixKeys", "deletePixKey"):
@@ -102,14 +118,14 @@ class Keys:
         A synthetic key that this run sent is its own, although the list before the run may show it: on a sandbox that
         list may be read after the first registration.
         """
-        if value in self._owned:
-            return self._owned[value].state is KeyState.BEFORE
-        if not value or value in self.values:
+        if value in self._own_keys:
+            return self._own_keys[value].state is KeyState.BEFORE
+        if not value or value in self.values_sent:
             return False
         return self.lists.were_showing(value)
 
     @property
-    def before(self) -> Listing | None:
+    def list_before_run(self) -> Listing | None:
         """The list, before the run, of the account at which the run registers."""
         return self.lists.before.get(self.account)
 
@@ -118,11 +134,11 @@ class Keys:
 
         Neither may have been there before the run.
         """
-        if value not in self._owned:
+        if value not in self._own_keys:
             is_unmistakable = self._is_sandbox or can_be_named(value)
             return is_unmistakable and not self.was_there_before(value)
-        key = self._owned[value]
-        before = self.before if self._is_sandbox else self.lists.before.get(key.account)
+        key = self._own_keys[value]
+        before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return own_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
     def holds_an_unknown_key(self) -> bool:
@@ -132,11 +148,11 @@ class Keys:
         return any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
 
     @property
-    def values(self) -> frozenset[str]:
+    def values_sent(self) -> frozenset[str]:
         """The values of the keys that the run registered, or may have registered, as far as they are known."""
-        return frozenset(key.value for key in self._keys if key.value and key.state in SENT_FOR_SURE)
+        return frozenset(key.value for key in self._keys if key.value and key.state in PERHAPS_REGISTERED_BY_RUN)
 
-    def of_runs(self) -> Iterator[PixKey]:
+    def keys_of_runs(self) -> Iterator[PixKey]:
         """The keys that this run sent or that a service made for it, and the keys that earlier runs left.
 
         Keys of unknown value are left out. Raises JournalError.
@@ -169,16 +185,19 @@ class Keys:
     def _key_with_value(self, value: str, account: str) -> RunKey | None:
         """The key of the profile with this value, or the key that was sent with this value to this account.
 
-        A synthetic key that is sent to two accounts counts as two keys.
+        A synthetic key that is sent to two accounts counts as two keys. None if there is no such key.
         """
-        same_value = (key for key in self._keys if key.value == value)
-        return next((key for key in same_value if key.owned or key.account == account), None)
+        for key in self._keys:
+            is_of_this_account = key.owned or key.account == account
+            if key.value == value and is_of_this_account:
+                return key
+        return None
 
     def key_of(self, exchange: Exchange) -> RunKey | None:
-        """The key that the exchange registered, or may have registered."""
+        """The key that the exchange registered, or may have registered; None if there is none."""
         return next((key for key in self._keys if exchange.number in key.exchanges), None)
 
-    # -- what the scenarios learn -----------------------------------------------------------------------------
+    # -- what the scenarios note ------------------------------------------------------------------------------
 
     def take_over(self, key: PixKey) -> bool:
         """Count a key of the profile as registered by this run, if the record says that an earlier run registered it.
@@ -187,9 +206,10 @@ class Keys:
         the key is taken over. Raises JournalError.
         """
         recorded_event = self._record.state(self.account, key.type, key.key) if self._record else ""
-        own_key = self._owned[key.key]
-        is_at_its_account = self.before is not None and self.before.may_show(key.key)
-        if recorded_event != REGISTERED or not own_key.disposable or not is_at_its_account:
+        was_registered_by_a_run = recorded_event == REGISTERED
+        is_at_its_account = self.list_before_run is not None and self.list_before_run.may_show(key.key)
+        own_key = self._own_keys[key.key]
+        if not (was_registered_by_a_run and is_at_its_account and own_key.disposable):
             return False
         own_key.state = KeyState.REGISTERED
         return True
@@ -200,10 +220,10 @@ class Keys:
         The record closes the entry of the key as it was, and gets a new one. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
-        if value == key.value or value in self._owned or is_masked:
+        if value == key.value or value in self._own_keys or is_masked:
             return
         state = key.state
-        self._set_state(key, KeyState.GONE)
+        self._set_state(key, KeyState.GONE)  # closes the entry with the old value
         key.name = _MADE
         key.type = "RANDOM"
         key.value = value
@@ -211,20 +231,21 @@ class Keys:
         key.was_missed = False
         self._set_state(key, state)
 
-    def close(self) -> None:
+    def set_last_states(self) -> None:
         """Set the last state of each key. It is called when nothing more is sent."""
         for key in self._keys:
             self._set_state(key, state_at_the_end(key, was_any_list_read=bool(self.lists.last)))
 
-    def find_changed(self, account: str) -> None:
+    def add_changed_keys(self, account: str) -> None:
         """Find keys in the last list of an account that the service made of synthetic keys, and note them.
 
         Some services cut a long key, or leave signs out, before they register it. Such keys count as perhaps registered
         at this account.
         """
-        listing, before = self.lists.last.get(account), self.lists.before.get(account)
+        listing = self.lists.last.get(account)
         if listing is None:
             return
+        before = self.lists.before.get(account)
         values_of_run = {key.value for key in self._keys if key.account == account}
         texts_before = before.texts if before else frozenset()
         for text in sorted(listing.texts - values_of_run - texts_before):
@@ -242,30 +263,33 @@ class Keys:
     # -- what every exchange changes --------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, sending: Sending) -> Iterator[None]:
-        """Record a registration before its request is sent, and take over its exchange afterwards.
+    def recording(self, sending: Sending) -> Iterator[None]:
+        """Record a registration before its request is sent, and change the states by the answer afterwards.
 
-        Raises JournalError if it cannot be recorded; then nothing is sent.
+        Any other request is not recorded, but its answer may change states, too. Raises JournalError if a registration
+        cannot be recorded; then nothing is sent.
         """
-        key, state_before = None, KeyState.NOT_SENT
+        key: RunKey | None = None
+        state_before = KeyState.NOT_SENT
         if sending.request.method == "DELETE":
-            self.lists.started = True
+            self.lists.before_is_final = True
         if sending.intent.operation == "registerPixKey":
             registration = sending.sent
-            named_key = self._named_in(registration.body, registration.last_segment)
+            named_key = self._find_or_add_key(registration.body, registration.last_segment)
             state_before = named_key.state
             key = self._record_attempt(named_key, registration.last_segment)
         try:
             yield
         finally:
-            self._take(sending.exchange, key, state_before)
+            self._update_states(sending.exchange, key, state_before)
 
     def _record_attempt(self, key: RunKey, account: str) -> RunKey | None:
         """Record that a key may be registered at the account from now on, and return it.
 
         None for a key that was there before the run, because its registration changes nothing.
         """
-        self.lists.started = self.lists.started or key.owned
+        if key.owned:
+            self.lists.before_is_final = True
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
@@ -275,32 +299,25 @@ class Keys:
             self._set_state(key, KeyState.MAYBE)
         return key
 
-    def _named_in(self, body: bytes, account: str) -> RunKey:
+    def _find_or_add_key(self, body: bytes, account: str) -> RunKey:
         """The key that a registration names. If it is not known, it is added.
 
         A key of the profile counts as named if it stands anywhere in the body. Each empty key is a new one, because a
         service may make another key each time.
         """
         texts = texts_of(body)
-        own_key = next((key for own_value, key in self._owned.items() if own_value in texts), None)
-        if own_key is not None:
-            return own_key
-        value, key_type = key_sent(body)
+        for own_value, own_key in self._own_keys.items():
+            if own_value in texts:
+                return own_key
+        value, key_type = key_and_type_in(body)
         known_key = self._key_with_value(value, account) if value else None
         if known_key is not None:
             return known_key
-        documented_type = key_type if key_type in KEY_TYPES else ""
-        if value is not None:
-            name = _name_of_synthetic(documented_type, value)
-        elif documented_type:
-            name = _MADE
-        else:
-            name = say("a key that its request does not name")
-        new_key = RunKey(name, documented_type, value, account)
+        new_key = _new_key(value, key_type, account)
         self._keys.append(new_key)
         return new_key
 
-    def _take(self, exchange: Exchange, key: RunKey | None, state_before: KeyState) -> None:
+    def _update_states(self, exchange: Exchange, key: RunKey | None, state_before: KeyState) -> None:
         """Change the states by an exchange. `key` is the key that it may register, `state_before` its state before.
 
         A list counts only if it was asked for with the valid token and without a query, which may leave keys out.
@@ -308,13 +325,15 @@ class Keys:
         if exchange.operation == "registerPixKey":
             self.last_registration = exchange.number
         if key is not None:
-            self._take_registration(exchange, key, state_before)
+            self._update_by_registration(exchange, key, state_before)
         elif exchange.operation == "deletePixKey":
-            self._take_deletion(exchange)
-        elif exchange.operation == "listPixKeys" and exchange.credential == VALID and "?" not in exchange.request.url:
-            self._take_list(exchange)
+            self._update_by_deletion(exchange)
+        elif exchange.operation == "listPixKeys":
+            has_query = "?" in exchange.request.url
+            if exchange.credential == VALID and not has_query:
+                self._update_by_list(exchange)
 
-    def _take_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
+    def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
         """Change the state of a key by the answer to its registration, and note its exchange if it may exist."""
         was_unsure = key.state in UNSURE
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
@@ -322,30 +341,30 @@ class Keys:
         if registered(exchange) or may_be_registered_by_it:
             key.exchanges.append(exchange.number)
 
-    def _take_deletion(self, exchange: Exchange) -> None:
+    def _update_by_deletion(self, exchange: Exchange) -> None:
         """Change the state of each key that the answer to a deletion shows to be gone."""
         self.lists.note_deletion(exchange)
         for key in self.not_cleaned_up():
-            if is_closed_by(key, exchange):
+            if is_gone_after(key, exchange):
                 key.exchanges.append(exchange.number)
                 self._set_state(key, state_after_deletion(key, exchange))
 
-    def _take_list(self, exchange: Exchange) -> None:
+    def _update_by_list(self, exchange: Exchange) -> None:
         """Change the state of each key by a list, whether it is of the account of the key or of another one."""
         account = exchange.request.last_segment
         listing = self.lists.note_list(exchange)
         if listing is None:
             return
         before = self.lists.before.get(account)
-        for key in [*self._keys]:  # a copy, because keys may be added meanwhile
+        for key in list(self._keys):  # a copy, because keys may be added meanwhile
             if key.value is None:
-                self._take_list_for_key_without_value(key, listing, account)
+                self._update_key_without_value(key, listing, account)
                 continue
-            sight = sight_of(key, key.value, listing, before)
+            presence = presence_of(key, key.value, listing, before)
             if self._is_at(key, account):
-                self._take_sight(key, sight)
+                self._update_by_own_account(key, presence)
             else:
-                self._take_sight_elsewhere(key, key.value, sight, account)
+                self._update_by_other_account(key, key.value, presence, account)
 
     def _is_at(self, key: RunKey, account: str) -> bool:
         """True if the key is, or may be, a key of the account.
@@ -356,18 +375,20 @@ class Keys:
         may_be_anywhere = key.owned and key.state is KeyState.NOT_SENT
         return is_its_account or may_be_anywhere
 
-    def _take_sight(self, key: RunKey, sight: Sight) -> None:
+    def _update_by_own_account(self, key: RunKey, presence: Presence) -> None:
         """Change the state of a key by the list of its account."""
-        key.was_listed = key.was_listed or sight.may_be_shown
-        is_missing = key.state is KeyState.REGISTERED and sight.is_absent and not sight.may_be_shown
-        key.was_missed = key.was_missed or is_missing
-        self._set_state(key, state_after_list(key, sight, is_sandbox=self._is_sandbox))
+        if presence.may_be_shown:
+            key.was_listed = True
+        is_surely_absent = presence.is_absent and not presence.may_be_shown
+        if is_surely_absent and key.state is KeyState.REGISTERED:
+            key.was_missed = True
+        self._set_state(key, state_after_list(key, presence, is_sandbox=self._is_sandbox))
 
-    def _take_sight_elsewhere(self, key: RunKey, value: str, sight: Sight, account: str) -> None:
+    def _update_by_other_account(self, key: RunKey, value: str, presence: Presence, account: str) -> None:
         """Change the state of a key by the list of another account of the profile.
 
-        If the list shows a synthetic key that is new there, the service registered it at another account than the named
-        one. If a key was refused for a synthetic account, and the list does not show it, it was not registered.
+        If the list shows a synthetic key that is new there, the service registered it at this account instead of the
+        named one. If a key was refused for a synthetic account, and the list does not show it, it was not registered.
         """
         if account not in self.accounts:
             return
@@ -375,18 +396,23 @@ class Keys:
         was_shown_before = before is not None and before.shows(value)
         is_synthetic = not key.owned and MARK in value
         is_new_here = not was_shown_before and self._key_with_value(value, account) is None
-        if sight.is_shown and is_synthetic and is_new_here:
+        is_refused_for_nobody = key.is_for_nobody and key.state is KeyState.REFUSED
+        if presence.is_shown and is_synthetic and is_new_here:
             self._add_listed(key, value, account)
-        elif sight.is_absent and key.is_for_nobody and key.state is KeyState.REFUSED:
+        elif presence.is_absent and is_refused_for_nobody:
             self._set_state(key, KeyState.GONE)
 
-    def _take_list_for_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
-        """A refused key of unknown value is not registered if everything new in the list is another key of the run."""
+    def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
+        """Change the state of a key of unknown value by a list of this account.
+
+        If it was refused, it is not registered if everything new in the list is another key of the run.
+        """
         is_its_account = account == key.account or not key.account
-        if key.state is not KeyState.REFUSED or self.before is None or not is_its_account:
+        can_compare = is_its_account and self.list_before_run is not None
+        if key.state is not KeyState.REFUSED or not can_compare:
             return
         new_texts = {plain(text) for text in listing.texts if self.lists.is_new_since(text, key.exchanges[0])}
-        texts_of_run = set(map(plain, self.values))
+        texts_of_run = set(map(plain, self.values_sent))
         if new_texts <= texts_of_run:
             self._set_state(key, KeyState.GONE)
 
@@ -414,13 +440,27 @@ class Keys:
         A key of the profile is recorded as registered only if a list before the run was read, which did not show it.
         """
         event = EVENT_OF_STATE.get(key.state, GONE)
-        may_be_of_somebody = key.owned and self.before is None
-        return MAYBE if event == REGISTERED and may_be_of_somebody else event
+        may_belong_to_somebody = key.owned and self.list_before_run is None
+        if event == REGISTERED and may_belong_to_somebody:
+            return MAYBE
+        return event
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> Text:
     """Name of a key of the profile for people, without its value: `EMAIL, number 2 of pix_keys`."""
     return say("{type}, number {place} of pix_keys", type=keys[place].type, place=place + 1)
+
+
+def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
+    """A key that is no key of the profile, as a registration names it. The value is None if the service makes it."""
+    documented_type = key_type if key_type in KEY_TYPES else ""
+    if value is not None:
+        name = _name_of_synthetic(documented_type, value)
+    elif documented_type:
+        name = _MADE
+    else:
+        name = say("a key that its request does not name")
+    return RunKey(name, documented_type, value, account)
 
 
 def _is_named_in(texts: list[str], value: str | None) -> bool:

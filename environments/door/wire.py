@@ -3,7 +3,7 @@
 Requests share kept connections. A service may close such a connection at any time, and then nobody knows if the request
 arrived. So these go over a fresh connection:
 
-- a request that may move money, and one that is sent again after it got no answer
+- a request that may move money, and a request that is sent again after it got no answer
 - the first transaction code; later codes go over a kept connection that was just used, because some services answer
   differently there
 - all codes, once the service closed a connection without having said that it would, and all codes behind a proxy
@@ -43,8 +43,10 @@ _KEPT_OF_A_CUT_BODY = 4_096
 _SETTLES_S = 0.005
 """Seconds that a code waits before it goes over a kept connection: if the service closes a connection after its answer,
 that is seen by then."""
-_CODINGS = ("gzip", "br", "zstd", "compress")
-"""Content codings that an answer may name. Of these, a request accepts the first alone, and deflate."""
+_CODINGS_NOT_ASKED_FOR = ("br", "zstd", "compress")
+"""Content codings that an answer may name, although each request accepts gzip and deflate alone."""
+_CODINGS = ("gzip", *_CODINGS_NOT_ASKED_FOR)
+"""Content codings that an answer may name, without deflate."""
 ALWAYS_READ = 16_384
 """Bytes of a body that are read however much the run has read before. Longer bodies have a weight."""
 MOST_WEIGHT = 30_000_000
@@ -61,9 +63,11 @@ class Wire(HTTPAdapter):
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
         self._limits = profile.limits
-        proxy, timeout = profile.proxy, profile.limits.timeout
-        self._watchdog = Watchdog(timeout, ending)
-        self._context = None if profile.base_url.startswith("http:") and not proxy else _tls_context(profile)
+        proxy = profile.proxy
+        timeout = profile.limits.timeout
+        self._watchdog = Watchdog(timeout, ending)  # shuts a connection down when its deadline has passed
+        needs_no_tls = profile.base_url.startswith("http:") and not proxy
+        self._context = None if needs_no_tls else _tls_context(profile)
         self._send_options: Any = {
             "stream": True,
             "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # connection, next byte
@@ -111,11 +115,12 @@ class Wire(HTTPAdapter):
         if code and not self._first_code:
             self._first_code = code
         afresh = self._needs_fresh_connection(sending)
-        if code and not afresh:
+        goes_over_kept_connection = not afresh
+        if code and goes_over_kept_connection:
             time.sleep(_SETTLES_S)
         deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.written)
         result = self._exchange(sending.request, deadline, sending.intent.operation)
-        if deadline.afresh or not isinstance(result, Failure):
+        if deadline.afresh or not isinstance(result, Failure):  # the wire may have opened a fresh connection, too
             return result
         if code:
             self._keeps_codes = False
@@ -128,35 +133,40 @@ class Wire(HTTPAdapter):
         code = sending.code
         if not code:
             return sending.is_lost or not sending.repeatable
+        if code == self._first_code or not self._keeps_codes:
+            return True
         pools = self.poolmanager.pools
-        found_closed = any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
-        return code == self._first_code or not self._keeps_codes or found_closed
+        return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 
     def _exchange(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
     ) -> Response | Failure:
         """Send a request and read its answer. If only the body cannot be read, the response says why."""
-        raw: Any = None
-        body, cut = b"", ""  # what was read, and the limit that cut it short
-        broken = ""  # why the body cannot be read
+        raw: Any = None  # the answer as urllib3 has it
+        body = b""
+        limit_that_cut = ""
+        why_broken = ""  # a template that may name {coding}; empty if the body can be read
         with deadline:
             try:
                 raw = self.send(request, **self._send_options).raw
-                body, cut = _read(raw, *self._limit_for(operation))
+                most, limit = self._limit_for(operation)
+                body, limit_that_cut = _body_of(raw, most, limit)
                 self._note_weight(operation, body)
                 if deadline.expired:  # the answer ends where the watchdog shut the connection down
                     raise TimeoutError
             except _ERRORS as error:
-                failure, raw = _failure_of(error, deadline, self._limits.timeout), deadline.head
+                failure = _failure_of(error, deadline, self._limits.timeout)
+                raw = deadline.head  # the status and the headers, if they were read
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
-                broken = str(failure.message)
-        content_encoding = raw.headers.get("Content-Encoding", "").lower()
-        coding = next((name for name in _CODINGS if name in content_encoding), "deflate")
-        if coding in _CODINGS[1:]:
-            body, broken = b"", "the content coding is {coding}, which was not asked for"
+                why_broken = str(failure.message)
+        coding = _coding_of(raw)
+        if coding in _CODINGS_NOT_ASKED_FOR:
+            body = b""
+            why_broken = "the content coding is {coding}, which was not asked for"
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
-        return Response(raw.status, headers, body, cut, broken and say(broken, coding=coding))
+        broken = say(why_broken, coding=coding) if why_broken else ""
+        return Response(raw.status, headers, body, limit_that_cut, broken)
 
     def _limit_for(self, operation: str) -> tuple[int, str]:
         """The number of bytes that are read of the next body, and the limit in words.
@@ -169,37 +179,51 @@ class Wire(HTTPAdapter):
         return most, f"longer than limits.response_bytes ({most} bytes)"
 
     def _note_weight(self, operation: str, body: bytes) -> None:
-        """Add the weight of a long body: its bytes, and its number of JSON values as the separators tell it."""
+        """Add the weight of a long body: its bytes, and a weight for each of its JSON values.
+
+        The number of values is estimated by the number of separators, because the body is not parsed here.
+        """
         if len(body) > ALWAYS_READ:
-            about_values = sum(map(body.count, (b",", b"[", b"{")))
+            about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
             self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(about_values, MAX_VALUES)
             self._operations_with_long_bodies.add(operation)
 
 
 def _tls_context(profile: Profile) -> ssl.SSLContext:
     """The settings of TLS: the authorities and the client certificate of the profile. Raises ProfileError."""
-    tls, why = profile.tls, "tls.ca_bundle: no certificate of an authority in PEM"
+    tls = profile.tls
     try:
         context = ssl.create_default_context(cafile=tls.ca_bundle or DEFAULT_CA_BUNDLE_PATH)
-        if tls.client_cert:
-            why = (
-                "tls.client_cert, tls.client_key: no certificate and key in PEM, or the passphrase is wrong or missing"
-            )
+    except (OSError, ValueError):
+        raise ProfileError("tls.ca_bundle: no certificate of an authority in PEM") from None
+    if tls.client_cert:
+        try:
             passphrase = passphrase_of(profile)  # without one OpenSSL would ask the terminal
             context.load_cert_chain(tls.client_cert, tls.client_key, passphrase)
-    except (OSError, ValueError):
-        raise ProfileError(why) from None
+        except (OSError, ValueError):
+            raise ProfileError(
+                "tls.client_cert, tls.client_key: no certificate and key in PEM, or the passphrase is wrong or missing"
+            ) from None
     return context
 
 
-def _read(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, str]:
-    """The decoded body and an empty text; or its beginning and the limit that cut it short."""
+def _coding_of(raw: urllib3.BaseHTTPResponse) -> str:
+    """The content coding of an answer: the first of `_CODINGS` that its header names, else deflate."""
+    content_encoding = raw.headers.get("Content-Encoding", "").lower()
+    return next((name for name in _CODINGS if name in content_encoding), "deflate")
+
+
+def _body_of(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, str]:
+    """Read the decoded body of an answer, at most so many bytes.
+
+    Returns the body and an empty text. If the body is longer, returns its beginning and `limit`, the limit in words.
+    """
     body = bytearray()
     while chunk := raw.read(_CHUNK, decode_content=True):
-        if len(body) + len(chunk) > most:
-            raw.close()
-            return bytes((body + chunk)[:_KEPT_OF_A_CUT_BODY]), limit
         body += chunk
+        if len(body) > most:
+            raw.close()
+            return bytes(body[:_KEPT_OF_A_CUT_BODY]), limit
     raw.release_conn()
     return bytes(body), ""
 
@@ -267,5 +291,7 @@ def _tls_failure(error: ssl.SSLError) -> str:
 
     It is `[SSL: CODE] message (_ssl.c:123)`: the code before it and the place in the source behind it are left out.
     """
-    text = getattr(error, "verify_message", "") or re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
+    text = getattr(error, "verify_message", "")
+    if not text:
+        text = re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
     return f"TLS failed ({text.strip().removesuffix('.')}): {_REMEDY}"

@@ -1,9 +1,12 @@
-"""The Authorization headers that the suite sends: the valid one, and those that must not be granted anything. And the
-ways to write a request that has one of these.
+"""The Authorization headers that the suite sends, and the ways to write a request that has one of them.
 
-A wrong token looks like the right one. Each is made from it in a way that has a name in reports.
+One header has the valid token, which is also called the right one. All others must not be granted anything:
 
-No wrong token belongs to a person. One token always gives the same ones, so that all of them are hidden.
+- A form says what stands in the header, such as "the token cut short". Reports show its name.
+- A wrong token is the text that a form makes from the right one. It looks like the right one, and belongs to nobody.
+  One token always gives the same wrong tokens, so that reports can hide all of them.
+- A way says how the request is written, such as with a slash at the end of its path.
+- A row is a form and a way that are tried together. The rows make up the table of wrong tokens.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,10 +32,10 @@ if TYPE_CHECKING:
 
     from environments.profiles.model import Profile
 
-_OWN = f"{MARK}{secrets.token_hex(16)}"
-"""The wrong token where the right one is short: random, so it is no token of anybody."""
-_LEAST = 16
-"""A wrong token without so many characters of the right one does not tell it."""
+_RANDOM_TOKEN = f"{MARK}{secrets.token_hex(16)}"
+"""The wrong token if the right one is short. It is random, so it is nobody's token."""
+_FEWEST_HIDDEN = 16
+"""Letters and digits of the right token that a wrong token must lack. Then nobody can restore the right one from it."""
 _EXPIRED = 1_000_000_000
 """Seconds since 1970: a day of the year 2001."""
 _NEVER_EXPIRES = 4_102_444_800
@@ -41,15 +45,17 @@ _HEX = re.compile("[0-9A-Fa-f-]+")
 Claims = Mapping[str, object]
 """Members of the header or of the claims of a signed token."""
 Make = Callable[[str], str | None]
-"""Makes a wrong token from the right one; None where the form does not apply to it."""
+"""Makes a wrong token from the right one; None if the form does not apply to the right one."""
 
 
 # -- signed tokens --------------------------------------------------------------------------------------------------
 
 
 def signed_parts(token: str) -> list[str]:
-    """Header, claims and signature of a JSON Web Token in its compact form (RFC 7519 section 3), in base64url. Nothing
-    of another text."""
+    """Header, claims and signature of a signed token, in base64url; empty if the token is another text.
+
+    A signed token is a JSON Web Token in its compact form (RFC 7519 section 3).
+    """
     parts = token.split(".")
     try:
         header, claims, _ = map(_decoded, parts)
@@ -59,102 +65,138 @@ def signed_parts(token: str) -> list[str]:
     return parts if is_signed else []
 
 
-def parts_that_tell(token: str) -> tuple[str, ...]:
-    """A token, and of a signed one the parts that are a secret by themselves: its claims and its signature."""
-    return (token, *filter(None, signed_parts(token)[1:]))
+def secret_parts_of(token: str) -> tuple[str, ...]:
+    """A token, and the parts of a signed token that are a secret by themselves: its claims and its signature."""
+    claims_and_signature = signed_parts(token)[1:]
+    return (token, *filter(None, claims_and_signature))
 
 
 def _decoded(part: str) -> bytes:
-    return urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    """The bytes of a part of a signed token, which lacks the padding of base64."""
+    padding = "=" * (-len(part) % 4)
+    return urlsafe_b64decode(part + padding)
 
 
 def _encoded(data: bytes) -> str:
+    """Bytes as a part of a signed token."""
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def _with(part: str, **members: object) -> str:
+def _part_with_members(part: str, **members: object) -> str:
     """A header or claims, with some members replaced or added."""
-    return _encoded(json.dumps({**json.loads(_decoded(part)), **members}, separators=(",", ":")).encode())
+    changed = {**json.loads(_decoded(part)), **members}
+    return _encoded(json.dumps(changed, separators=(",", ":")).encode())
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------
 
 
 def _of_signed(change: Callable[[str, str, str], str]) -> Make:
-    """Makes something from the parts of a signed token whose signature is not short."""
+    """Makes a wrong token from the header, the claims and the signature of a signed token.
 
-    def form(token: str) -> str | None:
+    None if the token is not signed, or if its signature is too short to hide the token.
+    """
+
+    def wrong_token_of(token: str) -> str | None:
         parts = signed_parts(token)
-        return change(*parts) if parts and not _is_short(parts[2]) else None
+        if not parts or _is_short(parts[2]):
+            return None
+        return change(*parts)
 
-    return form
-
-
-def _another(token: str) -> str:
-    """A token with the same header and claims and another signature, or another text; a random one where that would
-    leave too much of the token."""
-    *kept, replaced = token.rsplit(".", 1) if signed_parts(token) else [token]
-    return _OWN if _is_short(replaced) else ".".join((*kept, _alike(replaced)))
+    return wrong_token_of
 
 
-def _claiming(**changes: object) -> Make:
-    """With other claims (RFC 7519 section 4.1) and the signature as it was."""
-    return _of_signed(lambda header, claims, signature: f"{header}.{_with(claims, **changes)}.{signature}")
+def _with_another_signature(token: str) -> str:
+    """A signed token with another signature. Of a token that is not signed, another text.
+
+    It is a random token if the replaced part is too short, because the rest would tell too much of the right one.
+    """
+    beginning = ""
+    part_to_replace = token
+    if signed_parts(token):
+        header_and_claims, dot, part_to_replace = token.rpartition(".")
+        beginning = header_and_claims + dot
+    if _is_short(part_to_replace):
+        return _RANDOM_TOKEN
+    return beginning + _look_alike(part_to_replace)
 
 
-def _signed_anew(key: bytes, of_the_header: Claims, **changes: object) -> Make:
-    """A token that the suite signs itself with a key that anybody may guess (HS256, RFC 7518 section 3.2): with the
-    claims of the right one, or with made-up ones if that is no signed token. None if the right one is signed with the
-    same key: then the other one would be right, too."""
+def _with_claims(**changes: object) -> Make:
+    """Makes a signed token with other claims (RFC 7519 section 4.1) and the signature as it was."""
+    return _of_signed(lambda header, claims, signature: f"{header}.{_part_with_members(claims, **changes)}.{signature}")
 
-    def form(token: str) -> str | None:
+
+def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object) -> Make:
+    """Makes a token that the suite signs itself, with a key that anybody may guess (HS256, RFC 7518 section 3.2).
+
+    It has the claims of the right token, or made-up claims if the right one is not signed. None if the right token is
+    signed with the same key, because then the new one would be right, too.
+    """
+
+    def wrong_token_of(token: str) -> str | None:
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
-        header = _with(_NO_MEMBERS, alg="HS256", typ="JWT", **of_the_header)
-        claims = _with(claims, **changes)
-        return f"{header}.{claims}.{_signature(header, claims, key)}"
+        new_header = _part_with_members(_NO_MEMBERS, alg="HS256", typ="JWT", **header_members)
+        new_claims = _part_with_members(claims, **claims_to_change)
+        return f"{new_header}.{new_claims}.{_signature(new_header, new_claims, key)}"
 
-    return form
+    return wrong_token_of
 
 
 def _signature(header: str, claims: str, key: bytes) -> str:
+    """The signature of a header and claims with HS256."""
     return _encoded(hmac.digest(key, f"{header}.{claims}".encode(), "sha256"))
 
 
 def _unsigned(token: str) -> str | None:
-    """A token whose header says that it is unsigned, with made-up claims. None for a signed token, which has a form of
-    its own."""
+    """A token with made-up claims whose header says that it is unsigned (RFC 7519 section 6).
+
+    None if the right token is signed: `FORMS` has such a form with its own claims.
+    """
     if signed_parts(token):
         return None
-    return f"{_with(_NO_MEMBERS, alg='none', typ='JWT')}.{_MADE_UP_CLAIMS}."
+    header = _part_with_members(_NO_MEMBERS, alg="none", typ="JWT")
+    return f"{header}.{_MADE_UP_CLAIMS}."
 
 
 def _of_another_issuer(token: str) -> str | None:
-    """The claims of another issuer, with another signature of the same form."""
+    """A signed token of another issuer, whose signature is made up. None if the right token is not signed."""
     parts = signed_parts(token)
     if not parts or _is_short(parts[2]):
         return None
     header, claims, signature = parts
-    return f"{header}.{_with(claims, iss=_ISSUER)}.{_alike(signature)}"
+    return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_look_alike(signature)}"
 
 
 _ISSUER = f"https://{MARK}issuer.example"
 _NO_MEMBERS = _encoded(b"{}")
-_MADE_UP_CLAIMS = _with(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
 
 
 def _is_short(text: str) -> bool:
-    return sum(map(str.isalnum, text)) < _LEAST
+    """True if a text has so few letters and digits that others may guess it."""
+    count = sum(map(str.isalnum, text))
+    return count < _FEWEST_HIDDEN
 
 
-def _alike(text: str) -> str:
-    """A text of the same length with another letter or digit of the same sort in each place: the same one each time,
-    which cannot be guessed without the text."""
-    random, letters = Random(text), string.ascii_lowercase[: 26 if re.search("[g-zG-Z]", text) else 6]
-    sorts = (letters, letters.upper(), string.digits)
-    others = (next((sort.replace(each, "") for sort in sorts if each in sort), each) for each in text)
-    return "".join(map(random.choice, others))
+def _look_alike(text: str) -> str:
+    """A text of the same length, with another letter or digit of the same sort in each place.
+
+    It is the same for the same text each time, and nobody can guess it without the text.
+    """
+    random = Random(text)
+    has_letters_beyond_hex = re.search("[g-zG-Z]", text) is not None
+    small_letters = string.ascii_lowercase if has_letters_beyond_hex else "abcdef"
+    sorts = (small_letters, small_letters.upper(), string.digits)
+    new_characters = []
+    for character in text:
+        candidates = character  # a sign such as - stays as it is
+        for sort in sorts:
+            if character in sort:
+                candidates = sort.replace(character, "")
+        new_characters.append(random.choice(candidates))
+    return "".join(new_characters)
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
@@ -162,47 +204,49 @@ def _alike(text: str) -> str:
 
 @dataclass(frozen=True)
 class Form:
-    """A way to ask without the valid token: `scheme`, and behind it what `make` makes of the token, if anything. The
-    token can be restored from a `restorable` form: it is whole, or fewer than 16 characters are missing or changed.
-    `filter` is the command of a shell that does what `make` does to a token, where one line can."""
+    """What stands in the Authorization header of a request without the valid token."""
 
     name: str
     make: Make | None = None
+    """Makes the wrong token behind the scheme; None if the scheme stands alone."""
     scheme: str = "Bearer "
+    """The text before the wrong token."""
     restorable: bool = False
+    """True if the right token can be restored from it, because fewer than 16 characters are missing or changed."""
     filter: str = ""
+    """The command of a shell that does to a token what `make` does; empty if one line cannot do it."""
 
 
 NO_HEADER = "no header"
-"""The request without a token, which is no wrong token. All others are counted."""
+"""The request without a token, which is no wrong token. The limit of wrong tokens counts all others."""
 ANOTHER = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
 _CHUNKS = "a chunked body"
 _Restorable = partial(Form, restorable=True)
 FORMS = (
-    Form(ANOTHER, _another),
+    Form(ANOTHER, _with_another_signature),
     Form("an empty bearer"),
     Form("an empty header", scheme=""),
     Form("the text null", scheme="Bearer null"),
     # unsigned as the header says (RFC 7515 appendix A.5), or with nothing where the signature was
     Form(
         "the token without a signature (none)",
-        _of_signed(lambda header, claims, _: f"{_with(header, alg='none')}.{claims}."),
+        _of_signed(lambda header, claims, _: f"{_part_with_members(header, alg='none')}.{claims}."),
     ),
     Form(
         "the token without its signature",
         _of_signed(lambda header, claims, _: f"{header}.{claims}."),
         filter="sed 's/[^.]*$//'",
     ),
-    _Restorable("the token with an expired exp", _claiming(exp=_EXPIRED)),
-    _Restorable("the token of another subject", _claiming(sub=f"{MARK}subject")),
-    # without padding of base64, too: with less of it the token means the same to some who decode it
+    _Restorable("the token with an expired exp", _with_claims(exp=_EXPIRED)),
+    _Restorable("the token of another subject", _with_claims(sub=f"{MARK}subject")),
+    # without the padding of base64, too, because some decoders ignore missing padding
     _Restorable(
         "the token cut short",
         lambda token: token.rstrip("=")[:-1],
         filter="sed 's/=*$//; s/.$//'",
     ),
-    # by two: some leave out what stands behind padding, or one character behind groups of four
+    # by two characters, because some decoders ignore everything behind padding, or one character behind groups of four
     _Restorable("the token lengthened", lambda token: token.rstrip("=") + "11", filter="sed 's/=*$/11/'"),
     _Restorable(
         "the token in another letter case",
@@ -214,14 +258,16 @@ FORMS = (
     Form("Basic credentials", scheme="Basic cGl4Y29uZjpwaXhjb25m"),  # pixconf:pixconf
     Form("the text undefined", scheme="Bearer undefined"),
 )
-"""The table of forms, what is most often let in first: in the default of limits.wrong_tokens there is room for
-thirteen with codes, and fewer apply to a token that is not signed."""
+"""The forms that are sent with real codes and keys. The first ones are those that services let in most often.
+
+The default of limits.wrong_tokens has room for thirteen with codes. Fewer apply to a token that is not signed.
+"""
 OTHER_SCHEMES = (
     _Restorable("the bare token", scheme=""),
-    # as long as Bearer: some cut off seven characters and do not look at them
+    # as long as Bearer, because some services cut off seven characters and do not look at them
     _Restorable("the token under the scheme Digest", scheme="Digest "),
 )
-"""Schemes that stand before the access token itself: never with a real transaction code."""
+"""Forms with the right token itself under another scheme. They are never sent with a real transaction code."""
 
 
 _LIKELY_WORDS = ("test", "admin", "dev")
@@ -230,28 +276,31 @@ _WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
 _ANOTHER_KEY = {"kid": f"{MARK}key"}
 
 
-def _word(word: str) -> Form:
+def _form_of_word(word: str) -> Form:
+    """The form with a word in the place of the token."""
     return Form(f"the text {word}", scheme=f"Bearer {word}")
 
 
 FORMS_FOR_NOBODY = (
-    *map(_word, _LIKELY_WORDS),
+    *map(_form_of_word, _LIKELY_WORDS),
     Form("an unsigned token (none) with other claims", _unsigned),
     Form("a token of another issuer", _of_another_issuer),
     Form("a token with another key id, signed with an empty key", _signed_anew(b"", _ANOTHER_KEY)),
     Form("a token signed with the key secret", _signed_anew(b"secret", {})),
     Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{MARK}subject")),
     Form("an expired token, signed anew with the key secret", _signed_anew(b"secret", {}, exp=_EXPIRED)),
-    *map(_word, _WORDS),
+    *map(_form_of_word, _WORDS),
 )
-"""Forms that go with synthetic identifiers alone, the likeliest first: they are many, and a difference shows whether
-one is let in."""
+"""Forms that are sent with synthetic identifiers alone, because they are many. The likeliest ones are first.
+
+The answer to a synthetic identifier shows whether a form is let in: it differs from the answer without a token.
+"""
 
 
-_RIGHT = Form(VALID)
-BY_NAME = {form.name: form for form in (_RIGHT, *FORMS, *FORMS_FOR_NOBODY, *OTHER_SCHEMES)}
+_WITH_THE_RIGHT_TOKEN = Form(VALID)
+BY_NAME = {form.name: form for form in (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_NOBODY, *OTHER_SCHEMES)}
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
-"""Forms that tell the token to all who read them: they need `fuzz`."""
+"""Names of the forms that tell the right token to everybody who reads them. They need the permission `fuzz`."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
     "an empty header": "",
     "an unknown scheme": "Pixconf a=b,c",
@@ -266,43 +315,58 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 
 
 def forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
-    """The rows of the table that the profile permits, in their order; of a token those that apply to it."""
+    """The forms that the profile permits, in their order. If a token is named, only the forms that apply to it."""
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
-    return [form for form in permitted if not (token and form.make) or form.name in wrong_tokens(token)]
+    if not token:
+        return permitted
+    return [form for form in permitted if form.make is None or form.name in wrong_tokens(token)]
 
 
 def authorization(credential: str, token: str) -> str | None:
-    """The value of the Authorization header; None for no header. KeyError for an unknown name.
+    """The value of the Authorization header; None for no header. Raises KeyError for an unknown name.
 
-    A token that was fetched again may be of another sort than the one that the names were chosen for: where a form does
-    not apply to it, ANOTHER stands for it.
+    `credential` is the name of a form. The names were chosen for an earlier token, and a token that was fetched again
+    may be of another sort. If the form does not apply to it, the form ANOTHER stands in its place.
     """
     if credential == NO_HEADER:
         return None
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
     form = BY_NAME[credential]
-    if form in (_RIGHT, *OTHER_SCHEMES):
+    if form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES):
         return form.scheme + token
-    wrong = wrong_tokens(token)
-    return (form.scheme + (wrong.get(form.name, wrong[ANOTHER]) if form.make else "")).rstrip()
+    if form.make is None:
+        return form.scheme.rstrip()
+    tokens_by_form = wrong_tokens(token)
+    wrong_token = tokens_by_form.get(form.name, tokens_by_form[ANOTHER])
+    return (form.scheme + wrong_token).rstrip()
 
 
 @cache
 def wrong_tokens(token: str) -> Mapping[str, str]:
-    """The wrong tokens for a right one, by the name of their form. Each differs from it in more than letter case that
-    says nothing, white space, or spare bits of base64."""
-    made = {form.name: form.make(token) for form in (*FORMS, *FORMS_FOR_NOBODY) if form.make}
-    return {name: wrong for name, wrong in made.items() if wrong and wrong != token}
+    """The wrong tokens for a right one, by the name of their form, without the forms that do not apply to it.
+
+    No decoder takes one of them for the right one: each differs in more than white space, spare bits of base64, or the
+    letter case of a hexadecimal number.
+    """
+    tokens_by_form = {}
+    for form in (*FORMS, *FORMS_FOR_NOBODY):
+        wrong_token = form.make(token) if form.make else None
+        if wrong_token and wrong_token != token:
+            tokens_by_form[form.name] = wrong_token
+    return tokens_by_form
 
 
 # -- ways to write the request --------------------------------------------------------------------------------------
 
 FOR_A_REGISTERED_KEY = "a key that is registered"
+"""The way that changes nothing in the request: its key is registered while it is sent."""
 _SCHEME = ("Authorization", r"^\w+ ?")
+"""The scheme and the space behind it."""
 _PIX = "pix/(?=(keys/)?[^/]*$)"
 """The segment `pix` of the documented path, whatever stands in the address before it."""
 Replacement = str | Callable[[re.Match[str]], str]
+"""The text that replaces a part of a request, or a function that makes it from that part."""
 WAYS: Mapping[str, tuple[str, str, Replacement]] = {
     "the scheme bearer": (*_SCHEME, "bearer "),
     "the scheme BEARER": (*_SCHEME, "BEARER "),
@@ -320,46 +384,74 @@ WAYS: Mapping[str, tuple[str, str, Replacement]] = {
     "another Accept": ("Accept", "^.*", "text/html, */*;q=0.1"),
     FOR_A_REGISTERED_KEY: ("", "", ""),
 }
-"""Ways on which a check of the token may depend: a part of the request, and what is replaced. Those of the scheme come
-first, as no request without a header stands for them; then the likeliest. A scheme is spelled as RFC 9110 sections 11.1
-and 11.4 permit; the interface document shows `Bearer`."""
+"""Ways on which a check of the token may depend. By name of the way: `url` or a header, the pattern that is replaced
+once in it, and the replacement.
+
+The ways of the scheme come first, because a request without a header cannot have them; then come the likeliest ones. A
+scheme is spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface document shows `Bearer`.
+"""
 
 
-def write(request: PreparedRequest, way: str) -> None:
-    """Write a request in this way, too. What is no row of the table is a name for headers that the caller writes."""
-    part, pattern, text = WAYS.get(way, ("", "", ""))
+def write_in_way(request: PreparedRequest, way: str) -> None:
+    """Change a request so that it is written in this way.
+
+    The name of a way that is not in `WAYS` changes nothing: it stands for headers that the caller has written.
+    """
+    part, pattern, replacement = WAYS.get(way, ("", "", ""))
     if part == "url":
-        request.url = re.sub(pattern, text, request.url or "", count=1)
+        request.url = re.sub(pattern, replacement, request.url or "", count=1)
     elif part:
-        request.headers[part] = re.sub(pattern, text, request.headers.get(part, ""), count=1)
+        request.headers[part] = re.sub(pattern, replacement, request.headers.get(part, ""), count=1)
     if way == _CHUNKS:
         del request.headers["Content-Length"]
 
 
 def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
-    """The ways that leave the path, and the scheme, as they are documented."""
-    names = [name for name, (part, _, text) in WAYS.items() if part != "Authorization" and _keeps_the_path(part, text)]
-    return [name for name in names if name != FOR_A_REGISTERED_KEY and (has_a_body or name != _CHUNKS)]
+    """The ways that leave the path and the scheme as they are documented."""
+    ways = []
+    for way, (part, _, replacement) in WAYS.items():
+        changes_request = way != FOR_A_REGISTERED_KEY
+        keeps_scheme_and_path = part != "Authorization" and _keeps_the_path(part, replacement)
+        if changes_request and keeps_scheme_and_path and _is_possible(way, has_a_body=has_a_body):
+            ways.append(way)
+    return ways
 
 
 def _keeps_the_path(part: str, replacement: Replacement) -> bool:
+    """True if the replacement changes no part of the address, or only adds a query."""
     return part != "url" or (isinstance(replacement, str) and replacement.startswith("?"))
+
+
+def _is_possible(way: str, *, has_a_body: bool) -> bool:
+    """True if a request with or without a body can be written in this way: only a body has chunks."""
+    return has_a_body or way != _CHUNKS
 
 
 class Row(NamedTuple):
     """A form, or no header, and the ways in which the request is written."""
 
     credential: str
+    """The name of the form, or NO_HEADER."""
     written: tuple[str, ...] = ()
+    """The names of the ways; empty if the request is written as documented."""
 
 
 def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
-    """The table, in pairs of a form and a way: the first form, no header, and each form as documented; then no header
-    in each way that is not about it, and the first form in each way; then the rest. So each form and each way comes
-    before a pair of two that came already."""
-    *written, _ = WAYS
-    ways = [way for way in written if has_a_body or way != _CHUNKS]
-    bare = [Row(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
-    plain = list(map(Row, credentials))
-    in_each_way = [Row(name, (way,)) for name in credentials for way in ways]
-    return [*dict.fromkeys((plain[0], Row(NO_HEADER), *plain, *bare, *in_each_way))]
+    """The table of wrong tokens for these forms, in the order in which they are sent.
+
+    A run may send only the first rows. So each form and each way comes before any pair whose form and way were both
+    tried already:
+
+    1. the first form, no header, and all other forms, as documented
+    2. no header in each way that is not about the scheme
+    3. each form in each way, the first form first
+    """
+    ways = []
+    for way in WAYS:
+        if way != FOR_A_REGISTERED_KEY and _is_possible(way, has_a_body=has_a_body):
+            ways.append(way)
+    as_documented = [Row(credential) for credential in credentials]
+    without_header = [Row(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
+    in_each_way = [Row(credential, (way,)) for credential, way in product(credentials, ways)]
+    table = [as_documented[0], Row(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
+    return list(dict.fromkeys(table))  # without repeated rows

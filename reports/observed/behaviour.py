@@ -20,8 +20,7 @@ from pydantic import ConfigDict, Field
 
 from reports.result.published import BehaviourData, Day, Published, RequirementId
 from reports.sentences.wording import grouped, listed, shortened
-from spec.facts import Facts, contradictions, merged, redacted_facts, text_of
-from spec.facts import in_words as types_in_words
+from spec.facts import Facts, contradictions, facts_as_text, merged_facts, redacted_facts, types_in_words
 from spec.requirements import requirements
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
@@ -76,7 +75,7 @@ def behaviour(observations: Iterable[tuple[str, str, Facts]]) -> Behaviour:
 
 def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
     """The merged facts of all answers, by situation."""
-    return {situation: merged(facts) for situation, facts in sorted(facts_of_answers.items())}
+    return {situation: merged_facts(facts) for situation, facts in sorted(facts_of_answers.items())}
 
 
 def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
@@ -123,7 +122,7 @@ def behaviour_in_words(situations: Situations) -> str:
 
 def facts_in_words(facts: Facts) -> str:
     """The facts of one situation in words, cut at 400 characters."""
-    return shortened(text_of(facts), _LONGEST_FACTS)
+    return shortened(facts_as_text(facts), _LONGEST_FACTS)
 
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:

@@ -28,7 +28,7 @@ from reports.outputs.writing import write
 from reports.result.document import Comparison, EarlierRun, RunDocument
 from reports.result.provenance import VERSION
 from reports.sentences.wording import read_moment
-from spec.facts import Facts, updated
+from spec.facts import Facts, updated_facts
 from spec.requirements import requirements
 
 MOST_BYTES = 50_000_000
@@ -190,7 +190,7 @@ def _accepted_situations(was: Situations, now: Situations) -> Situations:
     """The situations of one requirement, replaced at each place that the run exercised."""
     nothing: Facts = frozenset()
     return {
-        situation: updated(was.get(situation, nothing), now.get(situation, nothing))
+        situation: updated_facts(was.get(situation, nothing), now.get(situation, nothing))
         for situation in sorted({*was, *now})
     }
 

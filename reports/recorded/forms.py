@@ -20,9 +20,9 @@ from spec.answers import (
     code_of,
     data_of,
     envelope_of,
-    find,
     grants_protected_result,
     is_judged_as_success,
+    member_named,
     refusal_kind,
     registered,
     succeeded,
@@ -121,7 +121,7 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         _names_and_types({"": text.value}),
         _names_and_types(envelope_of(response)),
         _names_and_types(data),
-        *[str(find(data, name)) for name in _MEMBERS_OF_THE_FORM],
+        *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],
     )
 
 
@@ -151,7 +151,7 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
 
 def says_no(exchange: Exchange, response: Response) -> bool:
     """True if an answer has a member Success which does not say yes, in a result of any operation."""
-    has_member = find(data_of(response) or {}, "Success") is not None
+    has_member = member_named(data_of(response) or {}, "Success") is not None
     return has_member and not grants_protected_result(exchange)
 
 

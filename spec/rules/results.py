@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spec.answers import find
+from spec.answers import member_named
 from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
@@ -50,7 +50,7 @@ def document_is_masked(exchange: Exchange) -> Finding | None:
         return _finding_on("document", "document-zeros", exchange, digits=digits)
     leaves = dict(leaves_of(json_in(exchange)))
     data_name, _ = member_in(envelope_in(exchange), "data")
-    key_name, _ = find(data_in(exchange), "key") or ("", None)
+    key_name, _ = member_named(data_in(exchange), "key") or ("", None)
     key = str(leaves.get((data_name, key_name)))
     if is_unmasked(document, key):  # the PIX key may be the tax document itself, and keys are shown
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 
-from spec.answers import find
+from spec.answers import member_named
 from spec.exchange import Exchange, named_media_type
 from spec.findings import MOST_POINTERS, Finding, finding
 from spec.interface import Field, operations
@@ -175,7 +175,7 @@ def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
 @field_rule("*.present")
 def is_present(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
-    if find(holder(exchange), field.name):
+    if member_named(holder(exchange), field.name):
         return None
     return finding("missing", pointer_to(holder, field.name, exchange), name=field.name)
 

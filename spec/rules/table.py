@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from spec.answers import answer_in_words, data_of, find, is_judged_as_success
+from spec.answers import answer_in_words, data_of, is_judged_as_success, member_named
 from spec.exchange import Exchange, Response
 from spec.facts import is_name
 from spec.findings import Finding
@@ -87,7 +87,7 @@ def data_in(exchange: Exchange) -> Mapping[str, Any]:
 
 def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
     """The member of that name, misspelled or not: its name in the answer, and its value. Raises InconclusiveError."""
-    member = find(members, name)
+    member = member_named(members, name)
     if member is None:
         raise InconclusiveError(say("{name} is missing", name=name))
     return member
@@ -96,7 +96,7 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
 def names_in(exchange: Exchange) -> list[str]:
     """Names of the documented fields that the result has, as the answer spells them."""
     data = data_in(exchange)
-    members = [find(data, field.name) for field in operations()[exchange.operation].result]
+    members = [member_named(data, field.name) for field in operations()[exchange.operation].result]
     return [member[0] for member in members if member]
 
 
@@ -110,10 +110,10 @@ def text_in(exchange: Exchange, name: str) -> str:
 
 def pointer_to(holder: Holder, name: str, exchange: Exchange) -> str:
     """The JSON pointer to a member, with its name as the answer has it; with the documented name if it is missing."""
-    name_in_answer, _ = find(holder(exchange), name) or (name, None)
+    name_in_answer, _ = member_named(holder(exchange), name) or (name, None)
     if holder is envelope_in:
         return pointer(name_in_answer)
-    data_in_answer, _ = find(envelope_in(exchange), "data") or ("data", None)
+    data_in_answer, _ = member_named(envelope_in(exchange), "data") or ("data", None)
     return pointer(data_in_answer, name_in_answer)
 
 

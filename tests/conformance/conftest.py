@@ -37,15 +37,15 @@ def reproduction(session: Session) -> Reproduction:
 
 
 @pytest.fixture(scope="session")
-def sent(pytestconfig: pytest.Config) -> RunTraffic:
-    """All traffic of this run, with the generated one. Everything was sent before the first test."""
+def run_traffic(pytestconfig: pytest.Config) -> RunTraffic:
+    """The traffic of the scenarios and the generated traffic. Everything was sent before the first test."""
     return pytestconfig.stash[SENT]
 
 
 @pytest.fixture(scope="session")
-def traffic(sent: RunTraffic) -> Traffic:
+def traffic(run_traffic: RunTraffic) -> Traffic:
     """The traffic of the scenarios, which serve the selected requirements; without generated traffic."""
-    return sent.traffic
+    return run_traffic.traffic
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +64,8 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """The log of a run that had keys to register. In another run the test cannot judge, and is skipped."""
     require_supplied(traffic.selects(register), NO_REGISTRATION)
-    missing = traffic.missing.get("registerPixKey", "")
-    require_supplied(not missing, missing)
-    require_permission(valid_registrations(log) or not left_alone_types, joined(left_alone_types.values()))
+    why_nothing_was_sent = traffic.missing.get("registerPixKey", "")
+    require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
+    has_keys_to_register = valid_registrations(log) or not left_alone_types
+    require_permission(has_keys_to_register, joined(left_alone_types.values()))
     return log

@@ -22,8 +22,8 @@ from tests.traffic.undescribed import why_no_shape
 @pytest.fixture(scope="session")
 def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
-    missing = missing_for_deletions(profile)
-    require_supplied(not missing, missing)
+    what_to_supply = missing_for_deletions(profile)
+    require_supplied(not what_to_supply, what_to_supply)
     answers = valid_deletions(registrations_log)
     require_supplied(answers, nothing_to_delete(registrations_log))
     return answers

@@ -41,8 +41,8 @@ from tests.traffic.scenario import Traffic
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import granted_to_anybody, let_in
 
-OF_THE_KEY_THAT_WAS_USED = "type.example"
-"""Judged separately: only a transfer to a PHONE key can show the example."""
+JUDGED_BY_A_PHONE_KEY = "type.example"
+"""End of the id of a requirement that is judged separately: only a transfer to a PHONE key can show the example."""
 _PERHAPS_SPENT = say(
     "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
     "limits.wrong_tokens"
@@ -54,24 +54,22 @@ SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "exe
 def executions_log(log: Log, traffic: Traffic) -> Log:
     """The log of a run that had a real code to send. In another run the test cannot judge, and is skipped."""
     require_supplied(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
-    missing = traffic.missing.get("executePix", "")
-    require_supplied(not missing, missing)
+    why_nothing_was_sent = traffic.missing.get("executePix", "")
+    require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
     return log
 
 
 @pytest.fixture(scope="session")
 def execution_answers(executions_log: Log) -> list[Exchange]:
-    """The answers to valid executions, the results that were given without a valid token, and those of a repetition."""
+    """The answers to valid executions, the results that were given without a valid token, and repeated results."""
     executions = answers_to_real_codes(executions_log)
     with_more = executions_log.of("executePix", Execution.PREPARED_WITH_MORE)
-    offers = executions_log.sent("executePix", Execution.OFFERED)
+    offers = executions_log.sent("executePix", Execution.OFFERED)  # real codes without the valid token
     granted_offers = filter(grants_protected_result, offers)
     return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
 
 
-@pytest.mark.parametrize(
-    "requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED, "id.matches", "status"])
-)
+@pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[JUDGED_BY_A_PHONE_KEY, "id.matches", "status"]))
 def test_statement_holds_in_every_answer(requirement_id, execution_answers):
     """Status, JSON, envelope and every field of the execution result are as documented."""
     assert_holds(requirement_id, execution_answers)
@@ -113,12 +111,12 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     successes = successful_executions(executions_log)
     to_anybody = granted_to_anybody(executions_log, "executePix")
     granted_again = list(filter(grants_protected_result, asked_again))
-    others = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
-    judgement = token_is_required([*offers, *to_anybody], successes, "executed", *others)
+    deviations = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
+    judgement = token_is_required([*offers, *to_anybody], successes, "executed", *deviations)
     require_supplied([*offers, *asked_again], "no request without a valid token was sent")
     require_supplied(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
-    tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
-    remark("executePix.token.required", tried)
+    credentials_tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
+    remark("executePix.token.required", credentials_tried)
 
     assert_found("executePix.token.required", judgement)
 
@@ -168,7 +166,7 @@ def test_values(requirement_id, executions_log):
 def test_status_before_the_execution(log):
     """A transfer has this status when it is prepared."""
     states = observed("executePix.status.transitions", log)
-    why = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
-    require_supplied(states.values, why)
+    why_none = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
+    require_supplied(states.values, why_none)
 
     observe("executePix.status.transitions", states.values, states.exchanges)

@@ -15,15 +15,16 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 
 @pytest.fixture(scope="session")
-def generation(sent: RunTraffic) -> Generation:
+def generation(run_traffic: RunTraffic) -> Generation:
     """The generated requests of this run, with their answers."""
-    return sent.generation
+    return run_traffic.generation
 
 
 @pytest.mark.parametrize("operation", operations_with("serverError", operations()))
-def test_generated_requests(operation: str, generation: Generation, sent: RunTraffic, session: Session):
+def test_generated_requests(operation: str, generation: Generation, run_traffic: RunTraffic, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
-    findings, generated = generation.judge(operation), session.run.generated
+    findings = generation.judge(operation)
+    generated = session.run.generated
     generated.take(operation, [exchange for _, exchange in findings.taken])
     if findings.cut:
         generated.cut.append(f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}")
@@ -31,5 +32,5 @@ def test_generated_requests(operation: str, generation: Generation, sent: RunTra
 
     results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements(
-        f"{operation}.serverError", with_untested_out_of_scope(results, sent.traffic.log, session.profile)
+        f"{operation}.serverError", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
     )

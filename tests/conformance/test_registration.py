@@ -31,11 +31,11 @@ from tests.traffic.judgements import (
     value_is_of_no_other_request,
 )
 from tests.traffic.keys.listed import (
-    let_in_and_listed,
-    let_in_with_effect,
     lost_registrations,
     refused_and_listed,
     refused_with_effect,
+    without_token_and_listed,
+    without_token_with_effect,
 )
 from tests.traffic.keys.purposes import (
     Registering,
@@ -53,33 +53,40 @@ from tests.traffic.observations import observed
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import granted_to_anybody, let_in
 
-OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
-OF_ANY_RESULT = (
+JUDGED_BY_NEW_KEYS = ("Success.example", "Key.example")
+"""Ends of the ids of requirements that only the registration of a key that is free can show."""
+JUDGED_BY_ANY_RESULT = (
     "Success.type", "Success.text", "Success.letterCase", "Message.type", "Key.type", "DocumentNumber.type",
 )  # fmt: skip
+"""Ends of the ids of requirements that also a result for an undocumented key type has to meet."""
 
 
 def deletions_needed(profile):
-    """Reason why a registration that may be accepted was not tried, with everything that the profile has to supply."""
-    body = say("supply requests.deletePixKey")
-    if "delete-keys" in profile.allow:
-        needs_a_list = "deletePixKey" in profile.requests
-        remedy = say(missing_for_deletions(profile)) if needs_a_list else body
-        return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy) if str(remedy) else ""
-    missing = [] if "deletePixKey" in profile.requests else [body]
-    remedy = listed([say("add delete-keys to allow"), *missing])
-    return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
+    """Reason why a registration that may be accepted was not tried: the key could not be deleted.
+
+    It says everything that the profile has to supply; empty if that is nothing.
+    """
+    remedies = []
+    if "delete-keys" not in profile.allow:
+        remedies.append(say("add delete-keys to allow"))
+    if "deletePixKey" not in profile.requests:
+        remedies.append(say("supply requests.deletePixKey"))
+    if not remedies and missing_for_deletions(profile):
+        remedies.append(say(missing_for_deletions(profile)))
+    if not remedies:
+        return ""
+    return say("not tried, as the key could not be deleted: {remedy}", remedy=listed(remedies))
 
 
-def with_effect(answers, log, profile):
+def without_lost(registrations, log, profile):
     """These registrations, without the granted ones whose key a list shows to be absent."""
-    lost = lost_registrations(log, profile) if any(map(registered, answers)) else []
-    return [exchange for exchange in answers if exchange not in lost]
+    lost = lost_registrations(log, profile) if any(map(registered, registrations)) else []
+    return [exchange for exchange in registrations if exchange not in lost]
 
 
 @pytest.mark.parametrize(
     "requirement_id",
-    rules_of("registerPixKey", but=("status", "Key.matches", *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)),
+    rules_of("registerPixKey", but=("status", "Key.matches", *JUDGED_BY_NEW_KEYS, *JUDGED_BY_ANY_RESULT)),
 )
 def test_statement_holds_in_every_answer(requirement_id, registrations_log):
     """Status, JSON, envelope and every field of the key registration result are as documented."""
@@ -107,7 +114,9 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
     assert_holds("registerPixKey.Key.matches", answers)
 
 
-@pytest.mark.parametrize("requirement_id", named(*(f"registerPixKey.{what}" for what in OF_ANY_RESULT)))
+@pytest.mark.parametrize(
+    "requirement_id", named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
+)
 def test_type_holds_in_every_result(requirement_id, registrations_log):
     """Each present field has its type, also in a result that declines an undocumented key type."""
     assert_holds(requirement_id, [*valid_registrations(registrations_log), *declined_types(registrations_log)])
@@ -122,10 +131,8 @@ def test_example_of_success_holds_for_a_new_key(registrations_log):
 @requirement("registerPixKey.Key.example")
 def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types, profile):
     """The registration of a RANDOM key is answered with Key null."""
-    require_permission(
-        any(key.type == "RANDOM" for key in profile.pix_keys),
-        say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"),
-    )
+    has_random_key = any(key.type == "RANDOM" for key in profile.pix_keys)
+    require_permission(has_random_key, say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"))
     require_permission("RANDOM" not in left_alone_types, left_alone_types.get("RANDOM", ""))
 
     assert_holds("registerPixKey.Key.example", registrations_of_free_keys(registrations_log))
@@ -135,15 +142,19 @@ def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types,
 def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
     """A request without a valid token does not register a key."""
     refusals = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
-    tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
-    remark("registerPixKey.token.required", tried)
+    credentials_tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
+    remark("registerPixKey.token.required", credentials_tried)
 
-    effects = ("refused-with-effect", let_in_with_effect(registrations_log, profile))
-    others = (effects, *let_in(registrations_log, "registerPixKey"))
-    refused = [*refusals, *granted_to_anybody(registrations_log, "registerPixKey")]
-    judgement = token_is_required(refused, valid_registrations(registrations_log), "registered", *others)
+    with_effect = ("refused-with-effect", without_token_with_effect(registrations_log, profile))
+    deviations = (with_effect, *let_in(registrations_log, "registerPixKey"))
+    without_token = [*refusals, *granted_to_anybody(registrations_log, "registerPixKey")]
+    judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
     assert_found("registerPixKey.token.required", judgement)
-    warn("registerPixKey.token.required", finding("refused-and-listed"), let_in_and_listed(registrations_log, profile))
+    warn(
+        "registerPixKey.token.required",
+        finding("refused-and-listed"),
+        without_token_and_listed(registrations_log, profile),
+    )
 
 
 @requirement("registerPixKey.token.accepted")
@@ -169,9 +180,9 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
 )
 def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone_types, traffic, profile):
     """Keys of a documented type can be registered."""
+    has_key_of_this_type = any(key.type == key_type for key in profile.pix_keys)
     require_permission(
-        any(key.type == key_type for key in profile.pix_keys),
-        say("pix_keys permits no key of the type {type}; supply one", type=key_type),
+        has_key_of_this_type, say("pix_keys permits no key of the type {type}; supply one", type=key_type)
     )
     require_permission(key_type not in left_alone_types, left_alone_types.get(key_type, ""))
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
@@ -183,7 +194,7 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented is not registered with Success true."""
-    answers = with_effect(of_undocumented_types(registrations_log), registrations_log, profile)
+    answers = without_lost(of_undocumented_types(registrations_log), registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
 
@@ -191,8 +202,8 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations_log, profile):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    sent = registrations_for(registrations_log, Registering.OTHER_NAME)
-    answers = with_effect(sent, registrations_log, profile)
+    registrations = registrations_for(registrations_log, Registering.OTHER_NAME)
+    answers = without_lost(registrations, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
 
@@ -200,9 +211,9 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
 @requirement("registerPixKey.pixKeyType.letterCase")
 def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
-    sent = registrations_for(registrations_log, Registering.LOWER_CASE)
-    require_supplied(sent, deletions_needed(profile))
-    answers = with_effect(sent, registrations_log, profile)
+    registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
+    require_supplied(registrations, deletions_needed(profile))
+    answers = without_lost(registrations, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
 
@@ -235,11 +246,12 @@ def test_repeated_registration(registrations_log):
 def test_numeric_key_types(registrations_log, profile):
     """Digits are accepted as key types, or refused."""
     numeric = observed("registerPixKey.pixKeyType.numeric", registrations_log)
-    may_be_made = say(
+    why_no_digits = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
-    require_supplied(numeric.values, may_be_made if profile.deletes_keys else deletions_needed(profile))
+    why_not_tried = why_no_digits if profile.deletes_keys else deletions_needed(profile)
+    require_supplied(numeric.values, why_not_tried)
 
     observe("registerPixKey.pixKeyType.numeric", numeric.values, numeric.exchanges)
 
@@ -268,7 +280,8 @@ def test_another_account_in_the_body(log):
 def test_formats_of_keys(registrations_log):
     """Keys of each type are accepted in these formats."""
     formats = observed("registerPixKey.pixKey.format", registrations_log)
-    accepted, answers = accepted_registrations(registrations_log), valid_registrations(registrations_log)
+    accepted = accepted_registrations(registrations_log)
+    answers = valid_registrations(registrations_log)
     require_supplied(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
     observe("registerPixKey.pixKey.format", formats.values, accepted[:5])

@@ -16,10 +16,10 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 
 @pytest.fixture(scope="session")
-def world(sent: RunTraffic) -> World | None:
+def world(run_traffic: RunTraffic) -> World | None:
     """The answers to the sequences of operations, and their findings."""
-    require_supplied(sent.world, NO_ACCOUNT)
-    return sent.world
+    require_supplied(run_traffic.world, NO_ACCOUNT)
+    return run_traffic.world
 
 
 @requirement("executePix.repeated")
@@ -35,9 +35,11 @@ def test_second_execution(world: World):
 
 
 @requirement("registerPixKey.status")
-def test_shapes_hold_in_any_order(world: World, sent: RunTraffic, session: Session):
+def test_shapes_hold_in_any_order(world: World, run_traffic: RunTraffic, session: Session):
     """Every described answer keeps status, envelope and fields, whatever came before it."""
     require_supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
     results = world.findings.results(session.run.seed, session.profile.fail_on)
-    assert_requirements("registerPixKey.status", with_untested_out_of_scope(results, sent.traffic.log, session.profile))
+    assert_requirements(
+        "registerPixKey.status", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
+    )

@@ -20,10 +20,10 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from tests.selftest.recordings import BASE, recording
-from tests.selftest.services.large import SHAPES, large
-from tests.selftest.services.paced import Apart, apart
-from tests.selftest.services.running import ROOT, sandbox_at
+from tests.selftest.recordings import BASE, write_recording
+from tests.selftest.services.large import SHAPES, large_service_process
+from tests.selftest.services.paced import ServiceProcess, paced_service_process
+from tests.selftest.services.running import ROOT, write_sandbox_profile
 
 SCHEMATHESIS = Path(sys.executable).with_name("st")
 SCENARIOS = {"loopback": 0, "20 ms": 0.02, "100 ms": 0.1}
@@ -84,15 +84,15 @@ def table(title: str, rows: Sequence[Row]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def suite(service: Apart, seed: int) -> Measured:
+def suite(service: ServiceProcess, seed: int) -> Measured:
     """The default run: targeted and property tests, with reports."""
     with tempfile.TemporaryDirectory() as folder:
-        profile = sandbox_at(service.base_url, Path(folder))
+        profile = write_sandbox_profile(service.base_url, Path(folder))
         given = [f"--environment={profile}", f"--report-dir={folder}/report", f"--seed={seed}"]
         return _run([sys.executable, "-m", "pytest", "-q", *given], ROOT, {"PIX_SANDBOX_TOKEN": service.token})
 
 
-def schemathesis(service: Apart, seed: int) -> Measured:
+def schemathesis(service: ServiceProcess, seed: int) -> Measured:
     """`st run` with all of its phases but the stateful one and as many workers as the suite sends requests at once, in a
     folder where it ran before, as the suite did here."""
     phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure", "-w", "8"]
@@ -131,7 +131,7 @@ def compare(scenario: str, rounds: int) -> list[str]:
     running = [(Row("suite"), suite), (Row("st run"), schemathesis)]
     for number in range(1, rounds + 1):
         for row, act in running:
-            with apart(SCENARIOS[scenario]) as service:
+            with paced_service_process(SCENARIOS[scenario]) as service:
                 run = act(service, number)
                 row.runs.append(replace(run, requests=service.tally()))
             print(f"{scenario}, round {number}: {row.name} {run.seconds:.2f} s", file=sys.stderr, flush=True)
@@ -142,7 +142,7 @@ def judged(rounds: int) -> str:
     """The row of a recording of mixed traffic: its best round, each in a process of its own, with what it imports."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "traffic.har")
-        recording(file, EXCHANGES)
+        write_recording(file, EXCHANGES)
         codes = [READS, JUDGES] * rounds
         runs = [_run([sys.executable, "-c", code, str(file)], ROOT, {"PYTHONPATH": str(ROOT)}) for code in codes]
     assert not any(run.status for run in runs)
@@ -157,7 +157,7 @@ def of_large_answers(shapes: Iterable[str]) -> Iterator[str]:
     yield "|---" * 6 + "|"
     for shape in shapes:
         for packs in (False, True):
-            with large(shape, packs=packs) as service:
+            with large_service_process(shape, packs=packs) as service:
                 run = suite(service, seed=1)
                 requests = service.tally()
             cells = (shape, "gzip" if packs else "none", str(requests), f"{run.cpu:.1f} s", f"{run.megabytes:.0f} MB")

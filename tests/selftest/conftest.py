@@ -17,15 +17,24 @@ from environments.door import wire
 from tests.selftest.mirror import NOT_MIRRORED
 from tests.selftest.proof import matrix
 from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
-from tests.selftest.recorded_runs import record, recorded
-from tests.selftest.services.one_run import Run, whole_run
-from tests.selftest.services.running import run, started
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.one_run import ManualRun, run_suite_in_memory
+from tests.selftest.services.running import run_suite, suite_in_background
+from tests.selftest.services.serving import SocketService
+from tests.selftest.shared_runs import run_with_files, shared_run
 
 HERE = Path(__file__).parent
 FIRST_CASES = 1
 """Cases of a slow self-test with parameters that `make test` tries."""
-RUNS = run, started, try_service, try_target, whole_run, record, recorded, CONFORMANCE
+RUNNERS = (
+    run_suite,
+    suite_in_background,
+    try_service,
+    try_target,
+    run_suite_in_memory,
+    run_with_files,
+    shared_run,
+    CONFORMANCE,
+)
 """What runs the suite inside a self-test."""
 
 
@@ -79,7 +88,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what is slow: in the folders of whole runs each test of a module that runs the suite, because they share runs;
     elsewhere the test itself."""
     if item.path.relative_to(HERE).parts[0] in NOT_MIRRORED:
-        if any(value is runs for value in vars(item.module).values() for runs in RUNS):
+        if any(value is runs for value in vars(item.module).values() for runs in RUNNERS):
             item.add_marker("slow")
         return
     fixtures = [definitions[-1].func for definitions in item._fixtureinfo.name2fixturedefs.values()]
@@ -98,7 +107,7 @@ def _runs_the_suite(called: object, *asked: object) -> bool:
     for value in used:
         values = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
         for each in values:
-            if any(each is runs for runs in RUNS):
+            if any(each is runs for runs in RUNNERS):
                 return True
             is_of_the_module = getattr(each, "__module__", None) == function.__module__
             if is_of_the_module and _runs_the_suite(each, function, *asked):
@@ -115,12 +124,12 @@ def _names_in(code: CodeType) -> frozenset[str]:
 
 @pytest.fixture
 def service(request):
-    """A lawful service over raw sockets, or the one that `served_by` names."""
-    with getattr(request, "param", Raw)() as raw:
-        yield raw
+    """The service of a test: the sandbox over raw sockets, or the one that `served_by` names."""
+    with getattr(request, "param", SocketService)() as socket_service:
+        yield socket_service
 
 
 @pytest.fixture
-def a_run(service, tmp_path):
-    """The door of one run against that service."""
-    return Run(service, tmp_path)
+def manual_run(service, tmp_path):
+    """A run against `service` whose requests the test sends one by one."""
+    return ManualRun(service, tmp_path)

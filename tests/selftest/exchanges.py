@@ -5,13 +5,13 @@ from typing import Any
 
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
-JSON = (("Content-Type", "application/json"),)
-EXECUTION = {
+JSON_HEADERS = (("Content-Type", "application/json"),)
+EXECUTION_RESULT = {
     "id": "TX-1", "date": 1767225600000, "bank": "341", "account": "12345", "digit": "6", "branch": "0001",
     "accountType": 1, "document": "***.456.789-**", "name": "Ana", "type": "PHONE", "key": "+5511955500101",
     "value": 10.5, "message": "", "status": "DONE", "error": None,
 }  # fmt: skip
-REGISTRATION = {"Success": "true", "Message": "received", "Key": None, "DocumentNumber": 7}
+REGISTRATION_RESULT = {"Success": "true", "Message": "received", "Key": None, "DocumentNumber": 7}
 
 
 def answer(
@@ -19,32 +19,36 @@ def answer(
     body: object,
     *,
     status: int = 200,
-    headers: tuple[tuple[str, str], ...] = JSON,
+    headers: tuple[tuple[str, str], ...] = JSON_HEADERS,
     method: str = "GET",
     path: str = "/v1/execute/pix/TX-1",
     sent: object = None,
     **changes: Any,
 ) -> Exchange:
-    """A valid request and its answer. A body of bytes is sent as it is, anything else as JSON."""
+    """The exchange of a valid request and its answer.
+
+    A body of bytes is sent as it is, anything else as JSON. `sent` is the JSON body of the request; `changes` are other
+    members of the exchange.
+    """
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = Request(method, f"http://127.0.0.1:1{path}", (), json.dumps(sent).encode() if sent else b"")
     options = {"number": 1, "valid": True, **changes}
     return Exchange(operation=operation, request=request, response=Response(status, headers, raw), **options)
 
 
-def execution(data: object = EXECUTION, **changes: Any) -> Exchange:
-    """The answer to an execution, `data` in the envelope."""
+def execution(data: object = EXECUTION_RESULT, **changes: Any) -> Exchange:
+    """The exchange of an execution, with `data` in the envelope of the answer."""
     return answer("executePix", {"code": 0, "data": data}, **changes)
 
 
-def registration(data: object = REGISTRATION, **changes: Any) -> Exchange:
-    """The answer to the registration of a RANDOM key, `data` in the envelope."""
-    sent = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
-    options = {"method": "POST", "path": "/v1/pix/keys/a", "sent": sent, **changes}
+def registration(data: object = REGISTRATION_RESULT, **changes: Any) -> Exchange:
+    """The exchange of a registration of a RANDOM key, with `data` in the envelope of the answer."""
+    request_body = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
+    options = {"method": "POST", "path": "/v1/pix/keys/a", "sent": request_body, **changes}
     return answer("registerPixKey", {"code": 0, "data": data}, **options)
 
 
-def failed(kind: FailureKind, operation: str = "executePix") -> Exchange:
-    """A valid request that got no answer."""
+def unanswered(kind: FailureKind, operation: str = "executePix") -> Exchange:
+    """The exchange of a valid request that got no answer."""
     request = Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1", ())
     return Exchange(1, operation, request, failure=Failure(kind, kind.value), valid=True)

@@ -13,35 +13,35 @@ from reports.result.verdicts import RequirementResult, Verdict
 from spec.findings import Finding
 from spec.requirements import requirements
 
-SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
+SANDBOX_PROFILE = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 
 
-def hand_made(*told: tuple[Any, ...], profile: Any = SANDBOX, **state: Any) -> Run:
-    """A run whose requirements are told by their id, their verdict, and why, or findings, that one exchange shows."""
+def run_with_results(*results: tuple[Any, ...], profile: Any = SANDBOX_PROFILE, **state: Any) -> Run:
+    """A run with these results, each given as id, verdict, and a reason or findings. One exchange shows each result."""
     state = {"narrowed": True, "grants": Grants(granted={"executePix"}), **state}
     run = Run(replace(profile, name="staging"), "http://127.0.0.1:1", **state)
-    for number, (id, verdict, *said) in enumerate(told, 1):
-        found = tuple(each for each in said if isinstance(each, Finding))
-        why = said[0] if said and not found else ""
+    for number, (id, verdict, *details) in enumerate(results, 1):
+        findings = tuple(detail for detail in details if isinstance(detail, Finding))
+        why = details[0] if details and not findings else ""
         run.selected.add(id)
-        run.results.append(RequirementResult(id, Verdict(verdict), why, (number,), findings=found))
+        run.results.append(RequirementResult(id, Verdict(verdict), why, (number,), findings=findings))
     return run
 
 
 def document_with(**changes: Any) -> RunDocument:
-    """The document of a run that found nothing, with these members in place of its own."""
-    return document_of(hand_made()).model_copy(update=changes)
+    """The document of a run without results, with these members."""
+    return document_of(run_with_results()).model_copy(update=changes)
 
 
-def reported(requirement_id: str, verdict: str = "fail", **changes: Any) -> ReportedRequirement:
+def reported_requirement(requirement_id: str, verdict: str = "fail", **changes: Any) -> ReportedRequirement:
     """A requirement as a document has it. One exchange shows its verdict."""
-    known = requirements()[requirement_id]
+    requirement = requirements()[requirement_id]
     members = {
-        "id": known.id,
-        "section": known.section,
-        "level": known.level,
-        "operation": known.operation,
-        "text": known.text,
+        "id": requirement.id,
+        "section": requirement.section,
+        "level": requirement.level,
+        "operation": requirement.operation,
+        "text": requirement.text,
         "verdict": verdict,
         "message": "",
         "found": (),

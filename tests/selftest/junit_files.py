@@ -16,7 +16,7 @@ a testcase, which pytest writes, too."""
 
 
 def suite_of(text):
-    """The one testsuite, once its elements, attributes and counts are those that CI systems expect."""
+    """The one testsuite of a file. AssertionError if CI systems expect other elements, attributes or counts."""
     root = ElementTree.fromstring(text)
     for element in root.iter():
         attributes, children = MAY_HOLD[element.tag]
@@ -31,25 +31,25 @@ def suite_of(text):
     return suite
 
 
-def results(suite):
-    """The result of each case by name: its element and message; None for one that passed."""
+def results_by_name(suite):
+    """The element and message of each case that did not pass, by name. None for a case that passed."""
     cases = suite.findall("testcase")
-    found = {
+    elements = {
         case.get("name"): [child for child in case if child.tag in ("error", "failure", "skipped")] for case in cases
     }
-    assert len(found) == len(cases)
-    return {name: (of[0].tag, of[0].get("message")) if of else None for name, of in found.items()}
+    assert len(elements) == len(cases)
+    return {name: (parts[0].tag, parts[0].get("message")) if parts else None for name, parts in elements.items()}
 
 
 def case_of(suite, name):
-    """The text of each element of a case, and its properties: what people and programs see."""
+    """The text of each element of a case, and its properties."""
     (case,) = (case for case in suite.findall("testcase") if case.get("name") == name)
-    told = {each.get("name"): each.get("value") for each in case.iter("property")}
-    return {child.tag: child.text for child in case if child.tag != "properties"}, told
+    properties = {part.get("name"): part.get("value") for part in case.iter("property")}
+    return {child.tag: child.text for child in case if child.tag != "properties"}, properties
 
 
-def written(folder):
-    """The results in the file of a run, of which each skipped one has a reason."""
-    found = results(suite_of((folder / "junit.xml").read_text()))
-    assert not [name for name, result in found.items() if result and (result[1] or ": ").endswith(": ")]
-    return found
+def results_in_file(folder):
+    """The results in the junit.xml of a run. Each skipped case must have a reason."""
+    results = results_by_name(suite_of((folder / "junit.xml").read_text()))
+    assert not [name for name, result in results.items() if result and (result[1] or ": ").endswith(": ")]
+    return results

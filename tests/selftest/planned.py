@@ -4,7 +4,7 @@ from collections.abc import Container
 
 from environments.profiles.model import Profile
 from reports.sentences.plan import Plan
-from tests.selftest.proof.directly import collected, conformance_tests
+from tests.selftest.proof.directly import collected_tests, conformance_tests
 from tests.traffic.planning import planned
 
 BEYOND_THE_PLAN = 15
@@ -14,4 +14,4 @@ has no deletion of one, and no further registration."""
 
 def plan_of(profile: Profile, ids: Container[str] | None = None, *, generated: bool = False) -> Plan:
     """What a run of the tests of these requirements, or of all, would send: as data, what `pytest --plan` prints."""
-    return planned(collected().config, profile, (), conformance_tests(ids, generated=generated))
+    return planned(collected_tests().config, profile, (), conformance_tests(ids, generated=generated))

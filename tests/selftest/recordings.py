@@ -19,32 +19,39 @@ _MESSAGE = {"httpVersion": "HTTP/2.0", "cookies": [], "headersSize": -1, "bodySi
 """Members that every entry has (HAR 1.2), and every request and response in it."""
 
 
-def as_entry(seen):
+def har_entry(exchange):
     """A HAR entry of an exchange in memory."""
-    named = {"headers": [{"name": name, "value": value} for name, value in seen.request.headers]}
-    posted = {"postData": {"text": seen.request.body.decode("utf-8", "replace")}} if seen.request.body else {}
-    written = {"request": {"method": seen.request.method, "url": seen.request.url, **named, **posted}}
-    if (response := seen.response) is None:
-        return written
+    header_members = {"headers": [{"name": name, "value": value} for name, value in exchange.request.headers]}
+    body_members = (
+        {"postData": {"text": exchange.request.body.decode("utf-8", "replace")}} if exchange.request.body else {}
+    )
+    entry = {
+        "request": {"method": exchange.request.method, "url": exchange.request.url, **header_members, **body_members}
+    }
+    if (response := exchange.response) is None:
+        return entry
     content = {"encoding": "base64", "text": b64encode(response.body).decode()}
-    named = {"headers": [{"name": name, "value": value} for name, value in response.headers]}
-    return written | {"response": {"status": response.status, **named, "content": content}}
+    header_members = {"headers": [{"name": name, "value": value} for name, value in response.headers]}
+    return entry | {"response": {"status": response.status, **header_members, "content": content}}
 
 
-def recording(file: Path, exchanges: int) -> None:
-    """Write a HAR file of so many exchanges: what the sandbox grants in a run, again and again, each time with other
-    digits in path and bodies."""
-    sent, draw = sent_in_memory(Service()).session.door.exchanges, Random(1)
-    granted = [seen for seen in sent if succeeded(seen)]
+def write_recording(file: Path, exchanges: int) -> None:
+    """Write a HAR file with this number of exchanges: those that the sandbox grants in a run, repeated, each time
+    with other digits in path and bodies.
+    """
+    exchanges_sent = sent_in_memory(Service()).session.door.exchanges
+    draw = Random(1)
+    granted = [exchange for exchange in exchanges_sent if succeeded(exchange)]
     with file.open("w", encoding="utf-8") as har:
         har.write('{"log": {"version": "1.2", "entries": [')
-        for number, seen in enumerate(islice(cycle(granted), exchanges)):
-            entry, digits = as_entry(seen), str.maketrans(_DIGITS, "".join(draw.sample(_DIGITS, len(_DIGITS))))
-            entry["request"]["url"] = seen.request.url.replace("http://127.0.0.1", BASE).translate(digits)
+        for number, exchange in enumerate(islice(cycle(granted), exchanges)):
+            entry = har_entry(exchange)
+            digits = str.maketrans(_DIGITS, "".join(draw.sample(_DIGITS, len(_DIGITS))))
+            entry["request"]["url"] = exchange.request.url.replace("http://127.0.0.1", BASE).translate(digits)
             if posted := entry["request"].get("postData"):
                 posted["text"] = posted["text"].translate(digits)
-            entry["response"]["content"] = {"text": seen.response.body.decode().translate(digits)}
+            entry["response"]["content"] = {"text": exchange.response.body.decode().translate(digits)}
             entry["request"] |= {**_MESSAGE, "queryString": []}
             entry["response"] |= {**_MESSAGE, "statusText": "OK", "redirectURL": ""}
-            har.write(",\n" * bool(number) + json.dumps(entry | _TIMES))
+            har.write((",\n" if number else "") + json.dumps(entry | _TIMES))
         har.write("]}}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from environments.sandbox import Service
 from spec.requirements import LEVELS, requirements
-from tests.selftest.recorded_runs import record
+from tests.selftest.shared_runs import run_with_files
 
 FAILING = ("documented", "robustness")
 """Levels that fail a run by default."""
@@ -64,7 +64,7 @@ def _level_line(level: str) -> str:
 def sample() -> str:
     """The summary; address and folder, which change, are those of an example."""
     with tempfile.TemporaryDirectory() as folder:
-        ended = record(Path(folder), ShowsTheTaxDocument, "-q", "-k", "executePix.document")
+        ended = run_with_files(Path(folder), ShowsTheTaxDocument, "-q", "-k", "executePix.document")
     output = ended.output.replace(ended.run.base_url, ADDRESS).replace(str(ended.folder), REPORT)
     output = output.replace(f"{folder}/staging.yaml", "staging")
     return output.partition("\n---")[0].strip() + "\n"

@@ -19,8 +19,8 @@ def validator_of(schema: Path) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.validator_for(json.loads(schema.read_text("utf-8")))
 
 
-def problems(document: RunDocument | dict[str, Any], schema: Path = CONFORMANCE) -> list[str]:
-    """What is wrong with a document, or with the content of its file, and where."""
+def schema_deviations(document: RunDocument | dict[str, Any], schema: Path = CONFORMANCE) -> list[str]:
+    """The deviations of a document, or of the content of its file, from its schema: place and message."""
     content = json.loads(as_json(document)) if isinstance(document, RunDocument) else document
-    found = validator_of(schema).iter_errors(content)
-    return [f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}" for error in found]
+    errors = validator_of(schema).iter_errors(content)
+    return [f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}" for error in errors]

@@ -13,8 +13,8 @@ import yaml
 from playwright.sync_api import Browser, sync_playwright
 
 from environments.sandbox import Service
-from tests.selftest.recorded_runs import record
 from tests.selftest.sample import ADDRESS, ShowsTheTaxDocument
+from tests.selftest.shared_runs import run_with_files
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
 HEADLINES = FOLDER / "headlines.yaml"
@@ -62,7 +62,7 @@ def report_of(name: str, folder: Path) -> Path:
     """The page of a run, with the address of the example."""
     service, changes = RUNS[name]
     folder.mkdir()
-    ended = record(folder, service, **changes)
+    ended = run_with_files(folder, service, **changes)
     report = ended.folder / "report.html"
     report.write_text(report.read_text("utf-8").replace(ended.run.base_url, ADDRESS), "utf-8")
     return report

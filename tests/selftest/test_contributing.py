@@ -15,7 +15,7 @@ BLOCK = re.compile(
 )
 UNTRANSLATED = re.compile(r'(msgid ((?:".*"\n)+)msgstr) ""\n(?!")')
 MODEL = re.compile(r"(?m)^- id: listAccounts\.(?:.*\n(?!- id:))*.*\n")
-OF_LIMITS = (
+RENAMED_FOR_LIMITS = (
     ("listAccounts", "listLimits"),
     ("account list", "limit list"),
     ("lists accounts", "lists limits"),
@@ -32,7 +32,7 @@ PROVED_BY = (
     "promises/test_preflight.py",
     "proof/test_proof.py",
 )
-OF_THE_EXAMPLES = (
+SELECTION_OF_EXAMPLES = (
     "(ExecutionFee or ListLimits or listLimits or catalogue or an_entry or refused_everywhere or told_apart "
     "or (requirement or rule) and not test_proof) "
     "and not a_replay_is and not a_run_shows"
@@ -40,13 +40,15 @@ OF_THE_EXAMPLES = (
 
 
 def blocks():
-    """The blocks of the page: file, how and where it takes the block in, and the text without its indentation."""
+    """The blocks of CONTRIBUTING.md: the file, how and where the block is inserted, and its text without
+    indentation.
+    """
     for indentation, *place, text in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")):
         yield *place, re.sub(f"(?m)^{indentation}", "", text)
 
 
 def with_block(before, how, anchor, text):
-    """The text of a file with a block at the place that its first line names, unless somebody followed it."""
+    """The text of a file with the block inserted at its place, or as it is if the block is there already."""
     if text.strip() in before:
         return before
     block = {"in place of": text.rstrip(), "two lines below": f"{anchor}\n\n\n{text.rstrip()}"}
@@ -54,7 +56,7 @@ def with_block(before, how, anchor, text):
 
 
 def test_each_block_has_its_place():
-    """The line that its first line names is in the file, or in a block before it."""
+    """The line that a block names stands in the file, or in an earlier block."""
     texts, without_a_place = {}, []
     for path, how, anchor, text in blocks():
         if path not in texts:
@@ -67,10 +69,10 @@ def test_each_block_has_its_place():
     assert len(texts) > 5
 
 
-def of_limits(entry):
-    """A requirement on listAccounts, and below it the same one on listLimits."""
+def with_copy_for_limits(entry):
+    """A requirement of listAccounts, and the same one of listLimits below it."""
     copied = entry[0]
-    for old, new in OF_LIMITS:
+    for old, new in RENAMED_FOR_LIMITS:
         copied = copied.replace(old, new)
     return entry[0] + copied
 
@@ -78,24 +80,26 @@ def of_limits(entry):
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
 def test_the_worked_examples_can_be_followed(tmp_path):
-    """Their tests pass in a copy of the project, the proof of each new requirement included."""
+    """After the blocks are inserted in a copy of the project, the tests pass, and the proof finds a mutant of each
+    new requirement.
+    """
     folder = tmp_path / "copy"
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".*cache", "runs", "*.pyc.*"))
     (folder / ".venv").symlink_to(sys.prefix)
 
     def call(*command, **variables):
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stdout[-5000:] + done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stdout[-5000:] + process.stderr
+        return process.stdout
 
     for path, *place, text in blocks():
         before = (folder / path).read_text("utf-8") if (folder / path).exists() else ""
         (folder / path).write_text(with_block(before, *place, text), "utf-8")
     requirements = folder / "spec/requirements.yaml"
     if "listLimits" not in (entries := requirements.read_text("utf-8")):
-        requirements.write_text(MODEL.sub(of_limits, entries), "utf-8")
+        requirements.write_text(MODEL.sub(with_copy_for_limits, entries), "utf-8")
     (folder / "spec/requirements.md").write_text(call(sys.executable, "-m", "spec"), "utf-8")
     call("make", "--old-file=.venv/ready", "messages")
     catalogue = folder / "reports/locale/pt_BR/LC_MESSAGES/report.po"
@@ -109,7 +113,7 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         *pytest_,
         *(f"tests/selftest/{name}" for name in PROVED_BY),
         "-k",
-        OF_THE_EXAMPLES,
+        SELECTION_OF_EXAMPLES,
         PIX_PROOF="exhaustive",
     )
 

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from reports.result.provenance import VERSION
 from spec.requirements import read_yaml
-from tests.selftest.services.running import environment
+from tests.selftest.services.running import clean_environment
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -24,7 +24,7 @@ USED = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]
 OWN = {"environments", "reports", "spec", "tests"}
 
 
-def imported(path):
+def imported_modules(path):
     """The top-level modules that a file imports, without those of Python and of this project."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
@@ -32,9 +32,10 @@ def imported(path):
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OWN
 
 
-def distributions(files):
-    """Canonical names of the packages that hold what the files import, and the plugins."""
-    modules, packages = {*PLUGINS, *(module for file in files for module in imported(file))}, packages_distributions()
+def packages_of(files):
+    """The canonical names of the packages that the files import, and of the plugins."""
+    modules = set(PLUGINS).union(*map(imported_modules, files))
+    packages = packages_distributions()
     return {canonicalize_name(packages[module][0]) for module in modules}
 
 
@@ -44,23 +45,23 @@ PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_opt
 PLUGINS -= OWN
 
 
-def test_what_is_imported_is_declared():
-    """Every package that a run imports, or loads as a plugin, is a dependency, and every dependency is used."""
-    assert distributions(SUITE) == set(map(canonicalize_name, USED))
+def test_imported_packages_and_dependencies_agree():
+    """Every package that a run imports or loads as a plugin is a dependency, and every dependency is used."""
+    assert packages_of(SUITE) == set(map(canonicalize_name, USED))
 
 
 def test_no_address_of_an_index_is_named():
-    """That packages have hashes, and that wheels alone are taken, is what pip is told to insist on."""
+    """requirements.txt names packages and hashes, and no place to download them from."""
     assert "://" not in (ROOT / "requirements.txt").read_text("utf-8")
 
 
 def test_every_version_of_python_is_tried():
-    """The versions that pyproject.toml names are those of the workflow, from requires-python on."""
+    """The workflow tries the versions that pyproject.toml names, from requires-python on."""
     workflow = read_yaml(ROOT / ".github/workflows/ci.yml")
-    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
 
-    assert workflow["jobs"]["suite"]["strategy"]["matrix"]["python"] == named
-    assert PROJECT["project"]["requires-python"] == f">={named[0]}"
+    assert workflow["jobs"]["suite"]["strategy"]["matrix"]["python"] == versions
+    assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
 
 
 # Private names of libraries
@@ -75,11 +76,12 @@ ROWS = {row[0].partition(" `")[0]: row for row in TABLE}
 
 
 def is_private(name):
+    """True if a name begins with one underscore."""
     return name.startswith("_") and not name.startswith("__")
 
 
-def defined_in(tree):
-    """Names that a file gives to functions, classes, members and variables."""
+def names_defined_in(tree):
+    """The names that a file gives to functions, classes, members and variables."""
     nodes = list(ast.walk(tree))
     names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -87,11 +89,14 @@ def defined_in(tree):
 
 
 def is_set_on_itself(node):
+    """True if the node assigns to an attribute of `self`."""
     return isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def private_names(name):
-    """The private names of others that a file uses: nobody of us defines them, or it sets or extends those of others."""
+    """The private names of libraries that a file uses: a private name that no file of the project defines, or that
+    the file sets on or overrides in an object of a library.
+    """
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] not in OWN:
             parts = node.module.split(".")
@@ -109,12 +114,12 @@ TREES = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for pat
 DEFINED_IN = {}
 """Files of ours that define a name, by the name."""
 for file, tree in TREES.items():
-    for defined in defined_in(tree):
+    for defined in names_defined_in(tree):
         DEFINED_IN.setdefault(defined, set()).add(file)
 
 
-def test_every_private_name_stands_in_the_table():
-    """ARCHITECTURE.md names it beside the file that uses it."""
+def test_architecture_names_every_private_name():
+    """The table has the name beside the file that uses it."""
     missing = {
         (name, file)
         for file in TREES
@@ -127,15 +132,15 @@ def test_every_private_name_stands_in_the_table():
 
 @pytest.mark.parametrize("library", sorted(ROWS.keys() - {"Python 3.11 to 3.14"}))
 def test_a_library_with_private_names_has_an_upper_bound(library):
-    """The table and pyproject.toml name the same versions."""
+    """ARCHITECTURE.md and pyproject.toml name the same versions."""
     requirement = USED[library]
     lower, upper = re.search(r"`>=([^,]+),<(.+)`", ROWS[library][0]).groups()
 
-    assert {str(each) for each in requirement.specifier} == {f">={lower}", f"<{upper}"}
+    assert {str(bound) for bound in requirement.specifier} == {f">={lower}", f"<{upper}"}
 
 
-def test_the_newest_pytest_is_no_longer_kept_out():
-    """Nothing uses the decorator whose test ids it changed."""
+def test_pytest_9_2_is_permitted():
+    """pytest 9.2 changed the test ids of a decorator that nothing uses any more."""
     assert USED["pytest"].specifier.contains("9.2.0")
 
 
@@ -146,7 +151,7 @@ METADATA = f"pix_conformance-{VERSION}.dist-info"
 
 
 def test_an_installation_brings_the_dependencies_and_none_of_our_folders(tmp_path, monkeypatch):
-    """tests, spec and reports are names that others use: no file and no path leads to ours."""
+    """Other projects have folders named tests, spec and reports, so no file and no path of the wheel leads to ours."""
     monkeypatch.chdir(ROOT)
     wheel = ZipFile(tmp_path / build_editable(str(tmp_path)))
     metadata = wheel.read(f"{METADATA}/METADATA").decode()
@@ -157,11 +162,14 @@ def test_an_installation_brings_the_dependencies_and_none_of_our_folders(tmp_pat
 
 
 def test_folders_of_others_do_not_win_over_ours(tmp_path):
-    """A regular package of the same name, wherever it stands on the path, wins over a folder without __init__.py."""
+    """A package with __init__.py and the same name, anywhere on the path, would win over a folder without it."""
     for name in sorted(OWN):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('this is the package of another project')")
     command = [sys.executable, "-m", "pytest", "-q", "--explain=executePix.json"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment(PYTHONPATH=str(tmp_path)), capture_output=True, text=True)
+    process = subprocess.run(
+        command, cwd=ROOT, env=clean_environment(PYTHONPATH=str(tmp_path)), capture_output=True, text=True
+    )
 
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert process.returncode == 0
+    assert process.stderr == ""

@@ -15,9 +15,9 @@ from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS, read_yaml
 from tests.selftest.proof.directly import sent_in_memory
-from tests.selftest.recorded_runs import recorded
 from tests.selftest.sample import GOOD_IN_README, IN_README, README, changes, good_run, sample
 from tests.selftest.screenshots import HEADLINES, PICTURES, SANDBOX, STAGING
+from tests.selftest.shared_runs import shared_run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -25,25 +25,25 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
 def test_requirements_page_is_current():
     """`python -m spec` prints spec/requirements.md."""
-    written = (ROOT / "spec" / "requirements.md").read_text("utf-8")
+    text = (ROOT / "spec" / "requirements.md").read_text("utf-8")
 
-    assert written == "\n".join(page()) + "\n", "run: python -m spec > spec/requirements.md"
+    assert text == "\n".join(page()) + "\n", "run: python -m spec > spec/requirements.md"
 
 
 def test_sample_output_in_the_readme_is_current():
-    """A run prints what README.md shows. If it changed on purpose, `python -m tests.selftest.sample` writes it anew."""
+    """A run prints what README.md shows. `python -m tests.selftest.sample` writes it anew after a change on purpose."""
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
 
     assert changes(in_readme, sample()) == [], "on purpose? run: python -m tests.selftest.sample"
 
 
 def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
-    """What the line is about, what README.md has, and what a run says now."""
+    """The message says what the line is about, what README.md has, and what a run prints."""
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
-    now = in_readme.replace("3 requests", "4 requests").replace("  implied      1 pass\n", "")
+    output_of_run = in_readme.replace("3 requests", "4 requests").replace("  implied      1 pass\n", "")
 
     assert changes(in_readme, in_readme) == []
-    assert changes(in_readme, now) == [
+    assert changes(in_readme, output_of_run) == [
         "the target, the transfers and the requests: README.md has "
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 3 requests', a run says "
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 4 requests'",
@@ -52,26 +52,28 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
 
 
 def test_the_good_run_in_the_readme_has_the_numbers_of_today():
-    """Requirements by level, and how many of them can fail a run: `python -m tests.selftest.sample` counts anew."""
+    """README.md has the number of requirements of each level, and of those that can fail a run."""
     assert GOOD_IN_README.findall(README.read_text("utf-8")) == [good_run()]
 
 
-def test_the_pictures_say_what_a_run_says_today():
-    """The headline on each is that of such a run: `make screenshots` makes them anew."""
-    partial = recorded("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
+def test_each_picture_has_the_headline_of_a_run_today():
+    """If the headline of a run changes, `make screenshots` makes the pictures anew."""
+    partial = shared_run("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
     testable = partial.removesuffix(" requirements tested").split()[-1]
     failing = "NON-CONFORMANT, everything permitted: fails 1 documented requirement"
-    of_run = {SANDBOX: f"{failing}, {testable} of {testable} requirements tested", STAGING: partial}
+    headlines = {SANDBOX: f"{failing}, {testable} of {testable} requirements tested", STAGING: partial}
 
-    assert read_yaml(HEADLINES) == {name: of_run[picture.run] for name, picture in PICTURES.items()}
+    assert read_yaml(HEADLINES) == {name: headlines[picture.run] for name, picture in PICTURES.items()}
 
 
 def test_every_picture_is_shown_on_a_page():
-    """`make screenshots` makes each picture that is there."""
-    shown = {name for page in PAGES for name in re.findall(r"screenshots/([a-z-]+)\.png", page.read_text("utf-8"))}
+    """Each picture of `make screenshots` exists and is shown."""
+    pictures_shown = {
+        name for page in PAGES for name in re.findall(r"screenshots/([a-z-]+)\.png", page.read_text("utf-8"))
+    }
 
     assert {path.stem for path in HEADLINES.parent.glob("*.png")} == PICTURES.keys()
-    assert shown == PICTURES.keys()
+    assert pictures_shown == PICTURES.keys()
 
 
 FOLDERS = ("spec", "environments", "reports", "tests")
@@ -84,12 +86,12 @@ def section(title):
 
 
 def test_the_order_of_the_door_is_documented():
-    """ARCHITECTURE.md lists the policies, and what runs inside an attempt, in the order of the code."""
+    """ARCHITECTURE.md lists the policies, and the steps of an attempt, in the order of the code."""
     policies = re.findall(r"self\.([\w.]+),", inspect.getsource(Door._policies))
-    inside = re.findall(r"self\.(\w+\.\w+|_send_and_record)\(", inspect.getsource(Door._attempt))
-    listed = section("The door").partition("\n1. ")[2].replace("`Door._attempt`", "")
+    steps_of_attempt = re.findall(r"self\.(\w+\.\w+|_send_and_record)\(", inspect.getsource(Door._attempt))
+    list_in_page = section("The door").partition("\n1. ")[2].replace("`Door._attempt`", "")
 
-    assert re.findall(r"`([\w.]+)`", listed) == policies + inside
+    assert re.findall(r"`([\w.]+)`", list_in_page) == policies + steps_of_attempt
 
 
 def test_the_life_of_a_run_is_documented():
@@ -99,8 +101,11 @@ def test_the_life_of_a_run_is_documented():
     assert re.findall(r"(?m)^\| `(pytest_\w+)`", section("The life of a run")) == hooks
 
 
-class Followed(Service):
-    """Notes the files of the product that a request passes on its way here, if it is granted."""
+class NotesTheWayOfARequest(Service):
+    """Notes the files of the product that a granted request passes on its way to the service.
+
+    `calling` are the files that call one another, `asked` all files with a function that was called.
+    """
 
     operation = ""
 
@@ -121,13 +126,13 @@ class Followed(Service):
             while frame:
                 files.append(frame.f_code.co_filename)
                 frame = frame.f_back
-            self.calling |= dict.fromkeys(of_the_product(reversed(files)))
-            self.asked.update(of_the_product(self._called))
+            self.calling |= dict.fromkeys(files_of_the_product(reversed(files)))
+            self.asked.update(files_of_the_product(self._called))
         return super().finish(request, operation, response)
 
 
-def of_the_product(files):
-    """These of our files that a user runs, but for the service itself."""
+def files_of_the_product(files):
+    """Those of the files that belong to the product, without the sandbox."""
     paths = [Path(file).relative_to(ROOT).as_posix() for file in files if Path(file).is_relative_to(ROOT)]
     return [path for path in paths if not path.startswith((".venv/", "tests/selftest/", "environments/sandbox/"))]
 
@@ -140,21 +145,23 @@ def of_the_product(files):
     ],
 )
 def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, most):
-    """Files that call one another are steps of the walk, in this order. Whom they ask on the way, such as the policies of
-    the door, the page names."""
-    service = Followed()
+    """Files that call one another are steps of the walk in ARCHITECTURE.md, in this order.
+
+    The page names each other file on the way, such as the policies of the door.
+    """
+    service = NotesTheWayOfARequest()
     service.operation = operation
-    before = sys.getprofile()
+    profile_before = sys.getprofile()
     sys.setprofile(service.note_call)
     try:
         sent_in_memory(service, ids={requirement_id})
     finally:
-        sys.setprofile(before)
+        sys.setprofile(profile_before)
     steps = re.findall(r"(?m)^\d+\. `([\w./]+)`", section(title))
-    named = set(re.findall(r"`([\w./]+\.py)`", ARCHITECTURE))
+    names_in_page = set(re.findall(r"`([\w./]+\.py)`", ARCHITECTURE))
 
     assert [step for step in steps if step in service.calling] == [*service.calling] != []
-    assert [path for path in service.asked if not {path, Path(path).name} & named] == []
+    assert [path for path in service.asked if not {path, Path(path).name} & names_in_page] == []
     assert len(steps) <= most, "a reader needs fewer files"
 
 
@@ -176,19 +183,19 @@ def anchors_of(path):
     """The anchors of a page, as GitHub and GitLab make them from its headings, or as it names them itself."""
     text = path.read_text("utf-8")
     headings = re.findall(r"(?m)^#+ (.+)$", text)
-    made = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    return made | set(re.findall(r'<a (?:id|name)="(.+?)"', text))
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return anchors | set(re.findall(r'<a (?:id|name)="(.+?)"', text))
 
 
 def leads_somewhere(page, link):
-    """True for a file of the tree, and a heading in it."""
+    """True if the link leads to a file of the tree, and to a heading in it."""
     name, _, anchor = link.partition("#")
     path = (page.parent / name.replace("\\", "")).resolve() if name else page
     return path.exists() and (not anchor or anchor in anchors_of(path))
 
 
 def test_links_lead_somewhere():
-    """To a file of the tree, and to a heading in it."""
+    """A link leads to a file of the tree, and to a heading in it."""
     links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
 
     assert [(page.name, link) for page, link in links if not leads_somewhere(page, link)] == []
@@ -200,7 +207,10 @@ PAGES_TO_READ = [README, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *RO
 
 
 def sentences_of(text):
-    """Sentences of a page: of paragraphs, items and cells of tables. Code blocks have none, and code in a line is a word."""
+    """The sentences of a page.
+
+    Paragraphs, list items and cells of tables have sentences, code blocks have none, and code in a line is one word.
+    """
     prose = re.sub(r"(?ms)^ *```.*?^ *```$", "\n\n", text)
     prose = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
     prose = re.sub(r"`[^`]*`", "code", prose)
@@ -209,7 +219,7 @@ def sentences_of(text):
 
 
 def test_sentences_are_split_at_their_ends():
-    """Lines, items and cells end a sentence; a full stop in code does not."""
+    """Lines, items and cells end a sentence. A full stop in code does not."""
     text = "# Run it\n\nRead `a. b`\nand [this](x.md). Then\n- stop.\n\n```\nno text\n```\n| a cell | another |\n"
 
     assert [*filter(None, sentences_of(text))] == [
@@ -219,7 +229,7 @@ def test_sentences_are_split_at_their_ends():
 
 @pytest.mark.parametrize("page", PAGES_TO_READ, ids=lambda page: page.name)
 def test_no_sentence_is_long(page):
-    """A longer one is two sentences, a list or a table."""
+    """A longer sentence becomes two sentences, a list or a table."""
     sentences = sentences_of(page.read_text("utf-8"))
 
     assert [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS] == []
@@ -232,7 +242,7 @@ def rows_below(page, heading):
 
 
 def test_every_verdict_is_explained():
-    """With its exit status; those of requirements, too, and the levels."""
+    """docs/verdicts.md has the exit status of each verdict, the verdicts of requirements, and the levels."""
     explained = {row[0]: row[1] for row in rows_below("docs/verdicts.md", "verdict") if row[0] != "(none)"}
     requirements = (ROOT / "docs/verdicts.md").read_text("utf-8").partition("## Of a requirement")[2]
 
@@ -242,25 +252,25 @@ def test_every_verdict_is_explained():
 
 
 def test_every_permission_is_explained():
-    """In the order in which they are added."""
+    """docs/staging.md has them in the order in which they are added."""
     explained = [row[0] for row in rows_below("docs/staging.md", "permission")]
 
     assert explained == [*PERMISSIONS]
 
 
 def test_named_files_exist():
-    """A path in these pages is a path of the tree; a name alone is that of a file in it."""
+    """A path in the pages is a path of the tree, and a name alone is that of a file in it."""
     pages = ARCHITECTURE + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    named = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", pages)
+    paths_in_pages = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", pages)
     names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
 
-    assert [path for path in named if not (ROOT / path).exists() and path not in names] == []
+    assert [path for path in paths_in_pages if not (ROOT / path).exists() and path not in names] == []
 
 
 def test_named_identifiers_exist():
     """Each identifier that ARCHITECTURE.md names stands in the code."""
     paths = [ROOT / "conftest.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
     words = {word for path in paths for word in re.findall(r"\w+", path.read_text("utf-8"))}
-    named = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
+    identifiers = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
 
-    assert {*named} - words == set()
+    assert {*identifiers} - words == set()

@@ -23,6 +23,7 @@ CLOCK = {"time", "datetime"}
 
 
 def files_of(*folders):
+    """The Python files below these folders, by their path from the root."""
     return {str(path.relative_to(ROOT)): path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))}
 
 
@@ -36,24 +37,26 @@ def imports_of(path):
 
 
 def place(dotted):
-    """The place of a module in the chain; the self-tests come after it, and what is not ours before it. A folder
-    within another one counts."""
+    """The place of a module in the chain.
+
+    Self-tests come after the chain, modules of libraries before it. The innermost folder counts.
+    """
     folders = (*CHAIN, SELFTESTS)
-    found = [at for at, folder in enumerate(folders) if f"{dotted}.".startswith(folder.replace("/", ".") + ".")]
-    return found[-1] if found else -1
+    places = [at for at, folder in enumerate(folders) if f"{dotted}.".startswith(folder.replace("/", ".") + ".")]
+    return places[-1] if places else -1
 
 
 def loaded_by(folder):
-    """Every module that is loaded once all of a folder is imported, in a process of its own."""
+    """Every module that is loaded after all modules of a folder are imported, in a process of its own."""
     names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files_of(folder)]
     code = f"import importlib, sys\nfor name in {names}:\n    importlib.import_module(name)\nprint(*sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(ended.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(process.stdout.split())
 
 
 def test_imports_go_to_the_left():
-    """spec, environments, reports, tests/harness, tests/traffic, tests/conformance."""
-    wrong = [
+    """A folder imports only folders before it in CHAIN, except for a `__main__.py`."""
+    imports_to_the_right = [
         f"{name} imports {module}"
         for name, path in files_of(*CHAIN).items()
         for module in imports_of(path)
@@ -61,11 +64,11 @@ def test_imports_go_to_the_left():
         if place(module) > place(name.replace("/", "."))
     ]
 
-    assert wrong == []
+    assert imports_to_the_right == []
 
 
 def test_names_are_not_shared():
-    """A name leads to one file. Self-tests have the names of what they test, in folders of the same names."""
+    """A name of a module leads to one file. Self-tests have the names of the modules that they test."""
     product = [path.stem for path in files_of(*CHAIN).values()]
     of_selftests = [path.stem for path in files_of(SELFTESTS).values() if not path.stem.startswith("test_")]
     names = Counter([*product, *of_selftests])
@@ -74,19 +77,19 @@ def test_names_are_not_shared():
 
 
 @pytest.mark.parametrize("folder", ["spec", "reports"])
-def test_pure_folders(folder):
-    """spec/ and reports/ load no network and no pytest, not even through what they import."""
+def test_pure_folders_load_no_network(folder):
+    """spec/ and reports/ load neither a library of the network nor pytest, not even indirectly."""
     assert loaded_by(folder) & {"pytest", *NETWORK} == set()
 
 
 def test_spec_reads_no_clock():
-    """A rule judges an exchange the same way at any time."""
+    """A rule judges an exchange in the same way at any time."""
     assert [name for name, path in files_of("spec").items() if CLOCK & set(imports_of(path))] == []
 
 
 @pytest.mark.parametrize("path", files_of("tests/conformance").values(), ids=lambda path: path.name)
 def test_a_test_uses_each_of_its_parameters(path):
-    """A test names what it judges and what it reads. A parameter that only makes something happen elsewhere is hidden."""
+    """A parameter of a conformance test that only makes something happen elsewhere would be hidden."""
     functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
     unused = []
     for function in functions:
@@ -97,7 +100,7 @@ def test_a_test_uses_each_of_its_parameters(path):
 
 
 def test_hooks_stand_in_the_conftest_of_the_root():
-    """The life of a run is one file. A hook of another module would have its turn by the order of registration."""
+    """The life of a run is one file. A hook in another module would be called in the order of registration."""
     hooks = []
     for name, path in files_of(*CHAIN).items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -107,7 +110,7 @@ def test_hooks_stand_in_the_conftest_of_the_root():
     assert hooks == []
 
 
-def test_nothing_is_told_by_a_context_variable():
+def test_no_file_has_a_context_variable():
     """A function gets what it needs as an argument."""
     paths = files_of(*CHAIN).items()
 
@@ -119,17 +122,20 @@ _CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "rem
 
 
 def test_traffic_changes_no_part_of_the_door():
-    """Traffic calls the door, and leaves notes with `note`. It assigns to no attribute and fills no collection of it."""
-    changed = []
+    """Traffic calls the door and leaves notes with `note`.
+
+    It assigns to no attribute and fills no collection of the door.
+    """
+    changes = []
     for name, path in files_of("tests/traffic", "tests/harness", "environments/commands").items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
             targets = [target for target in targets if isinstance(target, ast.Attribute | ast.Subscript)]
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
                 targets = [node.func]
-            changed += [f"{name}:{node.lineno}" for target in targets if _names_in(target.value) & _PARTS_OF_THE_DOOR]
+            changes += [f"{name}:{node.lineno}" for target in targets if _names_in(target.value) & _PARTS_OF_THE_DOOR]
 
-    assert changed == []
+    assert changes == []
 
 
 def _names_in(expression):
@@ -146,13 +152,13 @@ def _names_in(expression):
 
 @pytest.mark.parametrize("module", mirror.modules())
 def test_a_module_has_a_self_test_by_its_path(module):
-    """`tests/selftest/<folder>/test_<module>.py`; or mirror.py says which one it shares, or which runs show it."""
+    """The test is `tests/selftest/<folder>/test_<module>.py`, or mirror.py says which test the module shares."""
     assert mirror.tests_of(module), f"write {mirror.own_test(module)}"
     assert [str(test) for test in mirror.tests_of(module) if not (ROOT / test).is_file()] == []
 
 
 def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
-    """A test that is about no module stands in promises/ or proof/, or beside this one if it is about the tree."""
+    """A test about no module stands in promises/ or proof/, or beside this file if it is about the tree."""
     folders = [ROOT / SELFTESTS / folder.removeprefix("tests/") for folder in mirror.PRODUCT]
     tests = {path.relative_to(ROOT) for folder in folders for path in folder.rglob("test_*.py")}
     of_packages = {mirror.own_test(str(Path(module).parent) + ".py") for module in mirror.modules()}
@@ -162,15 +168,15 @@ def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
 
 
 def test_self_tests_at_the_top_are_about_the_tree():
-    """Those of a module stand in the folder of its name."""
+    """The test of a module stands in the folder of its name."""
     names = {path.name for path in (ROOT / SELFTESTS).glob("test_*.py")}
 
     assert names == {f"test_{name}.py" for name in ABOUT_THE_TREE}
 
 
-def test_no_exception_is_left_that_has_a_self_test_of_its_own():
-    """And none of a module that is gone."""
-    named = {**mirror.WITH_A_NEIGHBOUR, **mirror.BY_WHOLE_RUNS}
-    outlived = [module for module in named if (ROOT / mirror.own_test(module)).exists()]
+def test_the_list_of_modules_without_a_test_is_current():
+    """mirror.py names no module that has its own test, and none that does not exist."""
+    modules_in_tables = {**mirror.WITH_A_NEIGHBOUR, **mirror.BY_WHOLE_RUNS}
+    with_own_test = [module for module in modules_in_tables if (ROOT / mirror.own_test(module)).exists()]
 
-    assert [*outlived, *(module for module in named if module not in mirror.modules())] == []
+    assert [*with_own_test, *(module for module in modules_in_tables if module not in mirror.modules())] == []

@@ -13,9 +13,9 @@ import pytest
 
 from environments.sandbox import Server, Service
 from spec.requirements import read_yaml
-from tests.selftest.promises.test_stopped_runs import Acts
+from tests.selftest.promises.test_stopped_runs import StopsAnswering
 from tests.selftest.services.forking import ROOT
-from tests.selftest.services.running import TOKEN, environment, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, clean_environment, write_profile
 from tests.selftest.services.waiting import await_event
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ echo "pytest $*"; mkdir -p runs/staging; echo "$STATUS" > runs/staging/conforman
 
 
 class Checkout:
-    """A directory with the scripts of the pipelines and a profile."""
+    """A directory with the scripts of the pipelines, and fake tools of a runner."""
 
     def __init__(self, folder):
         self.folder, self.fake = folder / "checkout", folder / "fake"
@@ -60,9 +60,9 @@ class Checkout:
             (self.fake / name).write_text(f"#!/bin/sh\n{text}\n")
             (self.fake / name).chmod(0o755)
 
-    def started(self, script, **variables):
-        """A script that goes on, run as a runner does."""
-        given = {
+    def start(self, script, **variables):
+        """Start a script as a runner does: its process."""
+        variables_of_runner = {
             "PATH": f"{self.fake}:{os.environ['PATH']}", "FAKE": str(self.fake), "ENVIRONMENT": "staging",
             "ROOT": str(ROOT), "PYTHONPATH": str(ROOT), "PYTHON": sys.executable,
             "CHECK": "0", "STATUS": "0", "COMPARE": "0", "NEW_JOURNAL": "false", "OPTIONS": "--seed=1", "PAUSES": "0 0",
@@ -71,28 +71,29 @@ class Checkout:
             "CI_JOB_TOKEN": "job", "CI_COMMIT_REF_SLUG": "main", "PACKAGES": "https://gitlab.example/packages",
         }  # fmt: skip
         return subprocess.Popen(
-            ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=environment(**TOKEN | given | variables),
+            ["bash", "-eo", "pipefail", "-c", script], cwd=self.folder, env=clean_environment(**TOKEN_VARIABLES | variables_of_runner | variables),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
     def sh(self, script, **variables):
         """Run a script to its end: its exit status and output."""
-        with self.started(script, **variables) as process:
+        with self.start(script, **variables) as process:
             output, _ = process.communicate()
         return process.returncode, output
 
     def run(self, **variables):
-        """The step of GitHub that runs, where a journal was fetched or begins."""
+        """Run the step of GitHub that runs the suite. A journal is begun, unless `variables` say otherwise."""
         return self.sh(STEPS["Run"], **{"NEW_JOURNAL": "true"} | variables)
 
     @property
     def output(self):
-        """What the steps gave to later ones."""
+        """The lines that the steps gave to later steps."""
         return (self.fake / "output").read_text().splitlines() if (self.fake / "output").exists() else []
 
 
 @pytest.fixture
 def checkout(tmp_path):
+    """A checkout in a bare directory."""
     return Checkout(tmp_path)
 
 
@@ -100,111 +101,135 @@ def checkout(tmp_path):
 
 
 def test_no_expression_is_part_of_a_command():
-    """What somebody types into an input, or names a branch, is never run."""
+    """Text that somebody types into an input, or the name of a branch, is never run."""
     assert [command for command in STEPS.values() if "${{" in command] == []
 
 
 def test_actions_are_pinned_by_commit():
-    """A tag that is moved runs other code beside the token. Each action has one commit, and its version beside it."""
-    pages = [*GITHUB.parent.glob("*.yml"), PAGE]
-    used = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
-    pinned = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in used]
+    """A tag that is moved would run other code beside the token.
 
-    assert all(pinned), used
-    assert len({match[1] for match in pinned}) == len(used)
+    Each action has one commit, with its version beside it.
+    """
+    pages = [*GITHUB.parent.glob("*.yml"), PAGE]
+    action_lines = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
+    pinned = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in action_lines]
+
+    assert all(pinned), action_lines
+    assert len({match[1] for match in pinned}) == len(action_lines)
 
 
 # GitHub
 
 
 def test_the_first_run_begins_a_journal(checkout):
-    """When that is asked for; the report and the journal are where the next steps take them from."""
+    """The journal is begun only if NEW_JOURNAL says so.
+
+    The report and the journal are where the next steps take them from.
+    """
     for name in ("journals", "reports"):
         (checkout.fake / f"{name}.json").write_text('{"artifacts": []}')
-    with Server(Service(token=TOKEN["PIX_TOKEN"])) as server:
+    with Server(Service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
         write_profile(checkout.folder, server.base_url).rename(checkout.folder / "environments/staging.yaml")
-        fetched = checkout.sh(FETCH)
-        refused = checkout.run(NEW_JOURNAL="false")
-        ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder), "FIRST": "journal"}
-        status, output = checkout.run(CHECK="real", STATUS="real", OPTIONS="-k listAccounts", **ours)
+        fetch_status, _ = checkout.sh(FETCH)
+        refused_status, refused_output = checkout.run(NEW_JOURNAL="false")
+        variables = {
+            "ENVIRONMENT": "environments/staging.yaml",
+            "XDG_STATE_HOME": str(checkout.folder),
+            "FIRST": "journal",
+        }
+        status, output = checkout.run(CHECK="real", STATUS="real", OPTIONS="-k listAccounts", **variables)
 
-    assert (fetched[0], refused[0]) == (0, 4)
-    assert "the journal of earlier runs is missing" in refused[1]
-    assert (status, checkout.output) == (0, []), output  # a selection is nothing to compare with
+    assert (fetch_status, refused_status) == (0, 4)
+    assert "the journal of earlier runs is missing" in refused_output
+    assert status == 0, output
+    assert checkout.output == []  # a selection is nothing to compare with
     assert re.search(r"codes in (?s:.*)ready: pytest --environment=environments/staging.yaml --plan", output)
     assert {"report.html", "conformance.json", "junit.xml"} <= set(os.listdir(checkout.folder / "runs/staging"))
     assert (checkout.folder / "reports/runs/staging/journal-kept").exists()
 
 
 def artifact(number, day, branch="main", *, fork=False, expired=False):
-    """An artifact as the API lists it."""
+    """An artifact as the API of GitHub lists it."""
     run = {"id": number, "repository_id": 1, "head_repository_id": 2 if fork else 1, "head_branch": branch}
     return {"expired": expired, "created_at": f"2026-11-{day}T10:00:00Z", "workflow_run": run}
 
 
 def test_a_later_run_takes_the_journal_and_compares(checkout):
-    """With the last report of its branch, unless that cannot be read: a suite of another version may have written it."""
+    """The run is compared with the last report of its branch.
+
+    A report that cannot be read, perhaps of another version, is left out.
+    """
     for name, file in {"journal": "journal-kept", "report": "conformance.json"}.items():
         (checkout.fake / f"{name}s.json").write_text(json.dumps({"artifacts": [artifact(7, 20)]}))
         (checkout.fake / f"{name}-staging").mkdir()
         (checkout.fake / f"{name}-staging/{file}").touch()
-    fetched = checkout.sh(FETCH)
+    result_of_fetch = checkout.sh(FETCH)
     command = "pytest --environment=staging --report-dir=runs/staging "
-    compared = f"{command}--compare-with=previous/conformance.json --seed=1\n"
+    command_with_report = f"{command}--compare-with=previous/conformance.json --seed=1\n"
 
-    assert fetched == (0, "journal-staging is that of run 7\nreport-staging is that of run 7\n")
-    assert checkout.run(NEW_JOURNAL="false") == (0, f"checked\n{compared}")
+    assert result_of_fetch == (0, "journal-staging is that of run 7\nreport-staging is that of run 7\n")
+    assert checkout.run(NEW_JOURNAL="false") == (0, f"checked\n{command_with_report}")
     assert checkout.run(COMPARE="2") == (0, f"checked\n{command}--seed=1\n")
 
 
 @pytest.mark.parametrize(("result", "checks", "runs"), [(7, 3, 0), (4, 1, 0), (6, 1, 1)])
 def test_a_check_comes_first(result, checks, runs, checkout):
-    """It moves no money, and is repeated until the service can be reached. Without that, and with a profile that is
-    wrong, there is no run, and GitHub is told so."""
+    """The check moves no money, and is repeated while its exit status says that the service cannot be reached (7).
+
+    If it fails, no run is started, and GitHub shows an error.
+    """
     status, output = checkout.run(CHECK=str(result))
 
-    assert (output.count("checked"), output.count("pytest "), output.count("::error ")) == (checks, runs, 1 - runs)
+    assert output.count("checked") == checks
+    assert output.count("pytest ") == runs
+    assert output.count("::error ") == 1 - runs
     assert (checkout.fake / "summary").exists() == (not runs)
-    assert (status, checkout.output) == ((0, ["left=report"]) if runs else (result, []))
+    assert status == (0 if runs else result)
+    assert checkout.output == (["left=report"] if runs else [])
 
 
 def test_the_summary_says_why_there_was_no_run(checkout):
-    """The environment, and the first line of the check that begins with `error:`. The address is not told: nobody has
-    checked it yet."""
+    """The summary has the environment and the first line of the check that begins with `error:`, and no address,
+    because nobody has checked the address yet.
+    """
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     profile.rename(checkout.folder / "environments/staging.yaml")
-    ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
-    status, output = checkout.run(CHECK="real", STATUS="real", PIX_TOKEN="", **ours)
-    no_token = (checkout.fake / "summary").read_text()
+    variables = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder)}
+    status, output = checkout.run(CHECK="real", STATUS="real", PIX_TOKEN="", **variables)
+    summary = (checkout.fake / "summary").read_text()
 
     (error,) = (line for line in output.splitlines() if line.startswith("error: ") and "PIX_TOKEN" in line)
     assert status == 4
-    assert "staging: no run was started: the check of the profile ended with exit status 4" in no_token
-    assert f"```text\n{error}\n```" in no_token
+    assert "staging: no run was started: the check of the profile ended with exit status 4" in summary
+    assert f"```text\n{error}\n```" in summary
     assert f"; {error}" in re.search("^::error .*", output, re.MULTILINE)[0]
 
 
 @pytest.mark.parametrize("option", ["", "--base-url=https://canary:pa55word@127.0.0.1:9", "https://canary:pa55word@h"])
 def test_no_password_in_an_address_is_shown(option, checkout):
-    """Of the profile and of an option, in the log and in the summary: neither is accepted."""
+    """An address with a password, in the profile or in an option, is refused.
+
+    Neither log nor summary has the password.
+    """
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     text = profile.read_text() if option else profile.read_text().replace("http://", "https://canary:pa55word@")
     (checkout.folder / "environments/staging.yaml").write_text(text)
-    ours = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder), "OPTIONS": option}
-    status, output = checkout.run(CHECK="real", STATUS="real", **ours)
+    variables = {"ENVIRONMENT": "environments/staging.yaml", "XDG_STATE_HOME": str(checkout.folder), "OPTIONS": option}
+    status, output = checkout.run(CHECK="real", STATUS="real", **variables)
     summary = (checkout.fake / "summary").read_text()
 
-    assert (status, "error: " in summary) == (4, True), output
+    assert status == 4, output
+    assert "error: " in summary
     assert "pa55word" not in output + summary
 
 
 def test_a_check_that_breaks_off_is_no_verdict(checkout):
-    """Python ends with 1 after some faults, which is a verdict on the service."""
+    """Python ends with 1 after some faults, and 1 is a verdict on the service, so the step ends with 3."""
     assert checkout.run(CHECK="1")[0] == 3
 
 
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
-    """No later run could read it, and the record of the keys, without."""
+    """Without the variable no later run could read the journal and the key record."""
     (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")
 
     assert checkout.run()[0] == 4
@@ -212,63 +237,69 @@ def test_a_kept_journal_has_its_key_in_a_variable(checkout):
 
 @pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (6, [])])
 def test_the_exit_status_of_a_run_is_that_of_the_step(status, left, checkout):
-    """A report that no later run is compared with gets another name. A run that wrote no summary is named in it."""
+    """A report that no later run is compared with gets another name. The summary names a run that wrote no report."""
     assert checkout.run(STATUS=str(status))[0] == status
     assert checkout.output == left
     assert f"staging: ended without a report, exit status {status}: " in (checkout.fake / "summary").read_text()
 
 
 def test_the_newest_artifact_of_the_branch_counts():
-    """In whatever order they are listed; not one that has expired, nor one of a fork: a pull request could upload a
-    journal without the codes that were sent."""
+    """The order of the list does not matter.
+
+    An expired artifact does not count, nor one of a fork, because a pull request could upload a journal without the
+    codes that were sent.
+    """
     spec = importlib.util.spec_from_file_location("fetch", ROOT / ".ci/fetch.py")
     fetch = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fetch)
-    listed = [
+    artifacts = [
         artifact(1, 20), artifact(3, 22), artifact(2, 21), artifact(4, 23, "release"),
         artifact(5, 24, expired=True), artifact(6, 25, fork=True),
     ]  # fmt: skip
 
-    assert (fetch.newest(listed)["id"], fetch.newest(listed, "main")["id"], fetch.newest([])) == (4, 3, None)
+    assert fetch.newest(artifacts)["id"] == 4
+    assert fetch.newest(artifacts, "main")["id"] == 3
+    assert fetch.newest([]) is None
 
 
 # GitLab
 
 
-def test_the_gitlab_job_carries_journal_and_report_along(checkout):
-    """Also those of a run that fails; its exit status is that of the job."""
-    refused = checkout.sh(SCRIPT)
-    first = checkout.sh(SCRIPT, NEW_JOURNAL="true", STATUS="1")
-    for kept in ("reports", "runs", "previous"):
-        shutil.rmtree(checkout.folder / kept)
-    second = checkout.sh(SCRIPT)
+def test_the_gitlab_job_keeps_journal_and_report(checkout):
+    """Both are kept after a failing run, too. The exit status of the run is that of the job."""
+    status_without_journal, _ = checkout.sh(SCRIPT)
+    first_status, first_output = checkout.sh(SCRIPT, NEW_JOURNAL="true", STATUS="1")
+    for folder in ("reports", "runs", "previous"):
+        shutil.rmtree(checkout.folder / folder)
+    second_status, second_output = checkout.sh(SCRIPT)
 
-    assert (refused[0], first[0], second[0]) == (4, 1, 0), first[1] + second[1]
+    assert status_without_journal == 4
+    assert (first_status, second_status) == (1, 0), first_output + second_output
     assert (checkout.folder / "previous/conformance.json").read_text() == "1\n"
-    assert "--compare-with=previous/conformance.json --seed=1" in second[1]
+    assert "--compare-with=previous/conformance.json --seed=1" in second_output
 
 
 def test_the_key_of_the_journal_is_not_kept(checkout):
-    """Of what lies beside the journal, all but a key is kept, on GitLab in the package and on GitHub as an artifact."""
+    """All files beside the journal are kept except for keys: on GitLab in the package, on GitHub as an artifact."""
     folder = checkout.folder / "reports/runs/staging"
     folder.mkdir(parents=True)
     for name in ("journal.jsonl", "journal.key", "keys-of-the-journal.jsonl", "keys-of-the-journal.key"):
         (folder / name).touch()
     checkout.sh(SCRIPT, NEW_JOURNAL="true")
-    kept = subprocess.check_output(["tar", "-tzf", checkout.folder / "journal.tgz"], text=True).split()
+    names_kept = subprocess.check_output(["tar", "-tzf", checkout.folder / "journal.tgz"], text=True).split()
     [step] = [step for step in read_yaml(GITHUB)["jobs"]["run"]["steps"] if step.get("name") == "Keep the journal"]
 
-    assert sorted(kept) == ["./journal-kept", "./journal.jsonl", "./keys-of-the-journal.jsonl"]
+    assert sorted(names_kept) == ["./journal-kept", "./journal.jsonl", "./keys-of-the-journal.jsonl"]
     assert "!reports/runs/${{ matrix.environment }}/*.key" in step["with"]["path"].split("\n")
 
 
 @pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
 def test_a_cancelled_job_ends_after_its_run(script, checkout):
-    """Signals to its shell alone stop the run. What the next steps keep has all that was sent."""
+    """Signals to the shell of the job stop the run, and the report has all that was sent."""
     path = "environments/staging.yaml"
-    with Acts(30) as service:
+    with StopsAnswering(30) as service:
         write_profile(checkout.folder, service.base_url).rename(checkout.folder / path)
-        with checkout.started(script, ENVIRONMENT=path, NEW_JOURNAL="true", STATUS="real") as process:
+        with checkout.start(script, ENVIRONMENT=path, NEW_JOURNAL="true", STATUS="real") as process:
             await_event(service.reached, process)
             process.send_signal(signal.SIGINT)
             process.terminate()
@@ -279,7 +310,7 @@ def test_a_cancelled_job_ends_after_its_run(script, checkout):
 
 
 def test_nothing_is_allowed_to_fail():
-    """No exit status passes, and none repeats a run: it may move money."""
+    """No exit status passes, and none repeats a run, because a run may move money."""
     assert not {"allow_failure", "retry"} & read_yaml(GITLAB)["conformance"].keys()
 
 
@@ -320,31 +351,33 @@ def staging(checkout):
 
 
 @pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
-@pytest.mark.parametrize(("options", "why"), REFUSED.values(), ids=REFUSED)
-def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options, why, script, checkout, staging):
-    """By name, before the check; nothing is asked."""
-    given = options.format(also="http://127.0.0.1:9/preview")
-    status, output = checkout.sh(script, NEW_JOURNAL="true", ENVIRONMENT=staging, OPTIONS=given)
+@pytest.mark.parametrize(("options", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options, reason, script, checkout, staging):
+    """The option is refused by its name before the check, and nothing is sent."""
+    options_of_job = options.format(also="http://127.0.0.1:9/preview")
+    status, output = checkout.sh(script, NEW_JOURNAL="true", ENVIRONMENT=staging, OPTIONS=options_of_job)
 
     assert status == 4
-    assert f"no run was started: {why}" in output
+    assert f"no run was started: {reason}" in output
     assert "checked" not in output
     assert "pytest --" not in output
 
 
-@pytest.mark.parametrize(("first", "why"), REFUSED_FIRST.values(), ids=REFUSED_FIRST)
-def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(first, why, checkout, staging):
-    """Only those that change the journal, of the environment of the job."""
-    status, output = checkout.run(ENVIRONMENT=staging, FIRST=first.format(path=staging))
+@pytest.mark.parametrize(("first_command", "reason"), REFUSED_FIRST.values(), ids=REFUSED_FIRST)
+def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(
+    first_command, reason, checkout, staging
+):
+    """FIRST takes only commands that change the journal of the job's own environment."""
+    status, output = checkout.run(ENVIRONMENT=staging, FIRST=first_command.format(path=staging))
 
     assert status == 4
-    assert f"no run was started: {why}" in output
+    assert f"no run was started: {reason}" in output
     assert "checked" not in output
 
 
 @pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS"])
 def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
-    """Whoever starts a pipeline of GitLab may set any variable."""
+    """Anyone who starts a pipeline of GitLab may set any variable, such as PYTEST_ADDOPTS."""
     status, output = checkout.run(**{name: "--base-url=https://elsewhere.example"})
 
     assert status == 4
@@ -362,11 +395,12 @@ def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
     ],
 )
 def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
-    """And an address that the profile names, in `also_at`."""
-    given = options.format(also="--base-url=http://127.0.0.1:9/preview/")
-    status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=given, FIRST=f"journal {staging}")
+    """An address is taken if the profile names it in `also_at`."""
+    options_of_job = options.format(also="--base-url=http://127.0.0.1:9/preview/")
+    status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=options_of_job, FIRST=f"journal {staging}")
 
-    assert (status, output.count(f"{given}\n")) == (0, 1), output
+    assert status == 0, output
+    assert output.count(f"{options_of_job}\n") == 1
 
 
 def test_no_token_is_an_argument_of_curl():
@@ -387,7 +421,7 @@ def test_no_checkout_keeps_its_credentials():
 
 
 def test_a_deployment_is_tested_by_the_default_branch():
-    """Whoever deploys a branch of his own would otherwise choose the profile, which runs commands beside the token."""
+    """Otherwise whoever deploys a branch of their own chooses the profile, which runs commands beside the token."""
     checkout_step = read_yaml(GITHUB)["jobs"]["run"]["steps"][0]
 
     assert checkout_step["with"]["ref"] == (
@@ -401,21 +435,24 @@ def test_a_deployment_is_tested_by_the_default_branch():
 )
 @pytest.mark.parametrize("is_argument", [True, False])
 def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_path):
-    """The name is one argument of pytest, however it is written, and wherever it is set."""
-    made, bin_folder = tmp_path / "made", tmp_path / ".venv/bin"
+    """The name of an environment is one argument of pytest, however it is written and wherever it is set."""
+    file_of_attack = tmp_path / "made"
+    bin_folder = tmp_path / ".venv/bin"
     bin_folder.mkdir(parents=True)
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("requirements.txt", ".venv/ready"):
         (tmp_path / name).touch()
     (bin_folder / "pytest").write_text('#!/bin/sh\nprintf "%s\\n" "$#" "$1"\n')
     (bin_folder / "pytest").chmod(0o755)
-    name = text.format(made=made)
-    given = [f"ENVIRONMENT={name}"] if is_argument else []
+    name = text.format(made=file_of_attack)
+    arguments = [f"ENVIRONMENT={name}"] if is_argument else []
     variables = {} if is_argument else {"ENVIRONMENT": name}
-    done = subprocess.run(["make", *given], cwd=tmp_path, env=environment(**variables), capture_output=True, text=True)
+    process = subprocess.run(
+        ["make", *arguments], cwd=tmp_path, env=clean_environment(**variables), capture_output=True, text=True
+    )
 
-    assert not made.exists()
-    assert done.stdout.endswith(f"1\n--environment={name}\n"), done.stdout + done.stderr
+    assert not file_of_attack.exists()
+    assert process.stdout.endswith(f"1\n--environment={name}\n"), process.stdout + process.stderr
 
 
 # What is installed
@@ -424,8 +461,8 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
 INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
 
 
-def test_all_install_as_the_readme_says():
-    """Wheels alone, each with its hash: both pipelines and the pages."""
+def test_pipelines_install_as_the_readme_says():
+    """Both pipelines and the pages install wheels only, each with its hash."""
     texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
     installed = {path.name: re.findall(rf"(pip|\.ci/)\W?install {INSTALL}", text) for path, text in texts.items()}
 
@@ -434,19 +471,22 @@ def test_all_install_as_the_readme_says():
 
 
 def test_installers_do_not_see_the_token(tmp_path):
-    """Nor whatever else is exported: what pip and Python need is given by name."""
-    python, log = tmp_path / ".venv/bin/python", tmp_path / "log"
+    """pip sees only the variables that it and Python need."""
+    python = tmp_path / ".venv/bin/python"
+    log = tmp_path / "log"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nenv > "{log}"; echo "$@" >> "{log}"\n')
     python.chmod(0o755)
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
-    given = {"PIP_INDEX_URL": "https://mirror.example/simple", "HTTPS_PROXY": "http://proxy.example:3128"}
-    secret = {**TOKEN, "VAULT_TOKEN": "v"}
+    permitted = {"PIP_INDEX_URL": "https://mirror.example/simple", "HTTPS_PROXY": "http://proxy.example:3128"}
+    secrets = {**TOKEN_VARIABLES, "VAULT_TOKEN": "v"}
     subprocess.run(
-        [tmp_path / ".ci/install", "--requirement", "x y.txt"], env=environment(**given, **secret), check=True
+        [tmp_path / ".ci/install", "--requirement", "x y.txt"],
+        env=clean_environment(**permitted, **secrets),
+        check=True,
     )
     names = {line.partition("=")[0] for line in log.read_text().splitlines()}
 
-    assert {"PATH", "HOME", *given} <= names
-    assert names & secret.keys() == set()
+    assert {"PATH", "HOME", *permitted} <= names
+    assert names & secrets.keys() == set()
     assert log.read_text().endswith("-m pip install --quiet --disable-pip-version-check --requirement x y.txt\n")

@@ -121,19 +121,21 @@ def _same_request(traffic: Traffic, operation: str) -> Send | None:
     if operation != "registerPixKey":
         place = account if operations()[operation].path_parameter else None
         return partial(traffic.client.send, operation, place, valid=True, purpose=purpose)
-    return _registration_that_is_undone(Registrar(traffic.client, traffic.profile)) if account else None
+    return _registration_that_is_deleted(Registrar(traffic.client, traffic.profile)) if account else None
 
 
-def _registration_that_is_undone(registrar: Registrar) -> Send | None:
+def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
     """Registers a synthetic key, and deletes it; None if the run may not delete keys."""
-    keys = registrar.synthetic_keys()
+    key = registrar.key_for_deletions()
+    if key is None:
+        return None
 
-    def register_and_undo() -> Exchange:
-        answer = registrar.register(keys[0], Disagreement.ONCE_MORE)
-        registrar.undo(answer)
+    def register_and_delete() -> Exchange:
+        answer = registrar.register(key, Disagreement.ONCE_MORE)
+        registrar.delete_key_of(answer)
         return answer
 
-    return register_and_undo if keys else None
+    return register_and_delete
 
 
 # -- what the log says --------------------------------------------------------------------------------------------

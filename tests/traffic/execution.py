@@ -197,7 +197,7 @@ class _Executions:
         3. The codes that the run prepares have the room that is left.
         """
         room = self._profile.limits.executions - self._size_of_pair()
-        usable = self._door.guard.open(self._profile.transactions.codes)
+        usable = self._door.guard.open_journal(self._profile.transactions.codes)
         supplied = usable[:room]
         prepare_plan = self._profile.transactions.prepare
         most_prepared = prepare_plan.count if prepare_plan else 0

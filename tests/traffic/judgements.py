@@ -38,7 +38,7 @@ from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
 from tests.traffic.at_times import FOR_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
-from tests.traffic.keys.refused_types import documented_request_is_not_enough
+from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
 from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, let_in_words
@@ -318,7 +318,7 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
 
     If a changed registration was accepted instead, the service needs the change, and the requirement about it deviates.
     """
-    deviations = documented_request_is_not_enough(log)
+    deviations = deviations_if_more_is_needed(log)
     if requirement_id in deviations:
         return deviations[requirement_id]
     understood = understood_registrations(log)

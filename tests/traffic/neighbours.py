@@ -147,7 +147,7 @@ class Events:
     def end(self) -> None:
         """Delete the key that was registered, if it is not deleted."""
         if self._registration:
-            Registrar(self._traffic.client, self._traffic.profile).undo(self._registration)
+            Registrar(self._traffic.client, self._traffic.profile).delete_key_of(self._registration)
         self._registration = None
 
 
@@ -157,9 +157,9 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
     if not profile.is_sandbox or not profile.accounts or not traffic.permitted(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
-    for key in registrar.synthetic_keys():
-        return registrar.register(key, Registering.RIGHT_BEHIND_MONEY)
-    return None
+    if registrar.key_for_deletions() is None:
+        return None
+    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_BEHIND_MONEY)
 
 
 def _events_in_turn(traffic: Traffic, unknown_code: str) -> list[list[Send]]:

@@ -22,11 +22,11 @@ from spec.answers import (
     RefusalKind,
     code_of,
     data_of,
-    find,
     is_granted,
     is_judged_as_success,
     is_page,
     is_refusal,
+    member_named,
     refusal_kind,
     refusal_of_the_caller,
     refused_or_lost,
@@ -478,7 +478,7 @@ def word_of_success(exchange: Exchange, log: Log) -> str | None:
     """The value of Success in the answer to a registration."""
     if not is_evidence(exchange):
         return None
-    member = find(data_of(exchange.response) or {}, "Success")
+    member = member_named(data_of(exchange.response) or {}, "Success")
     if not member:
         return None
     _, value = member

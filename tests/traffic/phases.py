@@ -100,7 +100,7 @@ def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[p
         return send_everything(config, client, profile, session.run.seed, items_to_send_for, session.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
-            Registrar(client, profile).finish()
+            Registrar(client, profile).clean_up_at_the_end()
 
 
 def send_everything(

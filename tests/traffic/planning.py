@@ -137,7 +137,9 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     reproduction = Reproduction(door.exchanges, door.sent_again)
     seed = config.getoption("seed") or 0
     traffic = send_everything(config, client, profile, seed, items, reproduction).traffic
-    operations_tested = (requirements()[requirement_id].operation for requirement_id in ids_tested(items, "sent"))
+    operations_tested = (
+        requirements()[requirement_id].operation for requirement_id in ids_tested(items, "run_traffic")
+    )
     denied = frozenset(name for name in operations_tested if name and not permits(profile, name))
     return Plan(
         door.exchanges,

@@ -139,7 +139,7 @@ class World:
         keys, so that they may be sent together.
         """
         first, *others = self._sequences
-        own_key = next(iter(self.registrar.that_come_and_go()), None)
+        own_key = self.registrar.reusable_key()
         self._take(self._follow_sequence(first, own_key))
         self._execute_twice()
         self._follow_together(others)
@@ -181,7 +181,7 @@ class World:
 
     def _synthetic_key(self) -> PixKey | None:
         """A new key for a sequence; None if the run may not register and delete synthetic keys."""
-        return self.registrar.key_of_nobody() if self.registrar.synthetic_keys() else None
+        return self.registrar.synthetic_key() if self.registrar.key_for_deletions() else None
 
     def _follow_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP

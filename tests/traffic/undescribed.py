@@ -69,7 +69,7 @@ def prepare_transfers(traffic: Traffic) -> None:
     if traffic.profile.is_sandbox:
         registration = register_right_behind_money(traffic)
         if registration:
-            Registrar(traffic.client, traffic.profile).undo(registration)
+            Registrar(traffic.client, traffic.profile).delete_key_of(registration)
         _send_granted_orders_again(traffic)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from environments.sandbox import Service
-from tests.selftest.services.one_run import run_against
+from tests.selftest.services.one_run import result_in_memory
 
 NUMERIC = "registerPixKey.pixKeyType.numeric"
 KEY_AT = "/data/keys/*/pixKey"
@@ -17,10 +17,10 @@ KEY_AT = "/data/keys/*/pixKey"
     ],
 )
 def test_why_numeric_key_types_are_not_tried(key_at, why, tmp_path):
-    """Without key_at no key could be deleted; with it, a key that the service makes could not be told from others."""
-    result = run_against(
+    """Without key_at no key could be deleted. With it, a key that the service makes could not be told from others."""
+    result = result_in_memory(
         Service(), tmp_path, NUMERIC, sandbox=None, journal=str(tmp_path / "journal.jsonl"), transactions=None,
         allow=["read", "register-keys", "delete-keys", "fuzz"], key_at=key_at,
     )  # fmt: skip
 
-    assert result.rows("not-exercised")[NUMERIC].startswith(why)
+    assert result.messages_with_verdict("not-exercised")[NUMERIC].startswith(why)

@@ -23,27 +23,28 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", [*COMMANDS, "reports recorded"])
 def test_help_says_what_the_command_does(command, capsys):
-    """In a sentence below the usage."""
+    """Below the usage, the help has a sentence about the command."""
     main, arguments = COMMANDS.get(command, (reports, ["recorded"]))
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main([*arguments, "--help"])
     usage, sentence = capsys.readouterr().out.split("\n\n")[:2]
 
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     assert usage.startswith(f"usage: python -m {command} ")
     assert sentence[0].isupper()
     assert " " in sentence
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_wrong_command_line_is_one_line_and_exit_status_4(command, capsys):
-    """The unknown argument is not repeated, because it may be a pasted token."""
+def test_a_wrong_command_line_prints_one_line_and_ends_with_status_4(command, capsys):
+    """The unknown argument is not repeated, because it may be a token."""
     main, arguments = COMMANDS[command]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main([*arguments, "--canary"])
     printed = capsys.readouterr()
 
-    assert (ended.value.code, printed.out) == (4, "")
+    assert exit_info.value.code == 4
+    assert printed.out == ""
     assert printed.err.startswith("error: ")
     assert printed.err.count("\n") == 1
     assert "canary" not in printed.err

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,7 +29,8 @@ PREPARATION = {"transactionId", "status", "value", "date"}
 EXECUTION = {field.name for field in operations()["executePix"].result}
 
 
-def order(to, value=1.5, payer="ac-0001"):
+def transfer_body(to, value=1.5, payer="ac-0001"):
+    """The body of a transfer."""
     return {"from": payer, "to": to, "value": value, "date": DATE, "description": "Test"}
 
 
@@ -43,82 +45,93 @@ OPERATIONS = {
     "getBalance": ("GET", "/v1/accounts/balance/ac-0001", None, {"account", "balance"}),
     "listEntries": ("GET", "/v1/accounts/entries/ac-0001", None, {"entries"}),
     "createPix": ("POST", "/v1/pix", {"account": "ac-0001", "pixKey": PHONE, "value": 0.01}, PREPARATION),
-    "transferExternal": ("POST", "/v1/transfer/external", order("98765432000198"), PREPARATION),
-    "transferInternal": ("POST", "/v1/transfer/internal", order(OWN_KEYS[1]), PREPARATION),
-    "transferP2p": ("POST", "/v1/transfer/p2p", order("24681357928"), PREPARATION),
+    "transferExternal": ("POST", "/v1/transfer/external", transfer_body("98765432000198"), PREPARATION),
+    "transferInternal": ("POST", "/v1/transfer/internal", transfer_body(OWN_KEYS[1]), PREPARATION),
+    "transferP2p": ("POST", "/v1/transfer/p2p", transfer_body("24681357928"), PREPARATION),
 }
 
 
 @pytest.fixture
 def service():
+    """A sandbox in this process."""
     return Service(token=TOKEN)
 
 
 @pytest.fixture
-def call(service):
-    """Ask the service for an operation: its response, and the data in it."""
+def call_operation(service):
+    """Calls an operation of the sandbox: the response, and the data in its envelope."""
 
-    def ask(method, path, body=None, authorization=f"Bearer {TOKEN}"):
+    def respond(method, path, body=None, authorization=f"Bearer {TOKEN}"):
         headers = {"content-type": "application/json"} | ({"authorization": authorization} if authorization else {})
         response = service.respond(Request(method, path, "", headers, json.dumps(body).encode() if body else b""))
         return response, json.loads(response.body)["data"]
 
-    return ask
+    return respond
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_operation_succeeds_with_the_token_alone(call, operation):
-    """A valid request is answered with 200, code 0 and the fields of its data; without the token with 401, which names
-    the scheme."""
-    *request, fields = OPERATIONS[operation]
-    wrong = ("", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN)
-    refused = [call(*request, authorization)[0] for authorization in wrong]
-    response, data = call(*request)
+def test_every_operation_succeeds_with_the_token_alone(call_operation, operation):
+    """A valid request gets 200, code 0 and the fields of the operation.
 
-    assert {(each.status, dict(each.headers)["WWW-Authenticate"]) for each in refused} == {(401, "Bearer")}
-    assert (response.status, dict(response.headers)["Content-Type"]) == (200, "application/json")
-    assert (json.loads(response.body)["code"], set(data)) == (0, fields)
+    With a wrong credential it gets 401, which names the scheme.
+    """
+    *request, fields = OPERATIONS[operation]
+    wrong_credentials = ("", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN)
+    refused = [call_operation(*request, authorization)[0] for authorization in wrong_credentials]
+    response, data = call_operation(*request)
+
+    assert {(refusal.status, dict(refusal.headers)["WWW-Authenticate"]) for refusal in refused} == {(401, "Bearer")}
+    assert response.status == 200
+    assert dict(response.headers)["Content-Type"] == "application/json"
+    assert json.loads(response.body)["code"] == 0
+    assert set(data) == fields
 
 
 # Execution
 
 
-def total(ledger):
+def sum_of_entries(ledger):
     """The sum of all entries, which is 0 unless money was made or lost."""
     return sum(ledger.balance(account) for account in ("ac-0001", "ac-0002", "ac-0003", "clearing"))
 
 
-def test_execution_moves_the_money_once(call, monkeypatch):
-    """The value leaves the payer's account as one entry, which has the time of the execution in milliseconds. A second
-    execution is refused with 409 and moves nothing."""
-    monkeypatch.setattr("environments.sandbox.protocol.time", SimpleNamespace(time_ns=lambda: DATE * 1_000_000))
-    balance = lambda: call("GET", "/v1/accounts/balance/ac-0001")[1]["balance"]  # noqa: E731 - read twice
-    before, (_, done) = balance(), call("GET", EXECUTE)
-    again, _ = call("GET", EXECUTE)
+def test_execution_moves_the_money_once(call_operation, monkeypatch):
+    """The value leaves the payer's account as one entry, with the time of the execution in milliseconds.
 
-    assert (done["type"], done["status"], done["error"], done["date"]) == ("PHONE", "DONE", None, DATE)
-    assert (again.status, before - balance()) == (409, 150)
-    assert call("GET", "/v1/accounts/entries/ac-0001")[1]["entries"][-1] == {
+    A second execution gets 409 and moves nothing.
+    """
+    monkeypatch.setattr("environments.sandbox.protocol.time", SimpleNamespace(time_ns=lambda: DATE * 1_000_000))
+    balance = lambda: call_operation("GET", "/v1/accounts/balance/ac-0001")[1]["balance"]  # noqa: E731 - read twice
+    balance_before = balance()
+    _, result = call_operation("GET", EXECUTE)
+    repeated, _ = call_operation("GET", EXECUTE)
+
+    assert (result["type"], result["status"], result["error"], result["date"]) == ("PHONE", "DONE", None, DATE)
+    assert repeated.status == 409
+    assert balance_before - balance() == 150
+    assert call_operation("GET", "/v1/accounts/entries/ac-0001")[1]["entries"][-1] == {
         "transactionId": "SBX-PHONE-1", "date": DATE, "value": -150,
     }  # fmt: skip
 
 
-def test_books_balance_under_eight_threads(call, service):
-    """Each code is executed exactly once, also with concurrent callers, and no money is made or lost."""
-    codes, start = [], threading.Barrier(8)
+def test_books_balance_under_eight_threads(call_operation, service):
+    """Each code is executed once, however many callers send it at the same time. No money is made or lost."""
+    codes = []
+    start = threading.Barrier(8)
 
-    def work(_):
-        body = order(OWN_KEYS[1], 1.01)
-        codes.extend(call("POST", "/v1/transfer/internal", body)[1]["transactionId"] for _ in range(4))
+    def prepare_and_execute(_):
+        body = transfer_body(OWN_KEYS[1], 1.01)
+        codes.extend(call_operation("POST", "/v1/transfer/internal", body)[1]["transactionId"] for _ in range(4))
         start.wait()
-        return [(code, call("GET", f"/v1/execute/pix/{code}")[0].status) for code in sorted(codes)]
+        return [(code, call_operation("GET", f"/v1/execute/pix/{code}")[0].status) for code in sorted(codes)]
 
     with ThreadPoolExecutor(8) as pool:
-        answers = Counter(answer for mine in pool.map(work, range(8)) for answer in mine)
+        answers = Counter(chain.from_iterable(pool.map(prepare_and_execute, range(8))))
 
     assert answers == {(code, 200): 1 for code in codes} | {(code, 409): 7 for code in codes}
     with service.database.transaction() as ledger:
-        assert (total(ledger), ledger.balance("ac-0001")) == (0, 500_000_000 - 32 * 101)
+        assert sum_of_entries(ledger) == 0
+        assert ledger.balance("ac-0001") == 500_000_000 - 32 * 101
 
 
 # The server
@@ -141,7 +154,7 @@ def test_a_server_stops_with_a_connection_open(monkeypatch):
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_the_command_prints_curl_lines_that_work():
-    """`python -m environments.sandbox` says how to try it, and ends quietly."""
+    """`python -m environments.sandbox` prints how to try it. After a SIGTERM it ends with 0 and prints no error."""
     command = [sys.executable, "-m", "environments.sandbox", "--port", "0"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
     with subprocess.Popen(command, **pipes) as sandbox:
@@ -152,4 +165,5 @@ def test_the_command_prints_curl_lines_that_work():
         _, errors = sandbox.communicate()
 
     assert [output["code"] for output in outputs] == [0, 0]
-    assert (sandbox.returncode, errors) == (0, "")
+    assert sandbox.returncode == 0
+    assert errors == ""

@@ -7,7 +7,7 @@ from environments.door.wrong_tokens import wrong_tokens
 from environments.secret_values import Secrets
 from reports.showing.show import Display
 from tests.selftest.services.one_run import CODE
-from tests.selftest.services.signed import Signing
+from tests.selftest.services.signed import SignsItsToken
 
 TOKEN, ANOTHER = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
 
@@ -20,35 +20,35 @@ def secrets():
     return secrets
 
 
-def test_a_code_that_becomes_known_is_guarded_and_hidden(a_run):
-    """One call, in the middle of a run: the door claims the code before it sends it, and the output hides it."""
-    display = Display(a_run.secrets)
-    before = display.foreign("PREPARED-77")
-    a_run.secrets.learn("code", "PREPARED-77")
-    a_run.execute("PREPARED-77")
+def test_a_code_that_becomes_known_is_guarded_and_hidden(manual_run):
+    """After one call the door enters the code in the journal before it sends it, and output hides it."""
+    display = Display(manual_run.secrets)
+    shown_before = display.foreign("PREPARED-77")
+    manual_run.secrets.learn("code", "PREPARED-77")
+    manual_run.execute("PREPARED-77")
 
-    assert before == "PREPARED-77"
-    assert a_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
-    assert a_run.events[0] == "sent"
+    assert shown_before == "PREPARED-77"
+    assert manual_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
+    assert manual_run.outcomes_in_journal[0] == "sent"
     assert display.foreign("PREPARED-77") == "<code 3>"
 
 
 def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
-    """A refresh is one call, too: the next request carries the new token, and no output shows the new or the old one."""
+    """After a refresh the next request carries the new token, and output shows neither the new nor the old one."""
     target = Target("http://127.0.0.1", secrets, fetch=lambda: ANOTHER)
     display = Display(secrets)
-    before = display.foreign(f"{TOKEN} {ANOTHER}")
+    shown_before = display.foreign(f"{TOKEN} {ANOTHER}")
 
     assert target.refresh()
     assert not target.refresh()
     assert secrets.token() == ANOTHER
-    assert before == f"<token> {ANOTHER}"
+    assert shown_before == f"<token> {ANOTHER}"
     assert display.foreign(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <token>"
 
 
-def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
-    """The wrong tokens that are made from it are hidden, and so are the claims in them."""
-    token = Signing().token
+def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
+    """Wrong tokens that are made from the token are hidden, and so are its claims."""
+    token = SignsItsToken().token
     secrets.learn_token(token)
 
     shown = Display(secrets).foreign(
@@ -59,5 +59,5 @@ def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
 
 
 def test_a_registry_shows_nothing_of_itself(secrets):
-    """Its repr shows no value, and neither does that of anything in it."""
-    assert [shown for shown in map(repr, (secrets, *secrets.known)) if TOKEN in shown] == []
+    """The repr of the registry has no value, and neither has that of its entries."""
+    assert [text for text in map(repr, (secrets, *secrets.known)) if TOKEN in text] == []

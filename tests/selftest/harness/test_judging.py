@@ -20,17 +20,17 @@ from tests.harness.judging import (
     warn,
 )
 from tests.harness.watching import JUDGED, take_assertions
-from tests.selftest.exchanges import EXECUTION, execution
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.exchanges import EXECUTION_RESULT, execution
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 RIGHT = execution()
-WRONG = execution(EXECUTION | {"digit": 6})
+WRONG = execution(EXECUTION_RESULT | {"digit": 6})
 OWN = "executePix.digit.type"
 
 
-def judged(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
+def judge_test(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
     """What a test of the requirement `own` found with these assertions. `wanted` is the expression of -k."""
-    session = SimpleNamespace(profile=SANDBOX, reproduction=Reproduction(list(exchanges)))
+    session = SimpleNamespace(profile=SANDBOX_PROFILE, reproduction=Reproduction(list(exchanges)))
     config = SimpleNamespace(option=SimpleNamespace(ids=wanted, last_failed=False))
     test = JudgedTest("test_x", RequirementResult(own, Verdict.NOT_EXERCISED))
     item = SimpleNamespace(config=config, stash={JUDGED: test})
@@ -38,13 +38,13 @@ def judged(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
     try:
         for assertion in assertions:
             assertion()
-    except (DeviationError, Untested) as ended:
-        return take_assertions(item, session, ended)
+    except (DeviationError, Untested) as outcome:
+        return take_assertions(item, session, outcome)
     return take_assertions(item, session)
 
 
 def verdicts(test):
-    """The verdict of each requirement that a test judged."""
+    """The verdict of each requirement that a test judged, by its id."""
     return {result.id: str(result.verdict) for result in test.results}
 
 
@@ -63,10 +63,11 @@ def verdicts(test):
     ],
 )  # fmt: skip
 def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchanges):
-    """Every exchange that an assertion names is cited."""
-    test = judged(*assertions)
+    """The result cites every exchange that an assertion names."""
+    test = judge_test(*assertions)
 
-    assert (str(test.own.verdict), test.own.exchanges) == (verdict, exchanges)
+    assert str(test.own.verdict) == verdict
+    assert test.own.exchanges == exchanges
 
 
 @pytest.mark.parametrize(
@@ -77,48 +78,55 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
         ([RIGHT, WRONG, RIGHT], 3, "expected digit of type string, got an integer (in 1 of 3 answers)"),
     ],
 )
-def test_a_verdict_rests_on_every_answer_that_shows_it(exchanges, rests_on, message):
-    """A finding says how many answers deviate if the others hold."""
-    test = judged(lambda: assert_holds(OWN, exchanges))
+def test_a_finding_counts_the_answers_that_deviate(exchanges, rests_on, message):
+    """If some answers hold, a finding says how many deviate."""
+    test = judge_test(lambda: assert_holds(OWN, exchanges))
 
-    assert (test.own.rests_on, str(test.own.message)) == (rests_on, message)
+    assert test.own.rests_on == rests_on
+    assert str(test.own.message) == message
 
 
 def test_a_remark_leaves_the_verdict():
-    """It says more about the requirement that it names."""
-    test = judged(lambda: remark(OWN, "three forms were tried"), lambda: assert_holds(OWN, [RIGHT]))
+    """A remark adds a reason to the requirement that it names."""
+    test = judge_test(lambda: remark(OWN, "three forms were tried"), lambda: assert_holds(OWN, [RIGHT]))
 
-    assert (str(test.own.verdict), test.own.why) == ("pass", "three forms were tried")
+    assert str(test.own.verdict) == "pass"
+    assert test.own.why == "three forms were tried"
 
 
 @pytest.mark.parametrize(
     "assertion", [lambda: remark(OWN, "more"), lambda: assert_holds("executePix.id.type", [RIGHT])]
 )
 def test_a_test_asserts_something_of_its_own_requirement(assertion):
-    """One that names another requirement by mistake is an error of the suite, and no pass."""
+    """A test that asserts only about another requirement, by mistake, is an error of the suite and no pass."""
     with pytest.raises(LookupError, match=r"names executePix\.digit\.type, and asserts nothing of it"):
-        judged(assertion)
+        judge_test(assertion)
 
 
 @pytest.mark.parametrize(
-    ("results", "wanted", "told"),
+    ("results", "wanted", "expected_verdicts"),
     [
         ({OWN: "pass", "executePix.id.type": "fail"}, "", {OWN: "pass", "executePix.id.type": "fail"}),
         ({OWN: "pass", "executePix.id.type": "fail"}, OWN, {OWN: "pass"}),
         ({"executePix.id.type": "fail"}, "", {OWN: "not-exercised", "executePix.id.type": "fail"}),
     ],
 )
-def test_results_of_others_count_if_the_run_is_about_them(results, wanted, told):
-    """A test of generated traffic judges many requirements. What it did not judge did not pass."""
-    found = [RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()]
+def test_results_of_others_count_if_the_run_is_about_them(results, wanted, expected_verdicts):
+    """A test of generated traffic judges many requirements; those that the run selects count.
 
-    assert verdicts(judged(lambda: assert_requirements(OWN, found), wanted=wanted)) == told
+    The requirement of the test itself did not pass if the test did not judge it.
+    """
+    results_of_test = [
+        RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()
+    ]
+
+    assert verdicts(judge_test(lambda: assert_requirements(OWN, results_of_test), wanted=wanted)) == expected_verdicts
 
 
 @pytest.mark.parametrize(("alone", "shows_alone"), [(RIGHT, False), (WRONG, True)])
-def test_a_deviation_beside_others_says_whether_it_showed_alone(alone, shows_alone):
-    """The rule of the requirement is asked of the same request without company."""
-    beside = execution(EXECUTION | {"digit": 6}, beside=1)
-    test = judged(lambda: assert_holds(OWN, [beside]), exchanges=[beside, alone])
+def test_a_finding_of_parallel_requests_says_if_one_alone_deviates(alone, shows_alone):
+    """The finding says if the same request, sent alone, deviates from the rule, too."""
+    beside = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
+    test = judge_test(lambda: assert_holds(OWN, [beside]), exchanges=[beside, alone])
 
     assert [finding.alone for finding in test.own.findings] == [shows_alone]

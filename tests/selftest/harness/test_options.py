@@ -22,13 +22,13 @@ def config(arguments=(), setting="", **options):
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("64", 64)])
 def test_a_whole_number_is_read(text, number):
-    """The least and the most are numbers of the option."""
+    """The least and the greatest number are read, too."""
     assert whole_number(1, 64)(text) == number
 
 
 @pytest.mark.parametrize("text", ["0", "65", "-1", "1.5", "", "²", "1_0"])
-def test_what_is_no_whole_number_is_named(text):
-    """With what was expected."""
+def test_an_option_that_is_no_whole_number_is_refused(text):
+    """The message says what was expected."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 64, got "):
         whole_number(1, 64)(text)
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 7, got 'x'$"):
@@ -36,7 +36,7 @@ def test_what_is_no_whole_number_is_named(text):
 
 
 @pytest.mark.parametrize(
-    ("options", "why"),
+    ("options", "reason"),
     [
         ({"showlocals": True}, "--showlocals prints answers"),
         ({"xmlpath": "x"}, "--junitxml: a run writes its own"),
@@ -50,9 +50,9 @@ def test_what_is_no_whole_number_is_named(text):
     ],
     ids=str,
 )
-def test_an_option_that_a_run_does_not_take_is_refused(options, why):
-    """Before anything is sent."""
-    with pytest.raises(pytest.UsageError, match=f"^{why}"):
+def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
+    """The option is refused before anything is sent."""
+    with pytest.raises(pytest.UsageError, match=f"^{reason}"):
         refuse_options(config(**options))
 
 
@@ -67,58 +67,58 @@ def test_an_option_that_a_run_does_not_take_is_refused(options, why):
     ],
     ids=str,
 )
-def test_others_are_taken(options):
-    """An address on the command line is seen by whoever reads that."""
+def test_other_options_are_taken(options):
+    """An address on the command line is taken, because its reader sees it."""
     refuse_options(config(**options))
 
 
-def test_given_options_are_told_apart():
-    """`--explain` without an id is given, too."""
+def test_options_given_has_only_options_of_the_command_line():
+    """`--explain` without an id counts as given."""
     assert options_given(config(explain="", plan=False), {"--explain": "explain", "--plan": "plan"}) == ["--explain"]
 
 
 def test_the_user_decides_on_examples_before_the_profile():
-    """And the suite decides last."""
+    """Without either, the suite decides."""
     profile = SimpleNamespace(limits=SimpleNamespace(examples=5))
-    without = SimpleNamespace(limits=SimpleNamespace(examples=None))
+    profile_without_examples = SimpleNamespace(limits=SimpleNamespace(examples=None))
 
     assert examples_of(config(examples=3), profile) == 3
     assert examples_of(config(examples=None), profile) == 5
-    assert examples_of(config(examples=None), without) == DEFAULT_EXAMPLES
-    assert examples_of(config(examples=None), without, 0) == 0
+    assert examples_of(config(examples=None), profile_without_examples) == DEFAULT_EXAMPLES
+    assert examples_of(config(examples=None), profile_without_examples, 0) == 0
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
-def test_the_option_of_xdist_is_known_without_it(is_loaded):
-    """So that -n is refused in words of the suite. pytest-xdist, where it is loaded, brings its own."""
-    added = []
-    group = SimpleNamespace(_addoption=lambda *names, **details: added.extend(names))
+def test_n_is_refused_without_pytest_xdist(is_loaded):
+    """The suite refuses -n in its own words. If pytest-xdist is loaded, it adds the option itself."""
+    options_added = []
+    group = SimpleNamespace(_addoption=lambda *names, **details: options_added.extend(names))
     parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
     plugins = SimpleNamespace(hasplugin=lambda name: is_loaded, has_plugin=lambda name: True)
 
     assert add_group(parser, plugins) is group
-    assert added == ([] if is_loaded else ["-n", "--numprocesses"])
+    assert options_added == ([] if is_loaded else ["-n", "--numprocesses"])
     with pytest.raises(pytest.UsageError, match=r"^--seed: expected a number; pytest --help lists the options$"):
         parser.optparser.error("argument --seed: expected a number")
 
 
 def test_an_unknown_option_may_be_that_of_a_plugin_that_is_not_loaded(monkeypatch):
-    """Only plugins that are named are loaded: the line says how to name it. Those that are loaded are no hint."""
+    """The line says how to load the installed plugins that are not loaded."""
     plugins = [SimpleNamespace(name=name, value=f"{name}.plugin") for name in ("xdist", "timeout", "html", "named")]
     monkeypatch.setattr(options, "entry_points", lambda group: plugins)
     is_loaded = {"html.plugin", "named"}.__contains__
     parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: None)
     add_group(parser, SimpleNamespace(hasplugin=lambda name: True, has_plugin=is_loaded))
 
-    with pytest.raises(pytest.UsageError) as ended:
+    with pytest.raises(pytest.UsageError) as error_info:
         parser.optparser.error("unrecognized arguments: --reruns=3")
-    assert str(ended.value) == (
+    assert str(error_info.value) == (
         "unrecognized arguments: --reruns=3; pytest --help lists the options; those of an installed plugin need its "
         "name: -p timeout or -p xdist"
     )
 
 
-def test_the_most_is_said_if_there_is_one():
-    """Whatever its size."""
+def test_the_message_has_the_greatest_number():
+    """The message names the greatest number that the option takes, if there is one."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 500000, got '0'$"):
         whole_number(1, 500_000)("0")

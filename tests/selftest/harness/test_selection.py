@@ -17,12 +17,12 @@ from spec.interface import MONEY, READS, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, reach_of, selection
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
-from tests.selftest.proof.directly import collected, try_in_memory
-from tests.selftest.proof.gate import plain
+from tests.selftest.proof.directly import collected_tests, try_in_memory
+from tests.selftest.proof.gate import trial_of_plain_sandbox
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import record
-from tests.selftest.services.running import TOKEN, run, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_profile
+from tests.selftest.shared_runs import run_with_files
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 PROFILE = load("sandbox")
@@ -41,8 +41,8 @@ MISSED_EASILY = (
 PREFLIGHT = {"listAccounts"}
 
 
-class Logs(Service):
-    """The sandbox, which counts what was sent to which operation."""
+class CountsRequests(Service):
+    """The sandbox, which counts the requests to each operation."""
 
     def __init__(self, **options):
         super().__init__(**options)
@@ -56,17 +56,17 @@ class Logs(Service):
 
 def test_k_takes_ids_and_groups_of_ids():
     """A group is a prefix that ends at a dot."""
-    account = {f"executePix.account.{what}" for what in ("present", "type", "spelling")}
-    taken = {
-        "executePix.account": account,
+    account_ids = {f"executePix.account.{ending}" for ending in ("present", "type", "spelling")}
+    ids_by_expression = {
+        "executePix.account": account_ids,
         "executePix.account.type or listAccounts.exists": {"executePix.account.type", "listAccounts.exists"},
-        "executePix.account and not (executePix.account.type or general)": account - {"executePix.account.type"},
+        "executePix.account and not (executePix.account.type or general)": account_ids - {"executePix.account.type"},
         " not executePix and executePix.id ": set(),
         "executePix": {name for name in requirements() if name.startswith("executePix.")},
         "not general": {name for name in requirements() if not name.startswith("general.")},
     }
 
-    assert {expression: ids_of(expression) for expression in taken} == taken
+    assert {expression: ids_of(expression) for expression in ids_by_expression} == ids_by_expression
 
 
 EXPECTED = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
@@ -90,53 +90,60 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
         ("(" * 300, f"-k: {'(' * 100}…: {EXPECTED}"),
     ],
 )
-def test_k_refuses_other_words_in_one_line(expression, line):
-    """With the nearest requirement. The name of a test is none."""
-    with pytest.raises(pytest.UsageError) as refused:
+def test_k_refuses_words_that_are_no_id(expression, line):
+    """The line names the nearest requirement. The name of a test is no id."""
+    with pytest.raises(pytest.UsageError) as error_info:
         ids_of(expression)
 
-    assert str(refused.value) == line
+    assert str(error_info.value) == line
 
 
-def test_what_any_answer_shows_moves_no_money():
-    """Where nothing else is permitted, nothing is sent for it."""
+def test_a_requirement_about_any_answer_moves_no_money():
+    """If only operations that move money are permitted, nothing is sent."""
     only_money = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
 
-    assert (only_money.operations, only_money.spends_codes) == (frozenset(), False)
+    assert only_money.operations == frozenset()
+    assert not only_money.spends_codes
 
 
-def by_traffic(names):
-    """The requirements, in groups for which the same is sent: one selection shows it of a whole group."""
+def requirements_by_traffic(names):
+    """The requirements in groups, each with the same traffic, so that one selection shows it of the whole group."""
     groups = defaultdict(set)
     for name in names:
         exchanges = plan_of(SANDBOX, {name}, generated=True).exchanges
-        traffic = Counter((one.operation, one.valid, one.credential, bool(one.part)) for one in exchanges)
+        traffic = Counter(
+            (exchange.operation, exchange.valid, exchange.credential, bool(exchange.part)) for exchange in exchanges
+        )
         groups[frozenset(traffic.items()), reach_of({name}, SANDBOX).operations].add(name)
     return groups
 
 
 @pytest.mark.slow
-def test_a_requirement_alone_sends_what_the_table_says():
-    """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection but for
-    what few answers ask for, and that is enough for the verdict that it gets in a whole run."""
+def test_a_selected_requirement_sends_only_what_it_needs():
+    """A selection of one requirement sends to the operation of the requirement and its prerequisites, at most what
+    --plan says. The requirement gets the verdict of a whole run.
+    """
     names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
-    whole, alone, beyond, errors = plain("sandbox").rows, {}, {}, []
-    for (_, reached), group in by_traffic(names).items():
-        service, plan = Logs(), plan_of(SANDBOX, group, generated=True)
+    whole_run = trial_of_plain_sandbox("sandbox").rows
+    verdicts_alone, sent_beyond_plan, errors = {}, {}, []
+    for (_, reached), group in requirements_by_traffic(names).items():
+        service = CountsRequests()
+        plan = plan_of(SANDBOX, group, generated=True)
         trial = try_in_memory(service, ids=group, generated=True)
         errors += trial.errors
-        alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
+        verdicts_alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
         allowed = {name: len(plan.to(name)) + BEYOND_THE_PLAN for name in reached | PREFLIGHT}
         more = {name: count for name, count in service.sent.items() if name and count > allowed.get(name, 0)}
-        beyond |= {min(group): more} if more else {}
+        sent_beyond_plan |= {min(group): more} if more else {}
 
-    assert (errors, beyond) == ([], {})
-    assert alone == {name: whole[name].verdict for name in alone}
-    assert set(names) - alone.keys() == set(names) - whole.keys()
+    assert errors == []
+    assert sent_beyond_plan == {}
+    assert verdicts_alone == {name: whole_run[name].verdict for name in verdicts_alone}
+    assert set(names) - verdicts_alone.keys() == set(names) - whole_run.keys()
 
 
 def _shows_alone(mutant):
-    """True unless only sockets show the fault, or only requests that a selection of its requirement leaves out."""
+    """True if a selection of its requirement shows the fault in memory."""
     needs_other_requests = mutant.operator in ("right after", "kept refusal")
     return bool(mutant.fails) and not mutant.on_the_wire and not needs_other_requests
 
@@ -151,7 +158,7 @@ def _shows_alone(mutant):
     ids=lambda mutant: mutant.name,
 )
 def test_a_fault_is_caught_by_its_requirement_alone(mutant):
-    """What the selection leaves out is not what shows the fault."""
+    """The fault is found if only the requirement that it breaks is selected."""
     alone = {min(mutant.fails)}
 
     assert try_in_memory(mutant.make(), mutant.environment, ids=alone).failing == alone
@@ -169,16 +176,17 @@ NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]
     ids=["-k", "a node id"],
 )
 def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
-    """The verdict is about the requirements selected, and at best partial."""
+    """The verdict is about the selected requirements, and is at best partial."""
     services = []
 
     def service(**options):
-        services.append(Logs(**options))
+        services.append(CountsRequests(**options))
         return services[0]
 
-    result = record(tmp_path, service, "-m", "not property", *options)
+    result = run_with_files(tmp_path, service, "-m", "not property", *options)
 
-    assert (result.status, result.document["verdict"]) == (0, "partial")
+    assert result.status == 0
+    assert result.document["verdict"] == "partial"
     assert result.document["selection"] == " ".join([*options, "-m not property"])
     assert services[0].sent.keys() - {None} <= reached | PREFLIGHT
 
@@ -190,14 +198,15 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
         ("ignore_glob", "--ignore-glob"), ("markexpr", "-m ['x']"),
     ],
 )  # fmt: skip
-def test_what_leaves_tests_out_narrows(name, option, monkeypatch):
-    """The verdict of what failed last time is about that alone."""
-    config = collected().config
+def test_options_that_leave_tests_out_are_selections(name, option, monkeypatch):
+    """The verdict of a selection is at best partial."""
+    config = collected_tests().config
     before = selection(config)
     monkeypatch.setattr(config.option, name, ["x"], raising=False)
     after = selection(config)
 
-    assert (before, after) == (None, option)
+    assert before is None
+    assert after == option
 
 
 class FailsInThreePlaces(Service):
@@ -214,7 +223,10 @@ class FailsInThreePlaces(Service):
 
 
 def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
-    """Of a test that judges many requirements only what failed counts. A run about something else keeps the failures."""
+    """Of a test that judges many requirements only the failed ones are selected.
+
+    A run about another requirement keeps the failures.
+    """
     runs = []
     for service, selected in (
         (FailsInThreePlaces, ["-k", "executePix or registerPixKey or listEntries"]),
@@ -223,19 +235,20 @@ def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
         (Service, ["--last-failed"]),
         (Service, ["--last-failed", "-q"]),
     ):
-        with Server(service(token=TOKEN["PIX_TOKEN"])) as server:
+        with Server(service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
             profile = write_profile(tmp_path, server.base_url, allow=["read", "register-keys", "execute"])
-            result = run(profile, *selected)
+            result = run_suite(profile, *selected)
             runs.append({row["id"]: row["verdict"] for row in result.document["requirements"]})
-    whole, other, again, fixed, nothing = runs
+    first_run, other_selection, failing_again, repaired, nothing_failed = runs
 
-    failed = {id for id, verdict in whole.items() if verdict == "fail"}
+    failed = {id for id, verdict in first_run.items() if verdict == "fail"}
     assert failed == {"executePix.digit.type", "registerPixKey.Message.type", "listEntries.serverError"}
-    assert other.keys() == {"listAccounts.json"}
-    assert again == dict.fromkeys(failed, "fail")
-    assert fixed == dict.fromkeys(failed, "pass")
-    assert nothing == {}
-    assert (result.status, result.document["traffic"]["requests"]) == (5, 0)
+    assert other_selection.keys() == {"listAccounts.json"}
+    assert failing_again == dict.fromkeys(failed, "fail")
+    assert repaired == dict.fromkeys(failed, "pass")
+    assert nothing_failed == {}
+    assert result.status == 5
+    assert result.document["traffic"]["requests"] == 0
     assert (
         "NOTHING-SELECTED: nothing failed when it was last tested here, so --last-failed selects nothing"
         in result.output

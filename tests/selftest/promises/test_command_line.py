@@ -12,32 +12,34 @@ from reports.outputs.conformance_json import document_of
 from reports.outputs.github import step_summary, workflow_commands
 from reports.outputs.writing import RUNS
 from spec.requirements import requirements
-from tests.selftest.junit_files import written
+from tests.selftest.junit_files import results_in_file
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import PYTEST, record, recorded, run_here
 from tests.selftest.services.forking import run_pytest
-from tests.selftest.services.running import ROOT, environment, write_profile
+from tests.selftest.services.running import ROOT, clean_environment, write_profile
+from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_with_files, shared_run
 
 
 def test_the_default_run_needs_no_set_up(tmp_path):
-    """Exit status 0; the last lines name the verdict and the report, whose files are their owner's alone. -v shows no
-    variable of a CI system, some of which name people."""
-    options = ["-vv", "-p", "no:cacheprovider", "-k", "executePix.document or getBalance", f"--report-dir={tmp_path}"]
-    variables = environment(CI_PROJECT_PATH="maria/pix")
-    command = [sys.executable, "-m", "pytest", *options]
-    ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, umask=0)
+    """The exit status is 0, and the last lines name the verdict and the report.
 
-    assert ended.returncode == 0, ended.stdout
-    assert re.search(r"(?m)^PARTIAL, everything permitted, only -k .*: no failure, ", ended.stdout)
-    assert f"report: {tmp_path}/report.html" in ended.stdout
-    assert "maria" not in ended.stdout
+    Only the owner can read the files. -v shows no variable of a CI system, because some of them name people.
+    """
+    options = ["-vv", "-p", "no:cacheprovider", "-k", "executePix.document or getBalance", f"--report-dir={tmp_path}"]
+    variables = clean_environment(CI_PROJECT_PATH="maria/pix")
+    command = [sys.executable, "-m", "pytest", *options]
+    process = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, umask=0)
+
+    assert process.returncode == 0, process.stdout
+    assert re.search(r"(?m)^PARTIAL, everything permitted, only -k .*: no failure, ", process.stdout)
+    assert f"report: {tmp_path}/report.html" in process.stdout
+    assert "maria" not in process.stdout
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
-    """Also if the rootdir is not the working folder, which has tests of other kinds."""
+    """pytest finds them if the rootdir is another folder with other tests."""
     options = ["-p", "no:cacheprovider", "-q", "--collect-only", f"--rootdir={tmp_path}", "-k", "executePix.branch"]
-    status, output, _ = run_pytest(options, environment())
+    status, output, _ = run_pytest(options, clean_environment())
 
     assert status == 0, output
     assert "test_execution.py" in output
@@ -45,12 +47,15 @@ def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
 
 
 def test_the_files_have_a_line_for_every_requirement():
-    """In the order of the requirements, with the exchanges that it names; junit.xml begins with the run itself."""
-    run = recorded("clean")
-    document, cases = run.document, written(run.folder)
+    """Requirements stand in the order of the document, and each names exchanges of the report. junit.xml begins with
+    the run itself.
+    """
+    run = shared_run("clean")
+    document, cases = run.document, results_in_file(run.folder)
     numbers = {exchange["number"] for exchange in document["exchanges"]}
 
-    assert (run.status, document["verdict"], document["exit_status"]) == (0, "conformant", 0)
+    assert document["verdict"] == "conformant"
+    assert run.status == document["exit_status"] == 0
     assert [row["id"] for row in document["requirements"]] == list(requirements())
     assert {number for row in document["requirements"] for number in row["exchanges"]} <= numbers
     assert list(cases) == ["run", *requirements()]
@@ -58,68 +63,80 @@ def test_the_files_have_a_line_for_every_requirement():
     assert document["generated"]["seed"] == 1
 
 
-def test_the_result_is_said_once():
-    """By the suite; without -v pytest does not say it once more."""
-    output = recorded("failing").output
-    cited = [line for line in output.splitlines() if "executePix.digit.type" in line]
+def test_a_failure_is_printed_once():
+    """The suite prints the failure. Without -v pytest does not print it a second time."""
+    output = shared_run("failing").output
+    lines_with_failure = [line for line in output.splitlines() if "executePix.digit.type" in line]
 
-    assert [line.partition(" ")[0] for line in cited] == ["FAIL"]
+    assert [line.partition(" ")[0] for line in lines_with_failure] == ["FAIL"]
     assert "test_execution" not in output
 
 
 def test_a_dead_server_is_unreachable():
-    """Exit status 7 and reports that blame nobody, and say why nothing was tested."""
-    run = recorded("unreachable")
+    """The exit status is 7. The reports have no failure, and say why nothing was tested."""
+    run = shared_run("unreachable")
     why = "the target cannot be reached: the connection is refused"
-    cases = written(run.folder)
+    cases = results_in_file(run.folder)
 
-    assert (run.status, run.document["verdict"], run.rows("fail")) == (7, "unreachable", {})
+    assert (run.status, run.document["verdict"]) == (7, "unreachable")
+    assert run.messages_with_verdict("fail") == {}
     assert f"! {run.run.base_url} cannot be reached: the connection is refused; look at address" in run.output
     assert f"{run.document['headline']}\n" in run.output
     assert cases["run"] == ("error", run.document["headline"])
     assert cases["listAccounts.exists"] == ("skipped", f"not-exercised: {why}")
 
 
-def test_what_is_selected_counts_although_nothing_is_reached(tmp_path):
-    """In the headline of a job, and in its annotation, which names the cause."""
+def test_an_unreachable_run_counts_the_selected_requirements(tmp_path):
+    """The headline of a CI job and its annotation count the selected requirements and name the cause."""
     selected = ["executePix.bank.type", "executePix.digit.type", "executePix.id.type"]
-    run = record(tmp_path, None, "-k", " or ".join(selected))
+    run = run_with_files(tmp_path, None, "-k", " or ".join(selected))
     [annotation] = workflow_commands(document_of(run.run))
 
-    assert run.rows("not-exercised").keys() == set(selected)
+    assert run.messages_with_verdict("not-exercised").keys() == set(selected)
     assert "::the target could not be reached; " in annotation
     assert "no failure, 0 of 3 requirements tested" in annotation
     assert "cannot be reached: the connection is refused; look at address" in step_summary(document_of(run.run))
 
 
 @pytest.mark.parametrize(("selection", "status"), [("-k=executePix and createPix", 5), ("tests/nowhere.py", 4)])
-def test_nothing_selected(selection, status, tmp_path):
-    """Where no test matches there is no verdict; of a path that is not there pytest says so."""
-    run = record(tmp_path, Service, selection)
+def test_a_selection_without_a_test_has_no_verdict(selection, status, tmp_path):
+    """If no test matches, the exit status is 5.
 
-    assert (run.status, "NOTHING-SELECTED" in run.output) == (status, status == 5)
+    If the path does not exist, pytest says so, and the exit status is 4.
+    """
+    run = run_with_files(tmp_path, Service, selection)
+
+    assert run.status == status
+    assert ("NOTHING-SELECTED" in run.output) is (status == 5)
 
 
-def test_another_address_than_that_of_the_profile_is_said(service, tmp_path, monkeypatch):
-    """By the second line of the run, the plan and the check; it is no sandbox. One that is that of the profile, but for
-    a slash and capitals, is not another one. What was made up for the embedded sandbox stays there, in one line."""
-    monkeypatch.setenv("PIX_TOKEN", service.service.token)
-    monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.service.token)
+def test_an_address_other_than_that_of_the_profile_has_a_line(service, tmp_path, monkeypatch):
+    """The run and the plan name the address of --base-url, which is no sandbox.
+
+    An address that differs from the profile's by a slash or capitals is the same. The profile of the embedded sandbox
+    only reads elsewhere.
+    """
+    monkeypatch.setenv("PIX_TOKEN", service.sandbox.token)
+    monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.sandbox.token)
     profile = write_profile(tmp_path, "http://127.0.0.1:9", transactions={"codes": ["SBX-PHONE-1"]})
     options = [f"--environment={profile}", "--no-report", "-k=listAccounts or executePix.document"]
-    other = run_here(*options, f"--base-url={service.base_url}")
-    planned = run_here(*options, f"--base-url={service.base_url}", "--plan")
+    other_address = run_in_this_process(*options, f"--base-url={service.base_url}")
+    planned = run_in_this_process(*options, f"--base-url={service.base_url}", "--plan")
     write_profile(tmp_path, service.base_url)
-    same = run_here(*options, f"--base-url=HTTP{service.base_url[4:]}/")
-    embedded = run_here("--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}")
-    said = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
-    second_lines = [re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1] for run in (other, same, embedded)]
+    same_address = run_in_this_process(*options, f"--base-url=HTTP{service.base_url[4:]}/")
+    embedded_profile = run_in_this_process(
+        "--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}"
+    )
+    address_in_words = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
+    second_lines = [
+        re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1] for run in (other_address, same_address, embedded_profile)
+    ]
 
-    assert [said in line for line in second_lines] == [True, False, True]
+    assert [address_in_words in line for line in second_lines] == [True, False, True]
     assert f"profile at {service.base_url}, not a sandbox: " in second_lines[1]
-    assert f"would send to {said[3:-2]}, " in planned.output
+    assert f"would send to {address_in_words[3:-2]}, " in planned.output
     assert service.executions == []
-    [line] = re.findall("^! (--base-url: .*)$", embedded.output, re.MULTILINE)
+    [line] = re.findall("^! (--base-url: .*)$", embedded_profile.output, re.MULTILINE)
     assert line == (
         "--base-url: environments/sandbox.yaml is for the embedded sandbox, this run only reads; keys, codes and bodies "
         f"stay there. `python -m environments new NAME` writes a profile for {service.base_url}"
@@ -130,29 +147,32 @@ def test_another_address_than_that_of_the_profile_is_said(service, tmp_path, mon
 
 
 @pytest.fixture
-def call(tmp_path, capsys, monkeypatch):
-    """Pytest with these options, in this process: its exit status, and what it printed. The token of its profile leaves
-    a trace when it is fetched, and there is no other file than the profile's afterwards."""
+def pytest_that_sends_nothing(tmp_path, capsys, monkeypatch):
+    """Runs pytest with these options in this process: its exit status, and what it printed.
+
+    The test fails if the token was fetched or a file was written.
+    """
     monkeypatch.chdir(ROOT)
 
-    def run(*options, base_url="http://127.0.0.1:9"):
+    def run_pytest_here(*options, base_url="http://127.0.0.1:9"):
         auth = {"token_command": ["touch", str(tmp_path / "token-was-fetched")]}
         profile = write_profile(tmp_path, base_url, auth=auth).rename(tmp_path / "nothing-is-sent.yaml")
         paths = [] if any("tests/" in option for option in options) else [str(CONFORMANCE / "test_deletion.py")]
-        status = pytest.main([*PYTEST, f"--environment={profile}", *options, *paths])
+        status = pytest.main([*PYTEST_OPTIONS, f"--environment={profile}", *options, *paths])
         assert list(tmp_path.iterdir()) == [profile]
         assert not (RUNS / profile.stem).exists()
         return int(status), capsys.readouterr()
 
-    return run
+    return run_pytest_here
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--setup-plan", "--help", "--plan"])
-def test_what_only_lists_opens_and_writes_nothing(option, call):
-    """No token is fetched, no request is sent, no folder is made, and `latest` stays where it is."""
-    status, printed = call(option)
+def test_options_that_only_list_send_and_write_nothing(option, pytest_that_sends_nothing):
+    """No token is fetched, no request is sent, no folder is made, and the link `latest` stays."""
+    status, printed = pytest_that_sends_nothing(option)
 
-    assert (status, printed.err, "CONFORMANT" in printed.out) == (0, "", False)
+    assert (status, printed.err) == (0, "")
+    assert "CONFORMANT" not in printed.out
     assert ("nothing was sent" in printed.out) is (option == "--plan")
 
 
@@ -183,13 +203,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("options", REFUSED)
-def test_wrong_options_are_one_line(options, call, monkeypatch):
-    """Exit status 4 and what to use instead, before a token is fetched or anything is sent."""
+def test_wrong_options_print_one_line(options, pytest_that_sends_nothing, monkeypatch):
+    """The line says what to use instead, and the exit status is 4. No token is fetched and nothing is sent."""
     monkeypatch.delenv("PIX_TOKEN", raising=False)
-    status, printed = call(*options.split())
+    status, printed = pytest_that_sends_nothing(*options.split())
     lines = [line for line in printed.err.splitlines() if line and "pytest debug information" not in line]
 
-    assert (status, [line[: len(REFUSED[options]) + 7] for line in lines]) == (4, [f"ERROR: {REFUSED[options]}"])
+    assert status == 4
+    assert [line[: len(REFUSED[options]) + 7] for line in lines] == [f"ERROR: {REFUSED[options]}"]
 
 
 @pytest.mark.parametrize(
@@ -202,10 +223,12 @@ def test_wrong_options_are_one_line(options, call, monkeypatch):
         ("PYTEST_DEBUG", "1", "PYTEST_DEBUG makes libraries write tokens and codes down; unset it"),
     ],
 )
-def test_variables_count_as_given(variable, value, line, call, monkeypatch):
-    """What pytest says of its trace stands beside the line."""
+def test_variables_count_as_given(variable, value, line, pytest_that_sends_nothing, monkeypatch):
+    """An option in a variable is refused like one on the command line. pytest may print a line of its own beside
+    that.
+    """
     monkeypatch.setenv(variable, value)
-    status, printed = call()
+    status, printed = pytest_that_sends_nothing()
 
     assert status == 4
     assert f"ERROR: {line}" in printed.err.splitlines()

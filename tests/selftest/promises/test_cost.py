@@ -28,12 +28,12 @@ from spec.json_text import MAX_VALUES
 from spec.key_list import Listing
 from spec.observed import answer_of
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION, answer, execution
-from tests.selftest.recorded_runs import record
-from tests.selftest.services.keys_of_others import ACCOUNT, OfACustomer
-from tests.selftest.services.one_run import Run
-from tests.selftest.services.running import TOKEN, run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, real_codes
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution
+from tests.selftest.services.keys_of_others import ACCOUNT, HoldsKeysOfACustomer
+from tests.selftest.services.one_run import ManualRun
+from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_profile
+from tests.selftest.services.serving import SocketService, real_codes_received, response_bytes
+from tests.selftest.shared_runs import run_with_files
 
 LONG = 200_000
 WIDE = {f"member{number}": number for number in range(30_000)}
@@ -57,13 +57,13 @@ def small_weight(monkeypatch):
     monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
 
 
-def ended(service, folder, selected, **changes):
+def run_over_http(service, folder, selected, **changes):
     """A run against the service over HTTP, in this process."""
-    return record(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
+    return run_with_files(folder, lambda token: service, "-m", "not property", "-k", selected, **changes)
 
 
-def of_a_bank(folder):
-    """What makes the profile one of a target that is no sandbox, with a key that a run may delete."""
+def off_sandbox(folder):
+    """Changes that make the profile one of a target that is no sandbox, with a key that a run may delete."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
     return {
         "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "pix_keys": keys,
@@ -74,59 +74,60 @@ def of_a_bank(folder):
 
 @pytest.mark.parametrize("body", [NESTED[:4_000], b"[]," * 1_300, b'{"a":' * 800], ids=range(3))
 def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
-    """The rest is counted in bytes, as what is longer than a screen or two is."""
-    shown = Display(Secrets({})).body(body)
+    """A body that is longer than a screen or two is cut, and the number of its bytes is given."""
+    shown_text = Display(Secrets({})).body(body)
 
-    assert shown.endswith(f"… ({len(body)}{CUT}")
-    assert len(list(tokens(shown.partition("…")[0]))) <= 1_000
+    assert shown_text.endswith(f"… ({len(body)}{CUT}")
+    assert len(list(tokens(shown_text.partition("…")[0]))) <= 1_000
 
 
 def test_a_finding_points_to_a_bounded_number_of_members():
-    """The message counts all of them."""
-    (found,) = judge("executePix.fields.extra", execution(EXECUTION | WIDE)).findings
+    """The message gives the number of all other members."""
+    (finding,) = judge("executePix.fields.extra", execution(EXECUTION_RESULT | WIDE)).findings
 
-    assert len(found.pointers) == MOST_POINTERS
-    assert "29990 more" in str(found.statement)
+    assert len(finding.pointers) == MOST_POINTERS
+    assert "29990 more" in str(finding.statement)
 
 
 def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
-    """However often it is repeated, and in however many objects."""
+    """The number of places does not grow with the repetitions or the objects."""
     item = b'{"a": 1, "a": 2}'
     body = b'{"code": 0, "data": {"x": [%b]}}' % b",".join([item] * 10_000)
-    (found,) = judge("executePix.json.unique", answer("executePix", body)).findings
+    (finding,) = judge("executePix.json.unique", answer("executePix", body)).findings
 
-    assert 1 <= len(found.pointers) <= MOST_POINTERS
+    assert 1 <= len(finding.pointers) <= MOST_POINTERS
 
 
 def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
-    """Also if the answers differ, and are judged requirement by requirement; equal bodies are read once together."""
-    read, times = spec.exchange.read_json, []
-    monkeypatch.setattr(spec.exchange, "read_json", lambda body: times.append(len(body)) or read(body))
-    bodies = [EXECUTION | {"message": f"{number} " + "x" * LONG} for number in range(20)]
+    """Each body is parsed once, although every requirement judges it. Equal bodies are parsed once together."""
+    read_json = spec.exchange.read_json
+    lengths_read = []
+    monkeypatch.setattr(spec.exchange, "read_json", lambda body: lengths_read.append(len(body)) or read_json(body))
+    bodies = [EXECUTION_RESULT | {"message": f"{number} " + "x" * LONG} for number in range(20)]
     exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
-    judged = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
+    conclusions = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
     errors = {json_error(exchange.response) for exchange in exchanges}  # as the lines that reproduce ask for it
 
-    assert Conclusion.DEVIATES not in judged
+    assert Conclusion.DEVIATES not in conclusions
     assert errors == {""}
-    assert len(times) == len(bodies)
+    assert len(lengths_read) == len(bodies)
 
 
 @pytest.mark.parametrize(
     "body", [NESTED, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)], ids=["nested", "many values"]
 )
-def test_a_limit_of_the_suite_is_no_fault_and_hides_none(body):
-    """The rules on what it could not read come to no conclusion; that on the status fails."""
-    beyond = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
-    failing = judge("executePix.serverError", answer("executePix", body, status=500))
+def test_json_that_the_suite_cannot_read_fails_nothing(body):
+    """A rule about JSON that the suite cannot read comes to no conclusion. The rule about the status still fails."""
+    conclusions = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
+    status_judgement = judge("executePix.serverError", answer("executePix", body, status=500))
 
-    assert Conclusion.DEVIATES not in beyond.values()
-    assert beyond["executePix.json"] is Conclusion.INCONCLUSIVE
-    assert failing.deviates
+    assert Conclusion.DEVIATES not in conclusions.values()
+    assert conclusions["executePix.json"] is Conclusion.INCONCLUSIVE
+    assert status_judgement.deviates
 
 
 def test_a_line_of_the_key_record_is_read_once(tmp_path):
-    """However often the record changes: each registration and each deletion of a run changes it twice."""
+    """The record changes with each registration and deletion of a run, and old lines are not parsed again."""
     record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
     event_in.cache_clear()
     for event in (MAYBE, REGISTERED):
@@ -139,22 +140,24 @@ def test_a_line_of_the_key_record_is_read_once(tmp_path):
 
 KEY = "qa@example.com"
 OF_GROWING_SIZE = {
-    "members": lambda size: EXECUTION | {f"member{number}": number for number in range(size)},
-    "objects": lambda size: EXECUTION | {"list": [{"id": f"x{number}"} for number in range(size)]},
-    "numbers": lambda size: EXECUTION | {"list": [12345678] * size},
-    "texts with an object": lambda size: EXECUTION | {"list": ['{"status": "DONE"}'] * size},
-    "traces": lambda size: EXECUTION | {"list": ["Traceback (most recent call last):"] * size},
-    "the same key": lambda size: EXECUTION | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
-    "many keys": lambda size: EXECUTION | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]},
-    "many telephones": lambda size: EXECUTION | {"keys": [f"+55119{number:08}" for number in range(size)]},
-    "arrays in arrays": lambda size: EXECUTION | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
-    "the tax document": lambda size: EXECUTION | {"list": ["529.982.247-25"] * size},
+    "members": lambda size: EXECUTION_RESULT | {f"member{number}": number for number in range(size)},
+    "objects": lambda size: EXECUTION_RESULT | {"list": [{"id": f"x{number}"} for number in range(size)]},
+    "numbers": lambda size: EXECUTION_RESULT | {"list": [12345678] * size},
+    "texts with an object": lambda size: EXECUTION_RESULT | {"list": ['{"status": "DONE"}'] * size},
+    "traces": lambda size: EXECUTION_RESULT | {"list": ["Traceback (most recent call last):"] * size},
+    "the same key": lambda size: EXECUTION_RESULT | {"keys": [{"key": KEY, "type": "EMAIL"}] * size},
+    "many keys": lambda size: (
+        EXECUTION_RESULT | {"keys": [{"key": f"qa{number}@example.com"} for number in range(size)]}
+    ),
+    "many telephones": lambda size: EXECUTION_RESULT | {"keys": [f"+55119{number:08}" for number in range(size)]},
+    "arrays in arrays": lambda size: EXECUTION_RESULT | {"list": [json.loads("[" * 20 + "1" + "]" * 20)] * size},
+    "the tax document": lambda size: EXECUTION_RESULT | {"list": ["529.982.247-25"] * size},
 }
 """The data of answers, by a number of values."""
 
 
-def calls_of(act):
-    """Calls of functions that an action needs."""
+def count_calls(act):
+    """The number of function calls that an action makes."""
     calls = Counter()
     sys.setprofile(lambda frame, event, _: calls.update([event]))
     try:
@@ -164,8 +167,8 @@ def calls_of(act):
     return calls["call"] + calls["c_call"]
 
 
-def take(data):
-    """What a run does with each answer of a service that says the same to everything."""
+def do_work_of_an_answer(data):
+    """Do what a run does with each answer of a service that gives the same answer to everything."""
     body = json.dumps({"code": 0, "data": data}).encode()
     execution_answer, list_of_keys = answer("executePix", body), answer("listPixKeys", body)
     for requirement_id in RULES_OF_EXECUTION:
@@ -180,42 +183,43 @@ def take(data):
 
 @pytest.mark.parametrize("shape", OF_GROWING_SIZE)
 def test_the_work_for_an_answer_grows_with_its_size(shape):
-    """Twice as many values cost at most twice the work, and each value a bounded number of calls."""
+    """Twice as many values need at most twice the function calls, and each value needs a bounded number of them."""
     values = OF_GROWING_SIZE[shape]
-    take(values(1))
-    some, many = calls_of(partial(take, values(100))), calls_of(partial(take, values(200)))
+    do_work_of_an_answer(values(1))
+    calls_for_100 = count_calls(partial(do_work_of_an_answer, values(100)))
+    calls_for_200 = count_calls(partial(do_work_of_an_answer, values(200)))
 
-    assert many <= 2 * some
-    assert many - some < 100 * MOST_CALLS
+    assert calls_for_200 <= 2 * calls_for_100
+    assert calls_for_200 - calls_for_100 < 100 * MOST_CALLS
 
 
-class Long(Raw):
-    """Gives a long list to each read; everything else is as by the sandbox."""
+class GivesALongList(SocketService):
+    """Gives a long list of entries of an account. Every other answer is that of the sandbox."""
 
     ITEM = {"id": "0123456789", "value": 10.5, "date": "2026-01-01", "description": "x" * 100}
 
     def answer(self, connection, request):
-        response = self.service.respond(request)
+        response = self.sandbox.respond(request)
         if response.status == 200 and request.path.startswith("/v1/accounts/entries"):
             body = json.dumps({"code": 0, "data": {"entries": [self.ITEM] * 10_000}}).encode()
             response = Response(200, body, (("Content-Type", "application/json"),))
-        connection.sendall(as_bytes(response))
+        connection.sendall(response_bytes(response))
 
 
-class ExecutesAtLength(Raw):
-    """Executes with any token, and says so with a status and a long text before the result."""
+class ExecutesAtLength(SocketService):
+    """Executes with any token. Its answer has a long text before the result."""
 
     def __init__(self, status):
         super().__init__()
         self.status = status
 
     def answer(self, connection, request):
-        body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION}).encode()
-        connection.sendall(as_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
+        body = json.dumps({"code": 0, "text": "x" * 20_000, "data": EXECUTION_RESULT}).encode()
+        connection.sendall(response_bytes(Response(self.status, body, (("Content-Type", "application/json"),))))
 
 
 class AnswersAtLength(Service):
-    """Each answer has many values beside the documented members. The first one of executePix is a refusal."""
+    """Each answer has many values beside the documented members."""
 
     FILLING = b', "filling": [%b1]}' % (b"1," * MANY_VALUES)
 
@@ -224,8 +228,8 @@ class AnswersAtLength(Service):
         return replace(response, body=response.body.rstrip().removesuffix(b"}") + self.FILLING)
 
 
-class ListsAtLength(OfACustomer):
-    """Its lists of keys have so many values beside the keys."""
+class ListsAtLength(HoldsKeysOfACustomer):
+    """Its lists of keys have this number of values beside the keys."""
 
     def __init__(self, values):
         super().__init__()
@@ -245,22 +249,25 @@ class ListsAtLength(OfACustomer):
         return replace(response, body=json.dumps(envelope).encode())
 
 
-class Huge(Raw):
-    """Says the same to everything: 20,000 values."""
+class AnswersWith20000Values(SocketService):
+    """Gives the same answer of 20,000 values to every request."""
 
     BODY = json.dumps({"code": 0, "data": {"list": list(range(20_000))}}).encode()
 
     def answer(self, connection, request):
-        connection.sendall(as_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
+        connection.sendall(response_bytes(Response(200, self.BODY, (("Content-Type", "application/json"),))))
 
 
 def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
-    """Past it only the beginning is read, but for the first long answer of each operation. The reason is said."""
+    """After the limit of the weight only the beginning of a long answer is read, and the reason is given.
+
+    The first long answer of each operation is read whole.
+    """
     monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
-    with Huge() as service:
-        a_run = Run(service, tmp_path, response_bytes=1_000_000)
-        balances = [a_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
-        first_of_another = a_run.client.send("listAccounts").response
+    with AnswersWith20000Values() as service:
+        manual_run = ManualRun(service, tmp_path, response_bytes=1_000_000)
+        balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
+        first_of_another = manual_run.client.send("listAccounts").response
 
     assert len(service.BODY) > ALWAYS_READ
     assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
@@ -274,56 +281,60 @@ def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_pat
     """The part that is not read may carry the result, or refuse in a 200. The code is not sent again."""
     monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
     with ExecutesAtLength(status) as service:
-        a_run = Run(service, tmp_path)
-        a_run.client.send("executePix", "pixconf-1")
-        exchange = a_run.execute(credential=credential)
-        again = a_run.execute()
+        manual_run = ManualRun(service, tmp_path)
+        manual_run.client.send("executePix", "pixconf-1")
+        exchange = manual_run.execute(credential=credential)
+        repeated = manual_run.execute()
 
-    assert (exchange.response.cut, again.response) == (BEYOND, None)
-    assert a_run.door.guard.unknown == [exchange.number]
-    assert a_run.door.guard.executed == 0
-    assert len(real_codes(service)) == 1
+    assert exchange.response.cut == BEYOND
+    assert repeated.response is None
+    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.executed == 0
+    assert len(real_codes_received(service)) == 1
 
 
 @pytest.mark.usefixtures("small_weight")
 def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
-    """Lists past the weight cannot be read: no deletion follows one, and the summary says why."""
+    """A list after the limit of the weight cannot be read, so no deletion follows it. The summary says why."""
     long = ListsAtLength(MANY_VALUES)
-    result = ended(long, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
+    result = run_over_http(long, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
 
     assert long.lists > LISTS_THAT_ARE_READ
     assert len(long.lists_before_deletions) > 0
     assert max(long.lists_before_deletions) <= LISTS_THAT_ARE_READ
-    assert long.lost == set()
+    assert long.keys_lost == set()
     assert f"answers are {BEYOND}: their JSON is not judged" in result.output
     assert "could not be read, so no key is deleted" in result.output
 
 
 @pytest.mark.usefixtures("small_weight")
-def test_a_short_list_is_deleted_by(tmp_path):
-    """The same run goes on with deletions if the lists are short."""
+def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
+    """The same run deletes keys after more lists if the lists are short."""
     short = ListsAtLength(values=0)
-    ended(short, tmp_path, OF_KEYS, **of_a_bank(tmp_path))
+    run_over_http(short, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
 
     assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
 
 
 @pytest.mark.usefixtures("small_weight")
-def test_a_run_past_the_weight_is_incomplete_and_says_why(tmp_path):
-    """Nothing failed: what no answer shows any more is not exercised, with the name of the limit."""
-    service = AnswersAtLength(token=TOKEN["PIX_TOKEN"])
-    result = ended(service, tmp_path, "executePix or listAccounts or getBalance")
+def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
+    """Nothing fails.
 
-    assert (result.document["verdict"], result.status) == ("incomplete", 6), result.output[-2000:]
+    A requirement whose answers the suite no longer reads is not exercised, with the name of the limit.
+    """
+    service = AnswersAtLength(token=TOKEN_VARIABLES["PIX_TOKEN"])
+    result = run_over_http(service, tmp_path, "executePix or listAccounts or getBalance")
+
+    assert (result.status, result.document["verdict"]) == (6, "incomplete"), result.output[-2000:]
     assert f"answers are {BEYOND}: their JSON is not judged" in result.output
     assert "it may have moved money" in result.output
-    assert result.rows("fail") == {}
+    assert result.messages_with_verdict("fail") == {}
 
 
 def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
-    """It is judged and observed; no limit makes a run red or incomplete."""
-    with Long() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "listEntries")
+    """The list is judged and observed, and no limit makes the run red or incomplete."""
+    with GivesALongList() as service:
+        result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listEntries")
 
     assert result.document["verdict"] == "partial", result.output[-2000:]
-    assert result.rows("not-exercised") == {}
+    assert result.messages_with_verdict("not-exercised") == {}

@@ -7,26 +7,26 @@ from environments.sandbox import Service
 from reports.result.run import NoteKind
 from reports.result.run_verdict import result_of_run
 from spec.interface import operations
-from tests.selftest.proof.directly import run_in_memory
+from tests.selftest.proof.directly import run_tests_in_memory
 
 
-def test_what_was_cut_is_one_line():
-    """It names what was cut, and every requirement that was left untested names the limit."""
+def test_one_note_names_the_operations_that_limits_requests_cut_short():
+    """The note names the operations that were cut short, and every requirement that was left untested names the
+    limit.
+    """
     profile = load("sandbox")
     limits = replace(profile.limits, requests=60, parallel=1)
     profile = replace(profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=limits)
-    run = run_in_memory(Service(), profile, lambda test: not test.get_closest_marker("property"))
-    why, cut = (
-        "limits.requests (60) is spent",
-        f"executePix, registerPixKey, deletePixKey and {len(operations()) - 3} more",
-    )
-    rows = {
+    run = run_tests_in_memory(Service(), profile, lambda test: not test.get_closest_marker("property"))
+    limit_in_words = "limits.requests (60) is spent"
+    operations_in_words = f"executePix, registerPixKey, deletePixKey and {len(operations()) - 3} more"
+    messages = {
         row.id: str(result.message) for row, result in result_of_run(run).results if result.verdict == "not-exercised"
     }
-    untested = [message for id, message in rows.items() if not id.endswith(".refusal")]
+    untested = [message for id, message in messages.items() if not id.endswith(".refusal")]
 
     assert [str(note.text) for note in result_of_run(run).notes if note.kind == NoteKind.CUT] == [
-        f"{why}: not all requests to {cut} were sent"
+        f"{limit_in_words}: not all requests to {operations_in_words} were sent"
     ]
-    assert untested
-    assert [message for message in untested if why not in message] == []
+    assert untested != []
+    assert [message for message in untested if limit_in_words not in message] == []

@@ -19,8 +19,8 @@ from spec.interface import MARK
 from spec.json_text import as_bytes
 from spec.rules import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
-from tests.selftest.proof.mutants.making_faults import members_of
-from tests.selftest.recorded_runs import record
+from tests.selftest.proof.mutants.making_faults import json_members
+from tests.selftest.shared_runs import run_with_files
 from tests.traffic.case import Case
 from tests.traffic.property import MOST_SMALLER, Generation
 
@@ -150,7 +150,7 @@ class FailsOnAPercentSign(Service):
     """The sandbox, which fails if the description of a transfer has a percent sign."""
 
     def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
-        fails = operation == "transferInternal" and "%" in str(members_of(request).get("description"))
+        fails = operation == "transferInternal" and "%" in str(json_members(request).get("description"))
         return replace(response, status=500) if fails else response
 
 
@@ -169,7 +169,7 @@ class FailsAfterASecondRegistration(Service):
 
 def failing(tmp_path, service, *options):
     """The failing requirement of a run, and the findings of the report."""
-    run = record(tmp_path, service, "-m", "property", *options)
+    run = run_with_files(tmp_path, service, "-m", "property", *options)
     rows = [row for row in run.document["requirements"] if row["verdict"] == "fail"]
     return rows, run.document["findings"]
 

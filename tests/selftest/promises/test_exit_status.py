@@ -14,29 +14,32 @@ from environments.door.opening import journal_of
 from environments.profiles.model import ProfileError
 from environments.sandbox import Service
 from tests.harness import reporter
-from tests.selftest.recorded_runs import FailsInManyWays, record
 from tests.selftest.services.forking import run_pytest
-from tests.selftest.services.running import ROOT, environment
+from tests.selftest.services.running import ROOT, clean_environment
+from tests.selftest.shared_runs import FailsInManyWays, run_with_files
 
 SHORT = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
 
 
-def suite(folder, *options, python=(), stdout=subprocess.PIPE, before=None, **variables):
-    """A run against the embedded sandbox in a process of its own: how it ended, and its conformance.json, if any."""
-    ended = subprocess.run(
+def run_in_own_process(folder, *options, python=(), stdout=subprocess.PIPE, before=None, **variables):
+    """A run against the embedded sandbox in a process of its own: the process process, and its conformance.json, if
+    any.
+    """
+    process = subprocess.run(
         [sys.executable, *python, "-m", "pytest", *SHORT, f"--report-dir={folder / 'report'}", *options],
-        cwd=ROOT, env=environment(**variables), stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=before,
+        cwd=ROOT, env=clean_environment(**variables), stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=before,
     )  # fmt: skip
-    return ended, document_in(folder)
+    return process, document_in(folder)
 
 
 def document_in(folder):
+    """The conformance.json of a run in this folder. None if there is none."""
     path = folder / "report" / "conformance.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def said(output):
-    """The exit status that the last line of a run names."""
+def exit_status_in_last_line(output):
+    """The exit status that the last line of the output names."""
     return int(re.fullmatch(r"verdict: .*, exit status (\d)", output.splitlines()[-1])[1])
 
 
@@ -52,28 +55,30 @@ UNSTARTED = {
 }
 
 
-@pytest.mark.parametrize("what", UNSTARTED)
-def test_a_start_that_fails(what, tmp_path):
-    """Exit status 4, one line, and no file that tells of a verdict."""
-    variables, python, options, line = UNSTARTED[what]
-    ended, _ = suite(tmp_path, *options, python=python, **variables)
-    lines = ended.stderr.strip().splitlines()
+@pytest.mark.parametrize("reason", UNSTARTED)
+def test_a_start_that_fails(reason, tmp_path):
+    """The run prints one line, writes no file and ends with exit status 4."""
+    variables, python, options, line = UNSTARTED[reason]
+    process, _ = run_in_own_process(tmp_path, *options, python=python, **variables)
+    lines = process.stderr.strip().splitlines()
 
-    assert (ended.returncode, ended.stdout.strip(), len(lines), list(tmp_path.iterdir())) == (4, "", 1, []), lines
+    assert (process.returncode, process.stdout.strip()) == (4, ""), lines
+    assert len(lines) == 1, lines
+    assert list(tmp_path.iterdir()) == []
     assert lines[0].startswith(f"ERROR: {line}")
 
 
 def test_a_machine_that_has_no_room_for_a_start(tmp_path):
-    """Without a temporary file pytest ends in the middle of its start: exit status 3 and one line."""
-    ended, document = suite(tmp_path, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    """Without room for a temporary file pytest stops while it starts: exit status 3 and one line."""
+    process, document = run_in_own_process(tmp_path, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
     line = "ERROR: FileNotFoundError: [Errno 2] No usable temporary directory found in "
 
-    assert (ended.returncode, ended.stdout, document) == (3, "", None), ended.stderr
-    assert ended.stderr.splitlines()[-1].startswith(line)
+    assert (process.returncode, process.stdout, document) == (3, "", None), process.stderr
+    assert process.stderr.splitlines()[-1].startswith(line)
 
 
 def test_a_user_without_a_home(monkeypatch):
-    """As in a container: neither HOME nor an entry in passwd. The line says what to set."""
+    """A user of a container may have neither HOME nor an entry in passwd. The line says what to set."""
     for name in ("HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 54_321)
@@ -84,15 +89,16 @@ def test_a_user_without_a_home(monkeypatch):
 
 
 def test_an_option_of_a_plugin_that_is_not_loaded(tmp_path):
-    """The line says how a plugin is loaded, and names those that are installed."""
-    ended = record(tmp_path, None, "--maxprocesses=2")
+    """The line says how to load a plugin, and names the installed ones."""
+    result = run_with_files(tmp_path, None, "--maxprocesses=2")
     line = (
         "ERROR: unrecognized arguments: --maxprocesses=2; pytest --help lists the options; those of an installed plugin "
         "need its name: -p "
     )
 
-    assert (ended.status, ended.output.strip().startswith(line)) == (4, True), ended.output
-    assert " -p xdist" in ended.output
+    assert result.status == 4, result.output
+    assert result.output.strip().startswith(line)
+    assert " -p xdist" in result.output
 
 
 # Output that cannot be written
@@ -105,9 +111,9 @@ def test_an_option_of_a_plugin_that_is_not_loaded(tmp_path):
     ids=["a run", "a plan"],
 )
 def test_a_full_disk_behind_the_output(options, status, verdict, tmp_path):
-    """A verdict or a plan that nobody can read is not green. The files of the run say so, too."""
+    """A verdict or a plan that cannot be printed is not green. The files of the run say so, too."""
     arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", *options]
-    returncode, printed, _ = run_pytest(arguments, environment(), stdout="/dev/full")
+    returncode, printed, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
     document = document_in(tmp_path) or {}
 
     assert (returncode, document.get("verdict"), document.get("exit_status", status)) == (status, verdict, status)
@@ -115,45 +121,53 @@ def test_a_full_disk_behind_the_output(options, status, verdict, tmp_path):
 
 
 def test_a_full_disk_hides_no_failure(tmp_path):
-    """A verdict on the service stands, whether it can be printed or not."""
-    known = tmp_path / "failing.yaml"
+    """A failure of the service is exit status 1, even if it cannot be printed."""
+    profile_with_known_failure = tmp_path / "failing.yaml"
     text = (ROOT / "environments" / "sandbox.yaml").read_text()
-    known.write_text(text + "known_failures: [{id: executePix.document.type, reason: it passes, strict: true}]\n")
-    arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", f"--environment={known}"]
-    returncode, _, _ = run_pytest(arguments, environment(), stdout="/dev/full")
+    profile_with_known_failure.write_text(
+        text + "known_failures: [{id: executePix.document.type, reason: it passes, strict: true}]\n"
+    )
+    arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", f"--environment={profile_with_known_failure}"]
+    returncode, _, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
     document = document_in(tmp_path)
 
-    assert (returncode, document["exit_status"], document["verdict"]) == (1, 1, "non-conformant")
+    assert document["verdict"] == "non-conformant"
+    assert returncode == document["exit_status"] == 1
 
 
 def test_a_pipe_that_nobody_reads(tmp_path):
     """The run goes on to its end. Its files are written, and say why it is not green."""
     reading, writing = os.pipe()
     os.close(reading)
-    ended, document = suite(tmp_path, stdout=writing)
+    process, document = run_in_own_process(tmp_path, stdout=writing)
     os.close(writing)
 
-    assert (ended.returncode, document["exit_status"], document["verdict"]) == (3, 3, "internal-error")
-    assert ended.stderr == "ERROR: the output cannot be written: Broken pipe\n"
+    assert document["verdict"] == "internal-error"
+    assert process.returncode == document["exit_status"] == 3
+    assert process.stderr == "ERROR: the output cannot be written: Broken pipe\n"
 
 
 def test_closed_descriptors_take_no_file(tmp_path):
-    """Who closes them wants no output, as with /dev/null: no file of the run gets their numbers, and what is printed."""
-    _, document = suite(tmp_path, before=lambda: [os.close(number) for number in range(3)])
-    checked = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=tmp_path / "report")
+    """A caller may close stdin, stdout and stderr.
 
-    assert (document["exit_status"], document["verdict"], checked.returncode) == (0, "partial", 0)
+    No file of the run gets one of their numbers, so no output is written into a file.
+    """
+    _, document = run_in_own_process(tmp_path, before=lambda: [os.close(number) for number in range(3)])
+    checksums = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=tmp_path / "report")
+
+    assert (document["exit_status"], document["verdict"]) == (0, "partial")
+    assert checksums.returncode == 0
 
 
-def test_an_odd_machine_changes_nothing(tmp_path):
-    """Characters, warnings, terminals, zones, umask and folders are those of the machine; the verdict is that of the
-    service."""
-    ended, document = suite(
+def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
+    """Character sets, warnings, terminals, time zones, umask and folders of the machine do not change the verdict."""
+    process, document = run_in_own_process(
         tmp_path, LANG="C", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii:strict", PYTHONWARNINGS="error",
         TERM="odd", COLUMNS="1", TZ="Odd/Zone", TMPDIR="/nowhere", before=lambda: os.umask(0o777),
     )  # fmt: skip
 
-    assert (ended.returncode, said(ended.stdout), document["exit_status"], ended.stderr) == (0, 0, 0, "")
+    assert process.returncode == exit_status_in_last_line(process.stdout) == document["exit_status"] == 0
+    assert process.stderr == ""
 
 
 # Three places
@@ -170,55 +184,59 @@ def test_an_odd_machine_changes_nothing(tmp_path):
     ids=["a marker that none has", "a marker", "limits of pytest", "another plugin"],
 )
 def test_three_places_agree(options, verdict, status, tmp_path):
-    """The last line, conformance.json and the process, whatever pytest and others make of it."""
-    ended = record(tmp_path, Service, *options)
-    document = ended.document
+    """The last line, conformance.json and the process have the same exit status, whatever pytest or another plugin
+    does.
+    """
+    result = run_with_files(tmp_path, Service, *options)
+    document = result.document
 
-    assert (document["verdict"], document["exit_status"], ended.status) == (verdict, status, status), ended.output
-    assert said(ended.output) == status
-    assert "no test reached it" not in ended.output
+    assert document["verdict"] == verdict, result.output
+    assert document["exit_status"] == result.status == status
+    assert exit_status_in_last_line(result.output) == status
+    assert "no test reached it" not in result.output
 
 
 def test_a_record_that_cannot_be_written(tmp_path, monkeypatch):
-    """What --accept was asked for did not happen, so the run is not green."""
+    """--accept could not write the record, so the run is not green."""
 
     def refuse(path, record):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(reporter, "write_record", refuse)
-    ended = record(tmp_path, Service, "-k", "listAccounts", "--accept")
+    result = run_with_files(tmp_path, Service, "-k", "listAccounts", "--accept")
 
-    assert "staging.observed.yaml cannot be written: Permission denied" in ended.output
-    assert (ended.status, ended.document["exit_status"], said(ended.output)) == (3, 3, 3)
+    assert "staging.observed.yaml cannot be written: Permission denied" in result.output
+    assert result.status == result.document["exit_status"] == exit_status_in_last_line(result.output) == 3
 
 
 def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
-    """What was not tested stays in the denominator, and says why."""
-    ended = record(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
-    left = ended.rows("not-exercised")
+    """With -x the requirements after the failure are counted as testable, and say why they were not tested."""
+    result = run_with_files(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
+    untested = result.messages_with_verdict("not-exercised")
 
-    assert (ended.status, ended.document["coverage"]["documented"]) == (1, {"tested": 2, "testable": 3})
-    assert set(left.values()) == {"pytest stopped before its test: stopping after 1 failures"}
+    assert result.status == 1
+    assert result.document["coverage"]["documented"] == {"tested": 2, "testable": 3}
+    assert set(untested.values()) == {"pytest stopped before its test: stopping after 1 failures"}
 
 
-def test_the_summary_names_no_page_that_is_not_there(tmp_path):
-    """Without pytest-html there is none, and conformance.json stands in its place."""
-    ended = record(tmp_path, Service, "-k", "listAccounts", "-p", "no:pytest_html.plugin")
+def test_without_pytest_html_the_summary_names_conformance_json(tmp_path):
+    """There is no page without pytest-html."""
+    result = run_with_files(tmp_path, Service, "-k", "listAccounts", "-p", "no:pytest_html.plugin")
 
-    assert f"report: {tmp_path}/report/conformance.json\n" in ended.output
-    assert "report.html" not in ended.output
+    assert f"report: {tmp_path}/report/conformance.json\n" in result.output
+    assert "report.html" not in result.output
 
 
 MEDDLES = "-p", "tests.selftest.services.meddling", "--meddle=77 % are covered"
 
 
-def test_what_the_user_asks_others_for_is_printed(tmp_path):
-    """What a plugin says, and --durations, before the verdict and without -v."""
-    ended = record(tmp_path, Service, "-k", "listAccounts", "--durations=1", *MEDDLES)
+def test_output_of_other_plugins_is_printed(tmp_path):
+    """The summary of another plugin, and --durations, are printed before the verdict and without -v."""
+    result = run_with_files(tmp_path, Service, "-k", "listAccounts", "--durations=1", *MEDDLES)
 
-    assert "77 % are covered\n" in ended.output
-    assert "slowest 1 durations" in ended.output
-    assert said(ended.output) == 0
+    assert "77 % are covered\n" in result.output
+    assert "slowest 1 durations" in result.output
+    assert exit_status_in_last_line(result.output) == 0
 
 
 # Commands
@@ -234,7 +252,7 @@ def test_what_the_user_asks_others_for_is_printed(tmp_path):
     ids=["environments", "reports", "spec"],
 )
 def test_a_fault_of_the_suite_in_a_command(command, module, name):
-    """Exit status 3 and one line, which has the place, and nothing of what the exception holds."""
+    """The command ends with exit status 3. Its one line has the place of the exception and not its text."""
     program = f"""if True:
         import {module} as broken, runpy, sys
         def breaks(*_, **__):
@@ -243,12 +261,13 @@ def test_a_fault_of_the_suite_in_a_command(command, module, name):
         sys.argv = {list(command)!r}
         runpy.run_module({command[0]!r}, run_name="__main__")
     """
-    ended = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    process = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
     )
-    lines = ended.stderr.splitlines()
+    lines = process.stderr.splitlines()
 
-    assert (ended.returncode, len(lines)) == (3, 1), ended.stderr
+    assert process.returncode == 3, process.stderr
+    assert len(lines) == 1
     assert re.fullmatch(
         rf"error: IndexError \({command[0]}/__main__\.py:\d+\): a fault of the suite, and no verdict on the service",
         lines[0],

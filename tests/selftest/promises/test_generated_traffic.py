@@ -15,7 +15,7 @@ from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
-from tests.selftest.recorded_runs import record
+from tests.selftest.shared_runs import run_with_files
 
 MOST_REQUESTS = 1_300
 
@@ -140,7 +140,7 @@ class FallsOverAQuote(Service):
 
 def test_a_finding_is_told_once_with_its_smallest_example_and_the_seed(tmp_path):
     """The exchange is evidence, and the report says which operation never accepted a generated request."""
-    run = record(tmp_path, FallsOverAQuote, "-m", "property", "-k", "getBalance", "--seed=11")
+    run = run_with_files(tmp_path, FallsOverAQuote, "-m", "property", "-k", "getBalance", "--seed=11")
     failing = [row for row in run.document["requirements"] if row["verdict"] == "fail"]
     numbers = {exchange["number"] for exchange in run.document["exchanges"]}
 

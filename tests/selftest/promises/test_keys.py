@@ -17,40 +17,53 @@ from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
-from tests.selftest.proof.variants.lawful_making import profile, with_keys
+from tests.selftest.proof.variants.lawful_making import profile_path, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
-from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, notes_of, whole_run
+from tests.selftest.services.one_run import (
+    UNUSED_ADDRESS,
+    FakeBank,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+)
 from tests.traffic.keys.listed import REGISTERED_BEFORE
 
-EMAIL, PHONE, OLD = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
-OF_KEYS, VALID = "registerPixKey or deletePixKey or listPixKeys", "registerPixKey.pixKeyType or deletePixKey.exists"
+EMAIL, PHONE, OLD_RANDOM = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
+OPERATIONS_OF_KEYS, VALID_REQUESTS = (
+    "registerPixKey or deletePixKey or listPixKeys",
+    "registerPixKey.pixKeyType or deletePixKey.exists",
+)
 ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
-SANDBOX = {"sandbox": ADDRESS}
+AS_A_SANDBOX = {"sandbox": UNUSED_ADDRESS}
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
 MADE = "RANDOM, made by the service: registered and not deleted"
 
 
-def keys_of(service: Service) -> set[str]:
-    """All keys of the first account."""
+def keys_of_first_account(service: Service) -> set[str]:
+    """The keys that the first account of the service has."""
     with service.database.transaction() as ledger:
         return {key.key for key in ledger.keys("ac-0001")}
 
 
-def ended(service, folder, only=VALID, *, disposable=False, among=(False,), **changes):
-    """A run of keys, where all keys of the profile are disposable or none is; off a sandbox unless `changes` say so."""
+def run_of_keys(service, folder, only=VALID_REQUESTS, *, disposable=False, among=(False,), **changes):
+    """The model of a run off a sandbox about keys.
+
+    `disposable` holds for all keys of the profile. `changes` are those of the profile.
+    """
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
-    return whole_run(service, bank_profile(folder, **changes), only, among)
+    return run_suite_in_memory(service, profile_off_sandbox(folder, **changes), only, among)
 
 
-def left_by(model):
-    """What a run leaves, without the exchanges."""
+def keys_left(model):
+    """The keys that a run did not clean up, in words, without the numbers of exchanges."""
     return [str(line).split(" (")[0] for line in model.not_cleaned_up_in_words]
 
 
 def result_of(model, requirement):
-    return {one.id: result for one, result in result_of_run(model).results}[requirement]
+    """The result of a requirement in a run."""
+    return {row.id: result for row, result in result_of_run(model).results}[requirement]
 
 
 # -- keys that were there before ------------------------------------------------------------------------------------
@@ -59,16 +72,18 @@ WERE_THERE = {"EMAIL": EMAIL, "PHONE": PHONE}
 
 
 @pytest.mark.parametrize("make", [DuplicatesAreWelcome, Service])
-def test_a_key_that_was_there_before_the_run_is_not_registered(make, tmp_path):
-    """On a sandbox, too: its type is out of scope."""
+def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
+    """The requirements of its key type are out of scope, on a sandbox, too."""
     service = with_keys(make(), **WERE_THERE)
-    before = keys_of(service)
-    model = ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
+    keys_before = keys_of_first_account(service)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
     result = result_of(model, "registerPixKey.pixKeyType.EMAIL")
 
-    assert (result.verdict, str(result.message)) == ("out-of-scope", REGISTERED_BEFORE)
-    assert (keys_of(service), left_by(model)) == (before, [])
-    assert not [one.id for one, result in result_of_run(model).results if result.verdict == "fail"]
+    assert result.verdict == "out-of-scope"
+    assert str(result.message) == REGISTERED_BEFORE
+    assert keys_of_first_account(service) == keys_before
+    assert keys_left(model) == []
+    assert not [row.id for row, result in result_of_run(model).results if result.verdict == "fail"]
 
 
 with_lists_and_without = pytest.mark.parametrize("allow", [ALLOW, ALLOW[1:]], ids=["read", "no read"])
@@ -79,56 +94,62 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("tell", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("shown_part", LISTS.values(), ids=LISTS)
 @with_lists_and_without
-def test_no_key_is_lost_that_was_there_before(allow, tell, tmp_path):
-    """Wherever the list does not prove that it was absent, and its registration succeeds again."""
+def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
+    """The list shows one page, no key, or masked keys, and the service grants their registration again.
+
+    The run does not delete them.
+    """
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
-    whole = service.list_pix_keys
-    service.list_pix_keys = lambda request, account: tell(whole(request, account)["keys"])
-    before = keys_of(service)
-    ended(service, tmp_path, allow=allow)
+    whole_list = service.list_pix_keys
+    service.list_pix_keys = lambda request, account: shown_part(whole_list(request, account)["keys"])
+    keys_before = keys_of_first_account(service)
+    run_of_keys(service, tmp_path, allow=allow)
 
-    assert before <= keys_of(service)
+    assert keys_before <= keys_of_first_account(service)
 
 
-def test_a_key_that_any_list_showed_before_the_run_stays(tmp_path):
-    """Also a disposable one, where the next list does not show it."""
-    service, lists = with_keys(DuplicatesAreWelcome(), **WERE_THERE), itertools.count()
-    whole = service.list_pix_keys
-    service.list_pix_keys = lambda *given: {"keys": []} if next(lists) else whole(*given)
-    ended(service, tmp_path, disposable=True)
+def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
+    """The service shows the keys in its first list only. Even disposable keys stay."""
+    service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
+    lists_before = itertools.count()
+    whole_list = service.list_pix_keys
+    service.list_pix_keys = lambda *arguments: {"keys": []} if next(lists_before) else whole_list(*arguments)
+    run_of_keys(service, tmp_path, disposable=True)
 
-    assert {EMAIL, PHONE} <= keys_of(service)
+    assert {EMAIL, PHONE} <= keys_of_first_account(service)
 
 
 def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read(tmp_path):
-    """The answer to its registration says so."""
+    """The refusal of its registration says that it is registered already."""
     service = with_keys(Service(), **WERE_THERE)
-    ended(service, tmp_path, allow=ALLOW[1:], disposable=True)
+    run_of_keys(service, tmp_path, allow=ALLOW[1:], disposable=True)
 
-    assert {EMAIL, PHONE} <= keys_of(service)
+    assert {EMAIL, PHONE} <= keys_of_first_account(service)
 
 
 @pytest.mark.parametrize("disposable", [True, False])
 def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, tmp_path):
-    """All others stay and are listed by name, and a synthetic e-mail address tests deletions. A RANDOM key stays whose
-    value no answer tells."""
+    """Any other key of the profile stays and is listed by name.
+
+    A RANDOM key stays if no answer gives its value. A synthetic key tests deletions.
+    """
     service = Service()
     without_keys(service)
-    model = ended(service, tmp_path, disposable=disposable, key_at=KEY_AT)
-    named = set() if disposable else {PHONE, EMAIL, "45000001000174"}
-    stay = keys_of(service)
+    model = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
+    keys_that_stay = set() if disposable else {PHONE, EMAIL, "45000001000174"}
+    keys_after = keys_of_first_account(service)
 
-    assert named == {key for key in stay if not UUID.fullmatch(key)}
-    assert len(left_by(model)) == len(stay) == len(named) + 1
+    assert {key for key in keys_after if not UUID.fullmatch(key)} == keys_that_stay
+    assert len(keys_left(model)) == len(keys_after) == len(keys_that_stay) + 1
     assert result_of(model, "deletePixKey.exists").verdict == "pass"
 
 
 # -- keys that the run makes up ---------------------------------------------------------------------------------------
 
 
-class TakesAnything(Bank):
+class TakesAnything(FakeBank):
     """Registers whatever it is sent as a key, of any type and at any account, and deletes what it is asked to."""
 
     def __init__(self) -> None:
@@ -147,22 +168,31 @@ class TakesAnything(Bank):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, SANDBOX, {**SANDBOX, "pix_keys": None}], ids=["a bank", "a sandbox", "no key of the profile"]
+    "changes",
+    [{}, AS_A_SANDBOX, {**AS_A_SANDBOX, "pix_keys": None}],
+    ids=["a bank", "a sandbox", "no key of the profile"],
 )
 def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
-    """Also where invalid and generated registrations succeed, with numbers and objects for keys, at synthetic accounts.
-    Off a sandbox, keys of no value stay at those. Without a key of the profile no list is read before the first."""
+    """Invalid and generated registrations may succeed, too.
+
+    Off a sandbox, keys without a value stay at synthetic accounts only.
+    """
     service = TakesAnything()
     changes = changes or {"pix_keys": [{"type": "RANDOM", "key": "", "disposable": True}]}
     is_bank = not changes.get("sandbox")
-    ended(service, tmp_path, OF_KEYS, disposable=True, key_at=KEY_AT, among=(is_bank, False), **changes)
+    run_of_keys(
+        service, tmp_path, OPERATIONS_OF_KEYS, disposable=True, key_at=KEY_AT, among=(is_bank, False), **changes
+    )
 
-    assert not [account for account, _ in service.held if not is_bank or not account.startswith(MARK)]
+    assert not [account for account, _ in service.held if not (is_bank and account.startswith(MARK))]
 
 
 @pytest.mark.parametrize("name", ["IdsVaryInTheList", "HidesMostOfTheKey", "hex"])
-def test_a_made_key_is_deleted_where_the_answer_or_the_list_tells_it(name, tmp_path):
-    """No form is asked for; identifiers that vary by themselves are no keys, and a masked key is no part of another."""
+def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(name, tmp_path):
+    """The key that the service makes may have any form.
+
+    Identifiers that differ in every list are no keys, and a masked key is not a part of another key.
+    """
     is_variant = name in VARIANTS.specimens
     service = VARIANTS.specimens[name].make() if is_variant else Service()
     if name == "HidesMostOfTheKey":
@@ -170,14 +200,15 @@ def test_a_made_key_is_deleted_where_the_answer_or_the_list_tells_it(name, tmp_p
     if not is_variant:
         numbers = itertools.count(1)
         service.new_key = lambda: f"5f0c1e9a7b3d4c2e8f6a0b1d{next(numbers)}"
-    before = keys_of(service)
-    model = ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
+    keys_before = keys_of_first_account(service)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
 
-    assert (left_by(model), keys_of(service)) == ([], before)
+    assert keys_left(model) == []
+    assert keys_of_first_account(service) == keys_before
 
 
 class MasksItsList(TakesAnything):
-    """It shows the first and the last signs of each key."""
+    """Its list shows the first and the last characters of each key."""
 
     def perform(self, operation, request, parameter):
         result = super().perform(operation, request, parameter)
@@ -186,28 +217,29 @@ class MasksItsList(TakesAnything):
         return result
 
 
-@pytest.mark.parametrize("changes", [{}, SANDBOX], ids=["a bank", "a sandbox"])
+@pytest.mark.parametrize("changes", [{}, AS_A_SANDBOX], ids=["a bank", "a sandbox"])
 @pytest.mark.parametrize("key_at", [KEY_AT, None])
 def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
-    """It may be any key that it can stand for, so none of these is lost, and it is nothing to learn or to delete."""
+    """A masked text may stand for several keys, so it is neither learned as a value nor named in a deletion."""
     service = MasksItsList()
     keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
-    model = ended(service, tmp_path, OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
-    named = [request.body.decode() for request in service.seen if request.method == "DELETE"]
+    model = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
+    bodies_of_deletions = [request.body.decode() for request in service.received if request.method == "DELETE"]
     status = result_of(model, "registerPixKey.status")
 
-    assert [body for body in named if "****" in body] == []
-    assert (status.verdict, str(status.message)) == ("pass", "")
+    assert [body for body in bodies_of_deletions if "****" in body] == []
+    assert status.verdict == "pass"
+    assert str(status.message) == ""
 
 
-def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(tmp_path):
-    """Nobody else's key is deleted, and the run's own is told."""
+def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
+    """The run cannot tell its own key from those of others, so it deletes none and lists its own as left."""
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
-    before = keys_of(service)
-    model = ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
+    keys_before = keys_of_first_account(service)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
 
-    assert before | set(service.past) <= keys_of(service)
-    assert left_by(model) == [MADE]
+    assert keys_before | set(service.past) <= keys_of_first_account(service)
+    assert keys_left(model) == [MADE]
 
 
 class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
@@ -217,10 +249,10 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
 
     def __init__(self) -> None:
         super().__init__()
-        with_keys(self, RANDOM=OLD)
+        with_keys(self, RANDOM=OLD_RANDOM)
 
     def register(self, ledger, account_id, key_type, value):
-        return super().register(ledger, account_id, key_type, OLD if key_type == "RANDOM" else value)
+        return super().register(ledger, account_id, key_type, OLD_RANDOM if key_type == "RANDOM" else value)
 
     def registration_key(self, registration):
         return registration.key.key
@@ -231,49 +263,59 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
 
 @with_lists_and_without
 @pytest.mark.parametrize("masks", [True, False], ids=["masked", "shown"])
-def test_a_made_key_that_an_answer_names_may_be_an_old_one(masks, allow, tmp_path):
-    """It stays wherever no list says for sure that it is new, and the run tells of it."""
+def test_a_random_key_that_may_be_an_old_one_is_left(masks, allow, tmp_path):
+    """The answer names a key. It stays, and the run lists it as left, unless a list shows for sure that it is new."""
     service = GivesTheKeyThatIsThere()
     service.masks = masks
-    model = ended(service, tmp_path, allow=allow)
+    model = run_of_keys(service, tmp_path, allow=allow)
 
-    assert OLD in keys_of(service)
-    assert MADE in left_by(model)
+    assert OLD_RANDOM in keys_of_first_account(service)
+    assert MADE in keys_left(model)
 
 
-def _random_keys(keys):
+def _uuids_among(keys):
+    """The keys that are UUIDs."""
     return {key for key in keys if UUID.fullmatch(key)}
 
 
-def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
-    """The next run registers none, and says what to set. Nor does one forget it that learns the value of its own."""
-    service, only_random = Service(), [{"type": "RANDOM", "key": ""}]
-    before = keys_of(service)
+def test_after_a_random_key_without_a_value_no_other_is_registered(tmp_path):
+    """While the record holds a RANDOM key without a value, later runs register none, and the message says what to
+    set.
+    """
+    service = Service()
+    only_random = [{"type": "RANDOM", "key": ""}]
+    keys_before = keys_of_first_account(service)
     runs = [
-        (ended(service, tmp_path, pix_keys=only_random, key_at=place), _random_keys(keys_of(service) - before))
+        (
+            run_of_keys(service, tmp_path, pix_keys=only_random, key_at=place),
+            _uuids_among(keys_of_first_account(service) - keys_before),
+        )
         for place in (None, None, KEY_AT)
     ]
-    ended(service, tmp_path, key_at=KEY_AT, **SANDBOX)
+    run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
     record = (tmp_path / "keys-profile.jsonl").read_text("utf-8")
 
-    _, untold, told = [str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message) for model, _ in runs]
+    _, message_without_key_at, message_with_key_at = [
+        str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message) for model, _ in runs
+    ]
     assert [len(keys) for _, keys in runs] == [1, 1, 1]
-    assert "set key_at" in untold
-    assert "profile.yaml --yes forgets it" in told
-    assert "disposable: true" in told
+    assert "set key_at" in message_without_key_at
+    assert "profile.yaml --yes forgets it" in message_with_key_at
+    assert "disposable: true" in message_with_key_at
     assert [json.loads(line)["type"] for line in record.splitlines()].count("RANDOM") == 1
 
 
 @pytest.mark.parametrize(("is_disposable", "left"), [(True, []), (False, [MADE])])
 def test_a_key_that_is_made_for_another_type_is_deleted_or_told(is_disposable, left, tmp_path):
-    """The one that was sent is not there. No digits are sent where the key that they may make could not be named."""
+    """The service answers a registration of another type with a RANDOM key. A disposable one is deleted."""
     service = EvpAndDigitsAreTheOneRandomKey()
     service.new_key = Service().new_key
-    before = keys_of(service)
+    keys_before = keys_of_first_account(service)
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
-    model = ended(service, tmp_path, key_at=KEY_AT, pix_keys=keys)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, pix_keys=keys)
 
-    assert (left_by(model), len(keys_of(service) - before)) == (left, len(left))
+    assert keys_left(model) == left
+    assert len(keys_of_first_account(service) - keys_before) == len(left)
 
 
 @pytest.mark.parametrize("reads", [["read"], []], ids=["with lists", "without lists"])
@@ -281,10 +323,10 @@ def test_a_key_that_is_made_for_another_type_is_deleted_or_told(is_disposable, l
     ("registry", "name"), [(VARIANTS, "HasItsOneRandomKeyAlready"), (MUTANTS, "RegistersRandomAndRefusesIt")]
 )
 def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(registry, name, reads, tmp_path):
-    """Its value is unknown: it is listed as perhaps registered, and the record holds it for the next run."""
+    """The value of the key is unknown, so it is listed as perhaps registered unless a list shows nothing new."""
     service = registry.specimens[name].make()
-    left = left_by(ended(service, tmp_path, allow=[*reads, "register-keys", "delete-keys"]))
-    perhaps = [line for line in left if line.startswith("RANDOM, made by the service: perhaps registered")]
+    keys_after_run = keys_left(run_of_keys(service, tmp_path, allow=[*reads, "register-keys", "delete-keys"]))
+    perhaps = [line for line in keys_after_run if line.startswith("RANDOM, made by the service: perhaps registered")]
 
     assert bool(perhaps) is (registry is MUTANTS or not reads)
 
@@ -306,43 +348,49 @@ NO_CNPJ = "; if the account may have no such key, set not_for_this_account: [CNP
     ],
 )
 def test_advice_fits_the_refusal_of_a_key_type(make, parts, advice):
-    """A type is advised to be left out only where the service refuses it, and accepts another; nothing is advised where
-    the answer, or another finding, says all."""
+    """The message advises to leave a type out only if the service refuses that type and accepts another.
+
+    It advises nothing if the answer or another finding says all.
+    """
     service, id = make(), "registerPixKey.pixKeyType.CNPJ"
     vars(service).update(parts)
-    message = str(try_in_memory(service, profile("no_deletion"), ids={id}).rows[id].message)
+    message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).rows[id].message)
 
     assert message.partition(" application/json")[2] == advice
 
 
 def test_a_key_that_is_refused_and_listed_is_an_alert():
-    """Nothing tells that it stands there as a registered key stands: no other one does."""
+    """Every registration is refused, and the list shows the key.
+
+    Nobody knows if the key is registered, so the run is incomplete.
+    """
     service = MUTANTS.specimens["RefusesEveryRegistration"].make()
     without_keys(service)
     trial = try_in_memory(service, ids={"registerPixKey.status"})
-    refused = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
+    alerts = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
 
-    assert (trial.exit_status, len(refused)) == (6, 1)
+    assert trial.exit_status == 6
+    assert len(alerts) == 1
 
 
 def test_a_key_of_others_that_is_gone_is_an_alert():
-    """It can be restored at once. On a sandbox deletions go on; the run is not green there, either."""
-    log = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
-    trial = log.judged()
+    """The alert asks to restore the key. On a sandbox deletions go on, and the run is not green."""
+    sent = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
+    trial = sent.judge()
 
     assert "a key that was there before the run is gone: restore it, unless somebody else deleted it" in trial.notes
     assert trial.exit_status == 6
-    assert [request.method for request in log.requests].count("DELETE") > 1
+    assert [request.method for request in sent.requests].count("DELETE") > 1
 
 
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
-    """Every registration is refused alike, and the finding says why."""
+    """The service refuses every registration, and the finding says that it accepts other names of members."""
     ids = [f"registerPixKey.{name}" for name in ("body.pixKey", "body.account", "contentType.accepted")]
     rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=set(ids)).rows
-    found, body, content_type = (str(rows[id].message) for id in ids)
+    finding, body_account, content_type = (str(rows[id].message) for id in ids)
 
-    assert found.endswith("is refused as documented and accepted with other names for all fields")
-    assert body == content_type == "no registration as documented was understood"
+    assert finding.endswith("is refused as documented and accepted with other names for all fields")
+    assert body_account == content_type == "no registration as documented was understood"
 
 
 class RegistersBehindNoContent(TakesAnything):
@@ -358,8 +406,10 @@ class RegistersBehindNoContent(TakesAnything):
         return super().respond(request)
 
 
-def test_the_alert_about_an_effect_says_what_was_answered(tmp_path):
-    """It need not be a refusal."""
-    model = ended(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **SANDBOX)
+def test_the_alert_about_a_registration_without_token_has_the_answer(tmp_path):
+    """A registration without the token took effect, and the answer was a 204 and no refusal."""
+    model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **AS_A_SANDBOX)
 
-    assert [note for note in notes_of(model) if note.startswith("a registration was answered 204 without a media type")]
+    assert [
+        note for note in report_notes(model) if note.startswith("a registration was answered 204 without a media type")
+    ]

@@ -3,13 +3,15 @@
 import pytest
 
 from tests.selftest.proof.trial import CONFORMANCE
-from tests.selftest.recorded_runs import PYTEST
+from tests.selftest.shared_runs import PYTEST_OPTIONS
 
 AT_ANY_TIME = {"pytest_internalerror"}
 
 
-class Listens:
-    """Notes the hooks of the run that pytest calls, each at its last call: some are called for every test."""
+class NotesHooks:
+    """Notes the hooks of the run that pytest calls, in the order of their last calls, because pytest calls some for
+    every test.
+    """
 
     def __init__(self):
         self.called = {}
@@ -28,12 +30,12 @@ class Listens:
 
 
 def test_hooks_stand_in_the_order_of_a_run(tmp_path):
-    """Each one is called, and none before one that stands above it."""
-    listens = Listens()
+    """pytest calls each hook of conftest.py, and none before a hook that stands above it."""
+    notes = NotesHooks()
     status = pytest.main(
-        [*PYTEST, "-k", "listAccounts.status", f"--report-dir={tmp_path}", str(CONFORMANCE)], [listens]
+        [*PYTEST_OPTIONS, "-k", "listAccounts.status", f"--report-dir={tmp_path}", str(CONFORMANCE)], [notes]
     )
-    hooks = [name for name in vars(type(listens.conformance_run)) if name.startswith("pytest_")]
+    hooks = [name for name in vars(type(notes.conformance_run)) if name.startswith("pytest_")]
 
     assert status == 0
-    assert [*listens.called] == [name for name in hooks if name not in AT_ANY_TIME]
+    assert [*notes.called] == [name for name in hooks if name not in AT_ANY_TIME]

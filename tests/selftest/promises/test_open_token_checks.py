@@ -50,14 +50,17 @@ class AcceptsWithoutSuccess(Service):
 
 
 def test_eight_fields_of_the_result_are_a_success():
-    """The execution of a request without a token is found although half of the result is missing."""
+    """An execution without a token is found although half of the result is missing."""
     trial = try_in_memory(AsksNobody(), ids=REQUIRED)
 
     assert trial.failing == REQUIRED
 
 
 def test_an_answer_like_that_to_the_valid_request_fails():
-    """Two fields are no result. That anybody gets them as the valid request does is what fails."""
+    """Two fields are no result.
+
+    The requirement fails because a request without a token gets the same answer as the valid one.
+    """
     trial = try_in_memory(MocksEverything(), ids=OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
@@ -74,7 +77,7 @@ class MocksWithOtherValues(AsksNobody):
 
 
 def test_an_answer_that_has_other_values_alone_fails():
-    """The places and types of the answer are those of the answer to the valid request."""
+    """The answer has the same places and types as the answer to the valid request, with other values."""
     trial = try_in_memory(MocksWithOtherValues(), ids=REQUIRED)
 
     assert trial.failing == REQUIRED
@@ -98,7 +101,7 @@ class DeclinesWithTheSameShape(Service):
 
 
 def test_a_refusal_of_the_shape_of_a_success_is_a_refusal():
-    """It says so by its code, or by Success."""
+    """The `code` of the envelope, or Success, says that the answer is a refusal."""
     trial = try_in_memory(DeclinesWithTheSameShape(), ids=REQUIRED)
 
     assert trial.failing == set()
@@ -106,7 +109,7 @@ def test_a_refusal_of_the_shape_of_a_success_is_a_refusal():
 
 
 def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
-    """A service that serves nobody is not told to check tokens, and not told to check none."""
+    """A service that refuses everybody alike neither passes nor fails."""
     trial = try_in_memory(ServesNobody(), ids=REQUIRED)
 
     assert trial.failing == set()
@@ -114,7 +117,7 @@ def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
 
 
 def test_a_refusal_of_its_own_kind_is_a_refusal():
-    """An empty envelope with 200 is another answer than that to the valid request, and grants nothing."""
+    """An empty envelope with 200 differs from the answer to the valid request, and grants nothing."""
     trial = try_in_memory(AcceptsWithoutSuccess(), ids=REQUIRED)
 
     assert trial.failing == set()
@@ -156,7 +159,7 @@ class AnswersWithAText(TellsAnybody):
 
 @pytest.mark.parametrize(("status", "text"), [(200, b"DONE"), (200, b"Transfer 7: DONE.\n"), (401, b"DONE\n")])
 def test_the_word_done_in_a_text_says_success(status, text):
-    """As documented, in capitals."""
+    """The word counts in capitals, as the document has it, if it ends a short text."""
     trial = try_in_memory(AnswersWithAText(status, text), ids=OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
@@ -171,7 +174,7 @@ def test_the_word_done_in_a_text_says_success(status, text):
     ],
 )
 def test_a_text_that_says_no_success_is_a_refusal(status, text, media_type):
-    """A page to log in, another letter case, or a refusal that has more words."""
+    """A login page, the word in small letters, and a refusal with more words say no success."""
     trial = try_in_memory(AnswersWithAText(status, text, media_type), ids=OF_EXECUTION)
 
     assert trial.failing == set()
@@ -188,7 +191,7 @@ PARTS = {
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_a_part_of_the_result_is_for_nobody_without_a_token(part):
-    """Whoever names a code learns a part of the result, which says no success."""
+    """Whoever names a code without a token learns a part of the result, which fails although it says no success."""
     service = TellsAnybody()
     service.PART = part
     trial = try_in_memory(service, ids=OF_EXECUTION)
@@ -201,7 +204,7 @@ def test_a_part_of_the_result_is_for_nobody_without_a_token(part):
     [{"id": "E-1", "status": "REJECTED", "date": 1767225600000, "error": "no token"}, {"key": "error.token"}, {}],
 )
 def test_an_error_with_200_is_no_part_of_the_result(error):
-    """Members that errors have, or one alone that a transfer has, tell nothing of a transfer."""
+    """Members that errors usually have, or a single member of a transfer, tell nothing about a transfer."""
     service = TellsAnybody()
     service.PART = error
     trial = try_in_memory(service, ids=OF_EXECUTION)

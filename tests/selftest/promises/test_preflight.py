@@ -15,22 +15,30 @@ from spec.requirements import LEVELS
 from spec.rules.robustness import never_answered
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import ADDRESS, BOTH, Bank, Run, bank_profile, notes_of, whole_run
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes, reset, served_by
+from tests.selftest.services.one_run import (
+    ALL_TESTS,
+    UNUSED_ADDRESS,
+    FakeBank,
+    ManualRun,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+)
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService, reset_connection, response_bytes, served_by
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
 EXPIRED = "the token expired during the run (exchange "
-FORMS = {
+REFUSALS_OF_THE_TOKEN = {
     "401": Response(401, b"{}"),
     "login page": Response(302, b"", (("Location", "/login"),)),
     "another code": Response(200, b'{"code": 401, "data": {}}'),
 }
 
 
-class BreaksOneOperation(Raw):
-    """It answers all requests but those to one operation: the list of accounts."""
+class BreaksOneOperation(SocketService):
+    """Answers every request except for those to the list of accounts."""
 
     broken = "/v1/accounts"
 
@@ -44,18 +52,22 @@ class BreaksOneOperation(Raw):
         return request.path == self.broken
 
 
-class Drops(BreaksOneOperation):
+class DropsOneOperation(BreaksOneOperation):
+    """Resets the connection of requests to the list of accounts."""
+
     def break_off(self, connection):
-        reset(connection)
+        reset_connection(connection)
 
 
-class Hangs(BreaksOneOperation):
+class HangsInOneOperation(BreaksOneOperation):
+    """Never answers a request to the list of accounts."""
+
     def break_off(self, connection):
         self._stopped.wait()
 
 
-class HangsInTheMiddle(Hangs):
-    """The balance, which is asked beside other reads for the first time."""
+class HangsInTheMiddle(HangsInOneOperation):
+    """Never answers a request for a balance, which the run sends beside other reads."""
 
     broken = "/v1/accounts/balance/"
 
@@ -64,23 +76,25 @@ class HangsInTheMiddle(Hangs):
 
 
 class AnswersNoHttp(BreaksOneOperation):
+    """Answers a request to the list of accounts with something that is not HTTP."""
+
     def break_off(self, connection):
         connection.sendall(b"garbage\r\n\r\n")
         connection.shutdown(socket.SHUT_RDWR)
 
 
-class AnswersTheExecutionAlone(Raw):
-    """It answers only the execution of a code."""
+class AnswersTheExecutionAlone(SocketService):
+    """Answers only executions."""
 
     def answer(self, connection, request):
         if request.path.startswith("/v1/execute/"):
             super().answer(connection, request)
         else:
-            reset(connection)
+            reset_connection(connection)
 
 
-class Refuses(Service):
-    """Refuses the token so, but for requests of these numbers."""
+class RefusesTheToken(Service):
+    """Refuses the token in this form, except for requests with these numbers."""
 
     def __init__(self, form, accepted):
         super().__init__()
@@ -96,86 +110,97 @@ class Refuses(Service):
 
 
 @pytest.mark.parametrize(
-    ("make", "operation", "connection", "why"),
+    ("make", "operation", "verdict_on_connection", "reason"),
     [
-        (Drops, "listAccounts", "fail", "connection dropped"),
+        (DropsOneOperation, "listAccounts", "fail", "connection dropped"),
         (AnswersNoHttp, "listAccounts", "fail", "not HTTP"),
-        (Hangs, "listAccounts", "warn", "no answer in time"),
+        (HangsInOneOperation, "listAccounts", "warn", "no answer in time"),
         (HangsInTheMiddle, "getBalance", "warn", ""),  # those that hang first are perhaps not the valid one
     ],
 )
-def test_one_operation_that_is_not_answered_is_a_finding_about_it(make, operation, connection, why, tmp_path):
-    """The others are tested. A service that hangs breaks no statement: the document does not say how long an answer
-    takes. So that is a warning, and the run is incomplete."""
+def test_one_operation_without_answers_is_a_finding(make, operation, verdict_on_connection, reason, tmp_path):
+    """The other operations are tested.
+
+    If the service hangs, the finding is a warning, because the document does not say how long an answer takes.
+    """
     with make() as service:
         limits = {"timeout": 2, "parallel": 4}
         profile = write_profile(tmp_path, service.base_url, limits=limits, fail_on=[*LEVELS[:-1]])
-        ended = run(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
-        asked = sum(service.is_broken(request) for request in service.seen)
-    verdicts = {row["id"]: row["verdict"] for row in ended.document["requirements"]}
-    of_others = {verdict for name, verdict in verdicts.items() if not name.startswith(operation)}
+        result = run_suite(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
+        requests_to_it = sum(service.is_broken(request) for request in service.received)
+    verdicts = {row["id"]: row["verdict"] for row in result.document["requirements"]}
+    verdicts_of_others = {verdict for name, verdict in verdicts.items() if not name.startswith(operation)}
 
-    assert ended.status == (1 if connection == "fail" else 6), ended.output
-    assert verdicts[f"{operation}.connection"] == connection
-    assert "not-exercised" not in of_others
-    assert ended.rows("not-exercised")[f"{operation}.exists"].startswith(f"no valid request succeeded ({why}")
-    assert connection == "fail" or f"none of {asked} requests was answered within limits.timeout" in ended.output
+    assert result.status == (1 if verdict_on_connection == "fail" else 6), result.output
+    assert verdicts[f"{operation}.connection"] == verdict_on_connection
+    assert "not-exercised" not in verdicts_of_others
+    assert result.messages_with_verdict("not-exercised")[f"{operation}.exists"].startswith(
+        f"no valid request succeeded ({reason}"
+    )
+    assert (
+        verdict_on_connection == "fail"
+        or f"none of {requests_to_it} requests was answered within limits.timeout" in result.output
+    )
 
 
-def test_an_operation_that_hangs_is_told_from_a_slow_moment():
-    """Each of two requests or more hangs, one of them alone, and other operations answer after that. An execution has an
-    unknown outcome instead."""
+def test_an_operation_hangs_if_later_requests_are_answered():
+    """At least two of its requests must get no answer, one of them alone, and another operation must answer after both.
+
+    An execution without an answer has an unknown outcome instead.
+    """
     hangs = {"failure": Failure(FailureKind.TIMEOUT, "late"), "response": None, "elapsed_s": 30.0}
     first, second = (replace(answer("getBalance", {}), started=at, **hangs) for at in (0.0, 40.0))
-    other = replace(answer("listEntries", {}), started=50.0)
-    executions = [replace(each, operation="executePix") for each in (first, second)]
+    answered_later = replace(answer("listEntries", {}), started=50.0)
+    executions = [replace(exchange, operation="executePix") for exchange in (first, second)]
 
-    assert never_answered("getBalance", [first, second, other]) == [first, second]
+    assert never_answered("getBalance", [first, second, answered_later]) == [first, second]
     for exchanges in (
-        [first, other],
+        [first, answered_later],
         [first, second],
-        [replace(other, started=10.0), first, second],
-        [replace(first, beside=1), replace(second, beside=1), other],
-        [first, replace(answer("getBalance", {}), started=40.0), other],
+        [replace(answered_later, started=10.0), first, second],
+        [replace(first, beside=1), replace(second, beside=1), answered_later],
+        [first, replace(answer("getBalance", {}), started=40.0), answered_later],
     ):
         assert never_answered("getBalance", exchanges) == []
-    assert never_answered("executePix", [*executions, other]) == []
+    assert never_answered("executePix", [*executions, answered_later]) == []
 
 
 @served_by(AnswersTheExecutionAlone)
-def test_a_target_that_executes_is_reached(service, a_run):
-    """No read is answered, but a synthetic code is."""
-    assert preflight(a_run.client) == ""
+def test_a_target_that_executes_is_reached(service, manual_run):
+    """No read is answered, and a synthetic code is."""
+    assert preflight(manual_run.client) == ""
 
 
-def test_a_target_that_answers_nothing_is_not_reached(tmp_path):
-    """Whatever it is asked. The reason is that of the first request."""
-    with Drops() as service:
-        service.answer = lambda connection, request: reset(connection)
-        run_of_all = Run(service, tmp_path)
+def test_a_target_that_drops_all_connections_is_unreachable(tmp_path):
+    """The preflight tries the reads and a synthetic code, and gives the reason of the first request."""
+    with DropsOneOperation() as service:
+        service.answer = lambda connection, request: reset_connection(connection)
+        manual_run = ManualRun(service, tmp_path)
 
-        assert preflight(run_of_all.client) == "the connection was dropped without an answer"
-        assert {exchange.operation for exchange in run_of_all.door.exchanges} == {*READS, "executePix"}
+        assert preflight(manual_run.client) == "the connection was dropped without an answer"
+        assert {exchange.operation for exchange in manual_run.door.exchanges} == {*READS, "executePix"}
 
 
-def test_a_read_that_breaks_later_does_not_end_the_run(tmp_path):
-    """Another one is asked before the target counts as gone."""
-    with Drops() as service:
-        a_run = Run(service, tmp_path)
-        service.break_off = lambda connection: connection.sendall(as_bytes(Response(200, b"{}")))
-        a_run.client.send("getBalance", "ac-0001", valid=True)
-        a_run.client.send("listAccounts", valid=True)
+def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
+    """Another read is sent before the target counts as unreachable."""
+    with DropsOneOperation() as service:
+        manual_run = ManualRun(service, tmp_path)
+        service.break_off = lambda connection: connection.sendall(response_bytes(Response(200, b"{}")))
+        manual_run.client.send("getBalance", "ac-0001", valid=True)
+        manual_run.client.send("listAccounts", valid=True)
         del service.break_off
         for _ in range(12):
-            a_run.client.send("listAccounts", valid=True)
+            manual_run.client.send("listAccounts", valid=True)
 
-        assert a_run.client.send("getBalance", "ac-0001").response.status == 200
-        assert a_run.door.liveness.unreachable == ""
+        assert manual_run.client.send("getBalance", "ac-0001").response.status == 200
+        assert manual_run.door.liveness.unreachable == ""
 
 
 def test_a_fault_of_the_set_up_is_said_first():
-    """One line with what to do. A gateway answers every path alike, which says nothing about the endpoints behind it: the
-    run goes on, and blames no row."""
+    """The first note says what to check.
+
+    The gateway refuses every path alike, so no requirement fails and the run goes on.
+    """
     service = Service()
     service.respond = lambda request: NO_CERTIFICATE
     trial = try_in_memory(service)
@@ -185,24 +210,24 @@ def test_a_fault_of_the_set_up_is_said_first():
 
 
 @pytest.mark.parametrize(("form", "after"), [("login page", 30), ("another code", 90), ("401", 150)])
-def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(form, after):
-    """What was granted is refused, and so is a read that was granted: no 401 is needed to see it. The run is incomplete,
-    however much was granted before."""
-    trial = try_in_memory(Refuses(FORMS[form], range(after)))
+def test_an_expired_token_is_named_whatever_the_refusal(form, after):
+    """Requests are refused that were granted before, and so is a read that was granted. The run is incomplete."""
+    trial = try_in_memory(RefusesTheToken(REFUSALS_OF_THE_TOKEN[form], range(after)))
 
     assert any(note.startswith(EXPIRED) for note in trial.notes)
-    assert (trial.exit_status, trial.failing) == (RunVerdict.INCOMPLETE.exit_status, set())
+    assert trial.exit_status == RunVerdict.INCOMPLETE.exit_status
+    assert trial.failing == set()
 
 
 def test_a_token_that_is_refused_for_a_while_has_not_expired():
-    """It is accepted again, so nothing is excused for it."""
-    trial = try_in_memory(Refuses(FORMS["401"], {*range(30), *range(34, 999)}))
+    """The token is accepted again, so no note says that it expired."""
+    trial = try_in_memory(RefusesTheToken(REFUSALS_OF_THE_TOKEN["401"], {*range(30), *range(34, 999)}))
 
     assert not any("expired" in note for note in trial.notes)
 
 
-class TakesTheTokenFor(Bank):
-    """It takes the token for these operations alone, and answers 401 to all others."""
+class TakesTheTokenFor(FakeBank):
+    """Accepts the token for these operations only, and answers 401 to all others."""
 
     def __init__(self, *operations):
         super().__init__()
@@ -215,33 +240,36 @@ class TakesTheTokenFor(Bank):
 
     @property
     def methods(self):
-        return {request.method for request in self.seen}
+        return {request.method for request in self.received}
 
 
 @pytest.mark.parametrize(("status", "body"), [(302, b""), (403, b""), (200, b"<html>"), (200, b'{"code": 401}')])
-def test_a_wrong_token_is_not_told_apart(status, body, tmp_path):
-    """Nothing but reads is sent where each is answered as a wrong token is."""
+def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body, tmp_path):
+    """Nothing that writes is sent if every read is answered as with a wrong token."""
     bank = TakesTheTokenFor()
     bank.finish = lambda *_: Response(status, body)
-    whole_run(bank, bank_profile(tmp_path), among=BOTH)
+    run_suite_in_memory(bank, profile_off_sandbox(tmp_path), among=ALL_TESTS)
 
-    assert (bank.methods, len(bank.seen)) == ({"GET"}, 3 + len(READS))
+    assert bank.methods == {"GET"}
+    assert len(bank.received) == 3 + len(READS)
 
 
 def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
-    """Two reads and more refuse it with 401: nothing is registered, prepared or executed, and one line says so."""
+    """At least two reads refuse the token with 401, so nothing is registered, prepared or executed, and one note
+    says so.
+    """
     service = TakesTheTokenFor()
-    model = whole_run(service, bank_profile(tmp_path), among=BOTH)
-    *names, last = asked = [name for name in operations() if name in (*READS, "executePix")]
-    sent = ["listAccounts", "listAccounts", *asked]  # at first, and with a wrong token
+    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
+    operations_asked = [name for name in operations() if name in (*READS, "executePix")]
+    *names, last = operations_asked
+    requests_sent = ["listAccounts", "listAccounts", *operations_asked]  # at first, and with a wrong token
 
-    assert (service.methods, len(service.seen)) == ({"GET"}, len(sent))
+    assert service.methods == {"GET"}
+    assert len(service.received) == len(requests_sent)
     assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
-    assert (result_of_run(model).verdict, [one.id for one, result in result_of_run(model).results if result.fails]) == (
-        RunVerdict.INCOMPLETE,
-        [],
-    )
-    assert notes_of(model) == [
+    assert result_of_run(model).verdict is RunVerdict.INCOMPLETE
+    assert [row.id for row, result in result_of_run(model).results if result.fails] == []
+    assert report_notes(model) == [
         f"the token was refused with 401 by {', '.join(names)} and {last}: it is wrong, has expired, or is for "
         "another environment, check auth (PIX_TOKEN)"
     ]
@@ -252,28 +280,28 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     [(name, ["registerPixKey.token.accepted"]) for name in ("listPixKeys", "getBalance", "listEntries")]
     + [("executePix", [])],  # a synthetic code, which is not granted
 )
-def test_a_token_that_one_operation_accepts_does_not(accepting, expected, tmp_path):
-    """The others may want another scope, so everything is sent and judged: a 401 to a registration fails it."""
+def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting, expected, tmp_path):
+    """The other operations may want another scope, so everything is sent. A 401 to a registration fails."""
     service = TakesTheTokenFor(accepting)
-    model = whole_run(service, bank_profile(tmp_path), "registerPixKey.token")
-    failing = [one.id for one, result in result_of_run(model).results if result.fails]
+    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), "registerPixKey.token")
+    failing = [row.id for row, result in result_of_run(model).results if result.fails]
 
     assert "POST" in service.methods
     assert failing == expected
 
 
 def test_an_account_that_everything_refuses_is_named(tmp_path):
-    """By its place in the profile; the run is incomplete."""
-    profile = bank_profile(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "2"])
-    model = whole_run(Bank(), profile, "getBalance or listEntries", BOTH)
+    """The note gives the place of the account in the profile, and the run is incomplete."""
+    profile = profile_off_sandbox(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "2"])
+    model = run_suite_in_memory(FakeBank(), profile, "getBalance or listEntries", ALL_TESTS)
 
-    said = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
-    assert notes_of(model) == [str(result_of_run(model).why)] == [said]
+    note = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
+    assert report_notes(model) == [str(result_of_run(model).why)] == [note]
 
 
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
-    """It is 401 there alone: what the other operations show is judged, and passes."""
+    """Only the list of accounts answers 401. The other operations are judged, and pass."""
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
-    verdict = result_of_run(whole_run(service, bank_profile(tmp_path, sandbox=ADDRESS))).verdict
+    verdict = result_of_run(run_suite_in_memory(service, profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS))).verdict
 
     assert verdict is RunVerdict.PARTIAL

@@ -6,15 +6,15 @@ import json
 import pytest
 
 from environments.sandbox import Response
-from tests.selftest.exchanges import EXECUTION
-from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.exchanges import EXECUTION_RESULT
+from tests.selftest.services.one_run import CODE, ManualRun
 from tests.selftest.services.trouble_with_money import Trouble
 
-REFUSAL = {"code": 409, "data": EXECUTION}
+REFUSAL = {"code": 409, "data": EXECUTION_RESULT}
 WHOLE = json.dumps(REFUSAL).encode()
 DEEP = WHOLE[:-1] + b', "trace": ' + b"[" * 150 + b"]" * 150 + b"}"
-IN_A_STRING = json.dumps({"code": 409, "data": json.dumps(EXECUTION)}).encode()
-IN_XML = "".join(f"<{name}>{value}</{name}>" for name, value in EXECUTION.items())
+IN_A_STRING = json.dumps({"code": 409, "data": json.dumps(EXECUTION_RESULT)}).encode()
+IN_XML = "".join(f"<{name}>{value}</{name}>" for name, value in EXECUTION_RESULT.items())
 MAY_HIDE_A_RESULT = {
     "JSON that ends early": (WHOLE[:-2], "application/json"),
     "JSON that ends in the result": (b'{"code": 409, "meta": {"a": 1}, "data": {"id": "TX', "application/json"),
@@ -51,42 +51,42 @@ HIDES_NOTHING = {
 }
 
 
-class Refuses(Trouble):
-    """Answers the execution of a real code with 409 and this body, whether or not it executes."""
+class RefusesExecutions(Trouble):
+    """Answers the execution of a real code with 409 and this body. Nobody can see if it executes."""
 
-    def __init__(self, body, named):
+    def __init__(self, body, type_or_coding):
         super().__init__()
-        header = ("Content-Type", named) if "/" in named else ("Content-Encoding", named)
-        self.answers = Response(409, body, (header,))
+        name = "Content-Type" if "/" in type_or_coding else "Content-Encoding"
+        self.answers = Response(409, body, ((name, type_or_coding),))
 
 
-def executed_twice(service, folder):
-    """The door and the journal of a run that sends a code, and of a later one that may send it again if it was refused."""
+def run_that_executes_and_exchange(service, folder):
+    """The run that sends a code, and the exchange. A later run then sends the code again if it was refused."""
     with service:
-        first = Run(service, folder, response_bytes=100_000)
+        first = ManualRun(service, folder, response_bytes=100_000)
         exchange = first.execute()
-        Run(service, folder, name="two", resend={CODE}).execute()
+        ManualRun(service, folder, name="two", resend={CODE}).execute()
     return first, exchange
 
 
 @pytest.mark.parametrize("name", MAY_HIDE_A_RESULT)
 def test_a_refusal_that_is_not_read_whole_has_an_unknown_outcome(name, tmp_path):
-    """The part that is not read may be the result of a transfer that was executed. No later run sends the code."""
-    service = Refuses(*MAY_HIDE_A_RESULT[name])
-    first, exchange = executed_twice(service, tmp_path)
+    """The part that is not read may be the result of an executed transfer, so no later run sends the code."""
+    service = RefusesExecutions(*MAY_HIDE_A_RESULT[name])
+    first, exchange = run_that_executes_and_exchange(service, tmp_path)
 
     assert exchange.response.status == 409
     assert first.door.guard.unknown == [exchange.number]
-    assert first.events == ["sent", "unknown"]
+    assert first.outcomes_in_journal == ["sent", "unknown"]
     assert service.executions == [CODE]
 
 
 @pytest.mark.parametrize("name", HIDES_NOTHING)
 def test_a_refusal_in_whatever_form_is_a_refusal(name, tmp_path):
-    """The document shows none: text, pages and XML refuse as well, and the code may be sent again."""
-    service = Refuses(*HIDES_NOTHING[name])
-    first, _ = executed_twice(service, tmp_path)
+    """The document shows no form of a refusal. Text, pages and XML refuse, too, and the code may be sent again."""
+    service = RefusesExecutions(*HIDES_NOTHING[name])
+    first, _ = run_that_executes_and_exchange(service, tmp_path)
 
     assert first.door.guard.unknown == []
-    assert first.events[:2] == ["sent", "refused"]
+    assert first.outcomes_in_journal[:2] == ["sent", "refused"]
     assert service.executions == [CODE, CODE]

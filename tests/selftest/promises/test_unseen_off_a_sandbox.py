@@ -7,8 +7,8 @@ import pytest
 
 from environments.sandbox import Key, Refusal, Response, Service
 from environments.sandbox.service import Registration
-from tests.selftest.services.one_run import BOTH, run_against
-from tests.selftest.services.running import TOKEN
+from tests.selftest.services.one_run import ALL_TESTS, result_in_memory
+from tests.selftest.services.running import TOKEN_VARIABLES
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 
@@ -19,7 +19,7 @@ class TakesAnyType(Service):
     """Registers a key of any type, and has a list that shows none."""
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.registered = []
 
     def key_type(self, body):
@@ -51,18 +51,18 @@ class ShowsTheFirstKey(TakesAnyType):
 
 @pytest.mark.parametrize("make", [TakesAnyType, ShowsTheFirstKey])
 def test_a_list_without_the_keys_of_documented_types_proves_nothing_about_others(make, tmp_path):
-    """The success that the service answers counts."""
-    result = run_against(make(), tmp_path, "registerPixKey")
+    """The list lacks keys that were granted, so the granted registration of an undocumented type fails."""
+    result = result_in_memory(make(), tmp_path, "registerPixKey")
 
     assert result.status == 1
-    assert UNDOCUMENTED in result.rows("fail")
+    assert UNDOCUMENTED in result.messages_with_verdict("fail")
 
 
 class OnlyAcknowledges(Service):
     """Answers success to a type that is not documented, and registers nothing; its list shows all that is registered."""
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def key_type(self, body):
         return str(body.get("pixKeyType"))
@@ -77,11 +77,11 @@ class OnlyAcknowledges(Service):
 
 
 def test_a_list_with_the_keys_of_documented_types_shows_that_no_other_is_registered(tmp_path):
-    """An acknowledgement alone registers nothing."""
-    result = run_against(OnlyAcknowledges(), tmp_path, "registerPixKey")
+    """The service only acknowledges the undocumented type, and the list shows that it registered nothing."""
+    result = result_in_memory(OnlyAcknowledges(), tmp_path, "registerPixKey")
 
     assert result.status == 0
-    assert UNDOCUMENTED not in result.rows("fail")
+    assert UNDOCUMENTED not in result.messages_with_verdict("fail")
 
 
 # -- malformed requests for an account that nobody has ----------------------------------------------------------------
@@ -96,7 +96,7 @@ class BreaksOnMalformedJson(Service):
     operations = ("deletePixKey",)
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
     def register_pix_key(self, request, account_id):
         with self.database.transaction() as ledger:
@@ -120,7 +120,7 @@ class RefusesMalformedJsonFirst(Service):
     """The sandbox, which reads the body before it looks the account up."""
 
     def __init__(self):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
 
 
 class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
@@ -133,51 +133,52 @@ class BreaksOnMalformedJsonOfAnybody(RefusesMalformedJsonFirst):
             raise Refusal(500 if operation == "deletePixKey" else refusal.status, "Internal error.") from None
 
 
-def off_a_sandbox(make, folder, selected, **changes):
-    """A run off a sandbox that registers and deletes keys, generated requests included."""
+def result_off_sandbox(make, folder, selected, **changes):
+    """The result of a run off a sandbox that registers and deletes keys, with generated requests."""
     changes = {
         "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "accounts": ["ac-0001"],
         "pix_keys": [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}],
         "transactions": None, "journal": str(folder / "journal.jsonl"), **changes,
     }  # fmt: skip
-    return run_against(make(), folder, selected, BOTH, **changes)
+    return result_in_memory(make(), folder, selected, ALL_TESTS, **changes)
 
 
 def test_malformed_deletions_that_tested_nothing_are_out_of_scope(tmp_path):
-    """Each was answered like a valid one for an unknown account: the run is partial, and does not count them."""
-    result = off_a_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
-    why = result.rows("out-of-scope")[SERVER_ERROR]
+    """The service answers each malformed deletion like a valid one for an unknown account. The run is partial."""
+    result = result_off_sandbox(BreaksOnMalformedJson, tmp_path, "deletePixKey")
+    message = result.messages_with_verdict("out-of-scope")[SERVER_ERROR]
 
-    assert (result.status, result.document["verdict"]) == (0, "partial")
-    assert why.startswith("only on a sandbox: ")
-    assert "unseen outside a sandbox" in why
-    assert "cut short" in why
+    assert result.status == 0
+    assert result.document["verdict"] == "partial"
+    assert message.startswith("only on a sandbox: ")
+    assert "unseen outside a sandbox" in message
+    assert "cut short" in message
     assert result.output.count(UNSEEN.format("deletePixKey")) == 1
     assert result.document["coverage"]["robustness"] == {"tested": 0, "testable": 3}
 
 
-def test_the_same_is_found_on_a_sandbox(tmp_path):
-    """There malformed deletions go to the own account, too."""
-    result = run_against(BreaksOnMalformedJson(), tmp_path, "deletePixKey.serverError")
+def test_a_server_error_behind_the_look_up_is_found_by_deletions_on_a_sandbox(tmp_path):
+    """On a sandbox malformed deletions go to the account of the profile, too."""
+    result = result_in_memory(BreaksOnMalformedJson(), tmp_path, "deletePixKey.serverError")
 
     assert result.status == 1
-    assert SERVER_ERROR in result.rows("fail")
+    assert SERVER_ERROR in result.messages_with_verdict("fail")
 
 
-def test_malformed_deletions_that_are_answered_otherwise_tested_something(tmp_path):
-    """A service that reads the body first answers 400 to them, and 404 to a valid one for an unknown account."""
-    result = off_a_sandbox(RefusesMalformedJsonFirst, tmp_path, "deletePixKey or registerPixKey")
+def test_malformed_deletions_with_their_own_answer_count_as_tested(tmp_path):
+    """The service reads the body first, so a malformed deletion gets 400 and a valid one for an unknown account 404."""
+    result = result_off_sandbox(RefusesMalformedJsonFirst, tmp_path, "deletePixKey or registerPixKey")
 
     assert result.status == 0
-    assert result.rows("out-of-scope").keys().isdisjoint({SERVER_ERROR, "registerPixKey.serverError"})
+    assert result.messages_with_verdict("out-of-scope").keys().isdisjoint({SERVER_ERROR, "registerPixKey.serverError"})
 
 
 def test_a_server_error_for_an_unknown_account_is_a_finding(tmp_path):
-    """As ever."""
-    result = off_a_sandbox(BreaksOnMalformedJsonOfAnybody, tmp_path, "deletePixKey.serverError")
+    """A service that breaks before it looks the account up fails off a sandbox, too."""
+    result = result_off_sandbox(BreaksOnMalformedJsonOfAnybody, tmp_path, "deletePixKey.serverError")
 
     assert result.status == 1
-    assert SERVER_ERROR in result.rows("fail")
+    assert SERVER_ERROR in result.messages_with_verdict("fail")
 
 
 class BreaksOnMalformedTransfers(BreaksOnMalformedJson):
@@ -196,16 +197,17 @@ class BreaksOnMalformedTransfers(BreaksOnMalformedJson):
 
 
 def test_transfers_that_tested_nothing_are_out_of_scope(tmp_path):
-    """Off a sandbox their bodies name synthetic accounts."""
+    """Off a sandbox the bodies of invalid transfers name synthetic accounts, which the service looks up first."""
     selected, allow = "transferInternal", ["read", "transfer", "fuzz"]
-    result = off_a_sandbox(BreaksOnMalformedTransfers, tmp_path, selected, allow=allow, pix_keys=[])
+    result = result_off_sandbox(BreaksOnMalformedTransfers, tmp_path, selected, allow=allow, pix_keys=[])
 
-    assert (result.status, result.document["verdict"]) == (0, "partial")
-    assert "unseen outside a sandbox" in result.rows("out-of-scope")["transferInternal.serverError"]
+    assert result.status == 0
+    assert result.document["verdict"] == "partial"
+    assert "unseen outside a sandbox" in result.messages_with_verdict("out-of-scope")["transferInternal.serverError"]
 
 
 class TakesNoKeyForAll(RefusesMalformedJsonFirst):
-    """Takes an empty object as the deletion of all keys."""
+    """Takes an empty object for a deletion of all keys."""
 
     def delete_pix_key(self, request, account_id):
         if request.body != b"{}":
@@ -216,9 +218,12 @@ class TakesNoKeyForAll(RefusesMalformedJsonFirst):
         return {}
 
 
-def test_a_deletion_of_all_keys_took_no_other_key_than_it_named(tmp_path):
-    """On a sandbox a deletion that names no key goes to the own account, and may be granted."""
-    result = run_against(TakesNoKeyForAll(), tmp_path, "deletePixKey")
+def test_on_a_sandbox_a_deletion_of_all_keys_fails_nothing(tmp_path):
+    """A deletion that names no key goes to the account of the profile.
+
+    The service takes it for a deletion of all keys.
+    """
+    result = result_in_memory(TakesNoKeyForAll(), tmp_path, "deletePixKey")
 
     assert result.status == 0
 
@@ -243,7 +248,7 @@ class LooksUpTheAccountOfATransfer(Service):
     """Answers 404 to a transfer from an unknown account, and breaks on an amount only after that."""
 
     def __init__(self, is_broken_by):
-        super().__init__(token=TOKEN["PIX_TOKEN"])
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
         self.is_broken_by = is_broken_by
 
     def respond(self, request):
@@ -266,29 +271,34 @@ class LooksUpTheAccountOfATransfer(Service):
 
 @pytest.mark.parametrize(("fault", "operation"), list(zip(BROKEN_BY, TRANSFERS, strict=True)))
 def test_a_server_error_behind_the_look_up_of_an_account_is_found_on_a_sandbox(fault, operation, tmp_path):
-    """Invalid transfers name the account that pays in the body of the profile."""
-    result = run_against(LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, f"{operation}.serverError", BOTH)
+    """On a sandbox an invalid transfer names the paying account of the profile's body."""
+    result = result_in_memory(
+        LooksUpTheAccountOfATransfer(BROKEN_BY[fault]), tmp_path, f"{operation}.serverError", ALL_TESTS
+    )
 
     assert result.status == 1
-    assert f"{operation}.serverError" in result.rows("fail")
+    assert f"{operation}.serverError" in result.messages_with_verdict("fail")
 
 
 def test_a_service_that_looks_accounts_up_and_breaks_on_nothing_is_robust(tmp_path):
-    """The same service without the fault."""
+    """The same service without a fault passes."""
     service = LooksUpTheAccountOfATransfer(lambda value: False)
-    result = run_against(service, tmp_path, " or ".join(f"{name}.serverError" for name in TRANSFERS), BOTH)
+    result = result_in_memory(service, tmp_path, " or ".join(f"{name}.serverError" for name in TRANSFERS), ALL_TESTS)
 
     assert result.status == 0
-    assert not result.rows("fail")
+    assert not result.messages_with_verdict("fail")
 
 
 def test_off_a_sandbox_no_invalid_transfer_names_the_account(tmp_path):
-    """So the server error is not seen there, and the classes that tested nothing are named."""
+    """Off a sandbox the server error is not seen, and the message names the classes that tested nothing."""
     service = LooksUpTheAccountOfATransfer(BROKEN_BY["a text as an amount"])
     options = {"allow": ["read", "transfer", "fuzz"], "pix_keys": [], "limits": {"transfers": 400}}
-    result = off_a_sandbox(lambda: service, tmp_path, "transferP2p.serverError", **options)
-    row = result.rows("pass").get("transferP2p.serverError") or result.rows("out-of-scope")["transferP2p.serverError"]
+    result = result_off_sandbox(lambda: service, tmp_path, "transferP2p.serverError", **options)
+    message = (
+        result.messages_with_verdict("pass").get("transferP2p.serverError")
+        or result.messages_with_verdict("out-of-scope")["transferP2p.serverError"]
+    )
 
     assert result.status == 0
-    assert "unseen outside a sandbox" in row
-    assert "value" in row
+    assert "unseen outside a sandbox" in message
+    assert "value" in message

@@ -5,10 +5,17 @@ from dataclasses import replace
 
 from environments.sandbox import Refusal, Response, Service
 from spec.interface import PREPARING, READS
-from tests.selftest.proof.mutants.making_faults import Answers, Envelopes, Results, fixed, rewritten, with_status
+from tests.selftest.proof.mutants.making_faults import (
+    ChangesAnswers,
+    ChangesEnvelopes,
+    ChangesResults,
+    body_rewritten,
+    with_status,
+    without_self,
+)
 from tests.selftest.proof.mutants.tokens_faults import LaxService
-from tests.selftest.proof.registry import borderline, mentioned, rows_of
-from tests.selftest.proof.variants.lawful_making import as_json, text
+from tests.selftest.proof.registry import borderline, declare_borderline, ids_of_operation
+from tests.selftest.proof.variants.lawful_making import json_answer, text_answer
 from tests.selftest.proof.variants.lawful_pending_keys import DeletesWhatIsNotThere
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome
 
@@ -27,7 +34,7 @@ def _labelled(*media_type):
 
 
 WRITTEN = {
-    "SayCodeTwice": ("json.unique", "Code stands twice.", rewritten(b"}$", b', "code": 0}')),
+    "SayCodeTwice": ("json.unique", "Code stands twice.", body_rewritten(b"}$", b', "code": 0}')),
     "SayAFieldTwice": ("json.unique", "The first field of data stands twice.", _data_twice),
     "AreLabelledAsText": ("json.mediaType", "The JSON is text/plain.", _labelled("text/plain; charset=utf-8")),
     "AreLabelledAsTextJson": ("json.mediaType", "The JSON is text/json.", _labelled("text/json")),
@@ -36,7 +43,7 @@ WRITTEN = {
     "StartWithAByteOrderMark": (
         "json.byteOrderMark",
         "The JSON starts with a byte order mark.",
-        rewritten(b"^", b"\xef\xbb\xbf"),
+        body_rewritten(b"^", b"\xef\xbb\xbf"),
     ),
 }
 ONCE = ("AreLabelledAsTextJson", "AreLabelledAsHtml", "SayAFieldTwice")
@@ -45,9 +52,9 @@ for _operation, _subject in SUBJECT.items():
     for _name, (_row, _fact, _changed) in WRITTEN.items():
         if _name in ONCE and _operation != "executePix":
             continue
-        mentioned(
-            "borderline", f"{_subject}{_name}", f"{_subject}: {_fact}", Answers, f"{_operation}.{_row}",
-            OPERATIONS=(_operation,), alter=fixed(_changed),
+        declare_borderline(
+            "borderline", f"{_subject}{_name}", f"{_subject}: {_fact}", ChangesAnswers, f"{_operation}.{_row}",
+            OPERATIONS=(_operation,), alter=without_self(_changed),
         )  # fmt: skip
 
 # -- values that differ from the one that is shown
@@ -80,17 +87,17 @@ for _operation, _what, _values in (
     ("registerPixKey", "Registration", REGISTRATIONS),
 ):
     for _name, (_rows, _data) in _values.items():
-        mentioned(
-            "borderline", f"{_what}{_name}", f"{_what}: {_name}.", Results, *rows_of(_operation, *_rows.split()),
-            OPERATIONS=(_operation,), change=fixed(lambda data, further=_data: data | further), SENT_THE_SAME=_name != "TheKeyIsTheAccount",
+        declare_borderline(
+            "borderline", f"{_what}{_name}", f"{_what}: {_name}.", ChangesResults, *ids_of_operation(_operation, *_rows.split()),
+            OPERATIONS=(_operation,), change=without_self(lambda data, further=_data: data | further), SENT_THE_SAME=_name != "TheKeyIsTheAccount",
         )  # fmt: skip
     for _name, _row, _data in (
         ("HaveCode1", "envelope.code.example", {"code": 1}),
         ("HaveAnEnvelopeWithMore", "fields.extra", {"message": "OK"}),
     ):
-        mentioned(
-            "borderline", f"{SUBJECT[_operation]}{_name}", f"{SUBJECT[_operation]}: {_name}.", Envelopes, f"{_operation}.{_row}",
-            OPERATIONS=(_operation,), change=fixed(lambda envelope, further=_data: envelope | further),
+        declare_borderline(
+            "borderline", f"{SUBJECT[_operation]}{_name}", f"{SUBJECT[_operation]}: {_name}.", ChangesEnvelopes, f"{_operation}.{_row}",
+            OPERATIONS=(_operation,), change=without_self(lambda envelope, further=_data: envelope | further),
             SENT_THE_SAME=(_operation, _name) != ("registerPixKey", "HaveCode1"),
         )  # fmt: skip
 
@@ -130,7 +137,7 @@ class EmailsAreDeclined(Service):
         return "false" if registration.key.type == self.KIND else super().registration_success(registration)
 
 
-mentioned(
+declare_borderline(
     "borderline", "CnpjsAreDeclined", "A new CNPJ key is declined with Success false.", EmailsAreDeclined,
     "registerPixKey.Success.example", KIND="CNPJ",
 )  # fmt: skip
@@ -164,7 +171,7 @@ for _how, _lets_in in {
     "Bare": lambda self, request, sent: self.is_token(sent),
 }.items():
     for _operation in ("executePix", "registerPixKey"):
-        mentioned(
+        declare_borderline(
             "borderline", f"{SUBJECT[_operation]}TakeTheToken{_how}", f"{SUBJECT[_operation]} take the token {_how}.", LaxService,
             f"{_operation}.token.scheme", OPERATIONS=(_operation,), lets_in=_lets_in,
         )  # fmt: skip
@@ -174,12 +181,12 @@ for _how, _lets_in in {
 BROKEN = {
     "Is201": ("status", (), with_status(201)),
     "Is202": ("status", (), with_status(202)),
-    "IsText": ("json", ("envelope.shape",), lambda response: text(200, "it is done")),
+    "IsText": ("json", ("envelope.shape",), lambda response: text_answer(200, "it is done")),
     "IsEmpty": ("json", ("envelope.shape",), lambda response: Response(200, b"")),
-    "IsBare": ("envelope.shape", (), lambda response: as_json(200, {"transactionId": "SBX-0"})),
-    "IsAnArray": ("envelope.shape", (), lambda response: as_json(200, [])),
-    "HasAnArrayAsData": ("envelope.shape", (), lambda response: as_json(200, {"code": 0, "data": []})),
-    "HasItsCodeAsText": ("envelope.shape", (), lambda response: as_json(200, {"code": "0", "data": {}})),
+    "IsBare": ("envelope.shape", (), lambda response: json_answer(200, {"transactionId": "SBX-0"})),
+    "IsAnArray": ("envelope.shape", (), lambda response: json_answer(200, [])),
+    "HasAnArrayAsData": ("envelope.shape", (), lambda response: json_answer(200, {"code": 0, "data": []})),
+    "HasItsCodeAsText": ("envelope.shape", (), lambda response: json_answer(200, {"code": "0", "data": {}})),
 }
 ONE_READ = ("Is202", "IsEmpty", "IsAnArray", "HasAnArrayAsData")
 """Tried with one read alone."""
@@ -191,14 +198,14 @@ for _operation in (*READS, *PREPARING):
     for _name, (_row, _hidden, _changed) in BROKEN.items():
         if _name in ONE_READ and _operation != "getBalance":
             continue
-        mentioned(
-            "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Answers,
+        declare_borderline(
+            "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", ChangesAnswers,
             f"{_operation}.{_row}", *(["registerPixKey.status"] if _operation == READ[0] and _name in NO_CODE[1:] else ()),
             hides=(
                 *(f"{_operation}.{row}" for row in _hidden),
                 *(("executePix.value.matches",) if _operation == "createPix" and _name in NO_CODE else ()),
             ),
-            OPERATIONS=(_operation,), alter=fixed(_changed), SENT_THE_SAME=not _hidden and _operation not in READ,
+            OPERATIONS=(_operation,), alter=without_self(_changed), SENT_THE_SAME=not _hidden and _operation not in READ,
         )  # fmt: skip
 
 
@@ -207,7 +214,7 @@ def _refuse_json(self, request, operation):
         raise Refusal(415, "A deletion is sent as text.")
 
 
-mentioned(
+declare_borderline(
     "borderline", "DeletionsAreNotTakenAsJson", "A deletion as application/json gets 415.", Service, "deletePixKey.contentType.accepted",
     hides=("deletePixKey.[!cers]*", "deletePixKey.envelope.*", "deletePixKey.status"), check_content_type=_refuse_json,
 )  # fmt: skip

@@ -42,7 +42,7 @@ from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
 from tests.harness.watching import begin_test, record_test, take_assertions
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_by_id
+from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, Trial, results_by_requirement
 from tests.traffic.phases import SENT, RunTraffic, send_and_clean_up
 
 _TODAY = time.time()
@@ -52,8 +52,8 @@ _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encodin
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a test says of the sandbox, and the numbers of the exchanges that it asks the log for."""
+class OutcomeOnSandbox:
+    """The outcome of a test on the sandbox, and the numbers of the exchanges that it reads from the log."""
 
     results: Sequence[RequirementResult]
     observations: Sequence[Observation]
@@ -62,26 +62,27 @@ class Said:
 
 @dataclass(frozen=True)
 class SentInTrial:
-    """All that was sent for these tests, and its answers."""
+    """The traffic of a trial with its answers, and the tests that judge it."""
 
     session: Session
     sent: RunTraffic
     items: Sequence[Any]
-    said: Mapping[str, Said] = field(default_factory=dict)
-    """What tests say that need not be called, by their ids."""
+    outcomes: Mapping[str, OutcomeOnSandbox] = field(default_factory=dict)
+    """The outcomes of tests that need not be called, by the ids of the tests."""
 
     @property
     def requests(self) -> list[exchange.Request]:
         """The requests in their order."""
-        return [seen.request for seen in self.session.door.exchanges]
+        return [exchange.request for exchange in self.session.door.exchanges]
 
-    def judged(self) -> Trial:
-        """Call the tests, and give what they say."""
+    def judge(self) -> Trial:
+        """Call the tests that have no outcome yet, and return the trial."""
         run, call, supplied = self.session.run, self.caller(), {}
         for item in self.items:
-            if said := self.said.get(item.nodeid):
-                run.results += said.results
-                run.observations += said.observations
+            outcome = self.outcomes.get(item.nodeid)
+            if outcome:
+                run.results += outcome.results
+                run.observations += outcome.observations
             else:
                 call(item, supplied)
         close_record(self.session)
@@ -89,18 +90,20 @@ class SentInTrial:
         run.close()
         result = result_of_run(run)
         notes = tuple(str(note.text) for note in result.notes)
-        return Trial(result.verdict.exit_status, results_by_id(result), run.requests, tuple(run.errors), notes=notes)
+        return Trial(
+            result.verdict.exit_status, results_by_requirement(result), run.requests, tuple(run.errors), notes=notes
+        )
 
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
-        """Calls one test of this run with what its fixtures give, or have given."""
-        config = collected().config
+        """A function that calls one test of this run with the values of its fixtures."""
+        config = collected_tests().config
         config.stash[SESSION], config.stash[SENT] = self.session, self.sent
         return partial(_call, self.session)
 
 
 def try_in_memory(service: Service, environment: str = "sandbox", **selected: Any) -> Trial:
-    """Run the tests against the service, one request at a time."""
-    return sent_in_memory(service, environment, **selected).judged()
+    """The trial of the tests against a service in this process, one request at a time."""
+    return sent_in_memory(service, environment, **selected).judge()
 
 
 def sent_in_memory(
@@ -111,38 +114,46 @@ def sent_in_memory(
     generated: bool = False,
     examples: int | None = 2,
 ) -> SentInTrial:
-    """What is sent for the tests of these requirements, or all. With `generated`, for those of the generated traffic,
-    too, of which little is sent, or as much as by default if `examples` is None."""
+    """The traffic for the tests of these requirements, or of all.
+
+    With `generated`, a little generated traffic is included, or the default amount if `examples` is None.
+    """
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
     chosen = conformance_tests(ids, generated=generated)
     with _without_chance():
-        door = open_planned_door(run.profile, service.token, _Memory(service), resend=())
+        door = open_planned_door(run.profile, service.token, _MemoryWire(service), resend=())
         return _sent_in_no_time(run, door, chosen)
 
 
-def replay(service: Service, environment: str = "sandbox") -> Trial:
-    """The trial of a service that differs from the sandbox in what its answers say, so that it is sent the same."""
-    log, memory = of_the_sandbox(environment), _Memory(service)
-    service.token = log.session.door.secrets.token()
+def trial_by_replay(service: Service, environment: str = "sandbox") -> Trial:
+    """The trial of a service that differs from the sandbox only in its answers, so that it gets the sandbox's
+    requests.
+    """
+    sent = sent_to_the_sandbox(environment)
+    memory = _MemoryWire(service)
+    service.token = sent.session.door.secrets.token()
     changed = {}
     with _in_no_time(), _without_chance():
-        for seen in log.session.door.exchanges:
-            answer = memory.answer(seen.number, seen.request)
-            changed[seen.number] = seen if answer == seen.response else replace(seen, response=answer)
-    differ = {number for number, seen in changed.items() if seen is not log.session.door.exchanges[number - 1]}
-    sandbox = said_of_the_sandbox(environment)
-    same = {test: said for test, said in sandbox.items() if said.asked_for.isdisjoint(differ)}
-    return replace(
-        _with_log(log, Log(changed.get(seen.number, seen) for seen in log.session.door.log)), said=same
-    ).judged()
+        for exchange in sent.session.door.exchanges:
+            answer = memory.answer(exchange.number, exchange.request)
+            changed[exchange.number] = exchange if answer == exchange.response else replace(exchange, response=answer)
+    differing = {
+        number for number, exchange in changed.items() if exchange is not sent.session.door.exchanges[number - 1]
+    }
+    outcomes = outcomes_on_the_sandbox(environment)
+    unchanged = {test: outcome for test, outcome in outcomes.items() if outcome.asked_for.isdisjoint(differing)}
+    log = Log(changed.get(exchange.number, exchange) for exchange in sent.session.door.log)
+    return replace(_with_log(sent, log), outcomes=unchanged).judge()
 
 
 def _with_log(trial: SentInTrial, log: Log) -> SentInTrial:
-    """A trial in which the same was sent, with another log."""
+    """The same traffic with another log."""
     old = trial.session
     run, door, client = Run(old.profile, old.run.base_url), copy(old.door), copy(old.client)
     door.exchanges, door.log, client.door = log.attempts(), log, door
-    door.sent_again = {number: again and log.attempts()[again.number - 1] for number, again in door.sent_again.items()}
+    door.sent_again = {
+        number: repetition and log.attempts()[repetition.number - 1] for number, repetition in door.sent_again.items()
+    }
     session = session_of(run, door, client)
     traffic = copy(trial.sent.traffic)
     traffic.client, traffic.reproduction = client, session.reproduction
@@ -150,7 +161,7 @@ def _with_log(trial: SentInTrial, log: Log) -> SentInTrial:
 
 
 class _AskedLog(Log):
-    """A log that notes the numbers of the exchanges that it is asked for."""
+    """A log that notes the numbers of the exchanges that are read from it."""
 
     def __init__(self, exchanges: Iterable[Exchange]) -> None:
         self.asked_for: set[int] = set()
@@ -177,38 +188,43 @@ class _AskedLog(Log):
 
 
 @cache
-def of_the_sandbox(environment: str) -> SentInTrial:
-    """What is sent to the sandbox, recorded once in each process."""
+def sent_to_the_sandbox(environment: str) -> SentInTrial:
+    """The traffic to the sandbox, sent once in each process."""
     return sent_in_memory(Service(), environment)
 
 
 @cache
-def said_of_the_sandbox(environment: str) -> dict[str, Said]:
-    """What each test says of the sandbox, by the id of the test."""
-    trial = of_the_sandbox(environment)
+def outcomes_on_the_sandbox(environment: str) -> dict[str, OutcomeOnSandbox]:
+    """The outcome of each test on the sandbox, by the id of the test."""
+    trial = sent_to_the_sandbox(environment)
     log = _AskedLog(trial.session.door.log)
     trial = _with_log(trial, log)
-    run, call, said = trial.session.run, trial.caller(), {}
+    run, call = trial.session.run, trial.caller()
+    outcomes = {}
     for item in trial.items:
         results, observations = len(run.results), len(run.observations)
         log.asked_for = set()
         call(item, {})  # no fixture is shared, so that the test asks for all that it reads
-        said[item.nodeid] = Said(run.results[results:], run.observations[observations:], frozenset(log.asked_for))
-    return said
+        outcomes[item.nodeid] = OutcomeOnSandbox(
+            run.results[results:], run.observations[observations:], frozenset(log.asked_for)
+        )
+    return outcomes
 
 
-def run_in_memory(service: Service, profile: Profile, takes: Callable[[Any], bool]) -> Run:
-    """The model of a run with this profile, one request at a time, of the tests that `takes` picks."""
+def run_tests_in_memory(service: Service, profile: Profile, is_selected: Callable[[Any], bool]) -> Run:
+    """The model of a run with this profile, one request at a time, of the tests that `is_selected` picks."""
     run = Run(profile, profile.base_url, narrowed=True)
     door = _open(run, service)
-    door.wire = _Memory(service)
-    _sent_in_no_time(run, door, list(filter(takes, collected().items))).judged()
+    door.wire = _MemoryWire(service)
+    _sent_in_no_time(run, door, list(filter(is_selected, collected_tests().items))).judge()
     return run
 
 
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
-    """Run the targeted tests against the service over sockets, with so many requests at once or as the profile says.
-    The door's waits, which are whole seconds, take a tenth."""
+    """The trial of the targeted tests over sockets, with this number of requests at once, or that of the profile.
+
+    Waits of the door, which are whole seconds, take a tenth.
+    """
     with getattr(service, "SERVER", Server)(service) as server:
         run = Run(_profile(environment, parallel), server.base_url)
         with closing(_open(run, service)) as door:
@@ -216,7 +232,7 @@ def try_over_http(service: Service, environment: str = "sandbox", parallel: int 
             door.ending.clock = lambda: start + 10 * (time.monotonic() - start)
             door.ending.sleep = lambda seconds: sleep(seconds / 10)
             log = _send(run, door, conformance_tests())
-        return log.judged()
+        return log.judge()
 
 
 def _open(run: Run, service: Service) -> Door:
@@ -226,7 +242,7 @@ def _open(run: Run, service: Service) -> Door:
 
 
 class _Connection:
-    """The one connection that a service in this process sees."""
+    """The only connection that a service in this process sees."""
 
     def getpeername(self) -> tuple[str, int]:
         return "127.0.0.1", 1
@@ -235,19 +251,25 @@ class _Connection:
         """The service hangs up: it returns no answer."""
 
 
-class _Memory:
-    """Connections to a service in this process. What it and the suite draw depends on the number of the request."""
+class _MemoryWire:
+    """A wire to a service in this process.
+
+    Random values of the service and of the suite depend only on the number of the request.
+    """
 
     def __init__(self, service: Service) -> None:
         self._service, self._attempts = service, 0
 
     def attempt(self, sending: Sending) -> Response | Failure:
-        """What the service answers to the next request."""
+        """The answer of the service to the next request."""
         self._attempts += 1
         return self.answer(self._attempts, sending.sent)
 
     def answer(self, number: int, sent: exchange.Request) -> Response | Failure:
-        """What the service answers. One that hangs up answers nothing. Raises ValueError for what only a socket shows."""
+        """The answer of the service to a request.
+
+        A service that hangs up gives a failure. ValueError for an answer that only a socket shows.
+        """
         url, headers = urlsplit(sent.url), {name.lower(): value for name, value in sent.headers}
         request = Request(sent.method, url.path, url.query, headers, sent.body)
         _CHANCE.start(2 * number)
@@ -270,15 +292,18 @@ class _Memory:
 
 @lru_cache(maxsize=2_000)
 def _response(status: int, headers: exchange.Headers, body: bytes) -> Response:
-    """The same response wherever an answer is the same: what is read of it is kept beside it."""
+    """The same object for equal responses, because the facts that are read from it are kept beside it."""
     return Response(status, headers, body)
 
 
-class _Chance:
-    """What is drawn in memory. Most answers draw nothing: to seed for each of them would take a tenth of a trial."""
+class _ChanceOfAPlace:
+    """Random bytes that depend on a place in the trial.
+
+    It is seeded only when bytes are drawn, because most answers draw none and seeding takes a tenth of a trial.
+    """
 
     def start(self, place: int) -> None:
-        """Draw what depends on this place in the trial alone."""
+        """From here on bytes depend on this place alone."""
         self._place, self._random = place, None
 
     def randbytes(self, size: int) -> bytes:
@@ -286,12 +311,15 @@ class _Chance:
         return self._random.randbytes(size)
 
 
-_CHANCE = _Chance()
+_CHANCE = _ChanceOfAPlace()
 
 
 @contextmanager
 def _in_no_time() -> Iterator[Callable[[float], None]]:
-    """Nothing takes time. A sleep, of the door or of the service, puts the clock forward; yields that."""
+    """Inside the block nothing takes time: a sleep of the door or of the service puts the clock forward.
+
+    Yields that sleep.
+    """
     slept_s, now, today = 0.0, time.monotonic(), _TODAY
 
     def sleep(seconds: float) -> None:
@@ -310,7 +338,7 @@ def _in_no_time() -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def _without_chance() -> Iterator[None]:
-    """What is drawn is the same each time."""
+    """Inside the block random bytes are the same each time."""
     _CHANCE.start(0)
     random.seed(0)
     draw = _CHANCE.randbytes
@@ -325,24 +353,24 @@ def _profile(environment: str, parallel: int | None, examples: int | None = 2) -
     return replace(profile, base_url=EMBEDDED, limits=limits)
 
 
-class _Collected:
-    """Keeps what pytest collects, a plugin."""
+class _CollectedTests:
+    """A plugin that keeps the configuration and the tests that pytest collects."""
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.config, self.items = session.config, session.items
 
 
 @cache
-def collected() -> _Collected:
-    """The tests, collected once in each process."""
-    kept = _Collected()
-    pytest.main([*PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
-    return kept
+def collected_tests() -> _CollectedTests:
+    """The conformance tests, collected once in each process."""
+    tests = _CollectedTests()
+    pytest.main([*QUIET_PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[tests])
+    return tests
 
 
 def conformance_tests(ids: Container[str] | None = None, *, generated: bool = False) -> list[Any]:
-    """The conformance tests of these requirements, or of all; with `generated`, those of the generated traffic, too."""
-    items = [item for item in collected().items if generated or not item.get_closest_marker("property")]
+    """The conformance tests of these requirements, or of all; with `generated`, those of generated traffic, too."""
+    items = [item for item in collected_tests().items if generated or not item.get_closest_marker("property")]
     return [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
 
 
@@ -353,8 +381,8 @@ def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
 
 
 def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
-    """Send all that these tests judge."""
-    config = collected().config
+    """Send the traffic that these tests judge."""
+    config = collected_tests().config
     session = session_of(run, door, open_client(door, run.profile))
     run.unreachable = preflight(session.client)
     config.stash[SESSION] = session
@@ -362,7 +390,7 @@ def _send(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
 
 
 def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
-    """Call a test with what its fixtures give. One that ends otherwise than a test may is an error of the suite."""
+    """Call a test with the values of its fixtures. An exception that a test may not raise is an error of the suite."""
 
     def supply(item: Any, names: Sequence[str]) -> dict[str, Any]:
         for name in names:
@@ -371,14 +399,14 @@ def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
                 supplied[name] = fixture.func(**supply(item, fixture.argnames))
         return {name: supplied[name] for name in names}
 
-    supplied["pytestconfig"] = collected().config
+    supplied["pytestconfig"] = collected_tests().config
     params = item.callspec.params if hasattr(item, "callspec") else {}
-    ended = None
+    outcome = None
     try:
         begin_test(item, session.profile)
         supply(item, [name for marker in item.iter_markers("usefixtures") for name in marker.args])
         names = [name for name in item._fixtureinfo.argnames if name not in params]
         item.obj(**supply(item, names), **params)
     except (DeviationError, Untested) as error:
-        ended = error
-    record_test(take_assertions(item, session, ended), session)
+        outcome = error
+    record_test(take_assertions(item, session, outcome), session)

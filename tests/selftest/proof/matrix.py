@@ -17,20 +17,20 @@ from spec.requirements import LEVELS, requirements
 SUMMARY = Path(__file__).parents[3] / "reports" / "proof" / "summary.json"
 PROPERTY = "proof"
 REGISTRIES = ("mutants", "variants", "borderline")
-Shown = Mapping[str, Any]
+ShownSpecimen = Mapping[str, Any]
 """One specimen as a test shows it: name, registry, declared, parallel, and whether all was as declared (`right`)."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Matrix(), "proof-matrix")
+        config.pluginmanager.register(ProofSummary(), "proof-matrix")
 
 
-class Matrix:
-    """Gathers what the tests show, and writes it where every service was tried."""
+class ProofSummary:
+    """A plugin that gathers the specimens of all workers, and writes the summary if every service was tried."""
 
     def __init__(self) -> None:
-        self.shown: dict[str, Shown] = {}
+        self.shown: dict[str, ShownSpecimen] = {}
         self.expected: set[str] = set()
         self.started = time.monotonic()
 
@@ -42,14 +42,14 @@ class Matrix:
 
     def pytest_sessionfinish(self) -> None:
         if self.expected and self.expected == set(self.shown):
-            found = summary_of(self.shown.values(), seconds=time.monotonic() - self.started)
-            write(SUMMARY, json.dumps(found, indent=1) + "\n")
+            summary = summary_of(self.shown.values(), seconds=time.monotonic() - self.started)
+            write(SUMMARY, json.dumps(summary, indent=1) + "\n")
 
 
-def summary_of(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
+def summary_of(shown: Iterable[ShownSpecimen], *, seconds: float) -> dict[str, Any]:
     """The content of summary.json."""
-    by_registry = {name: [one for one in shown if one["registry"] == name] for name in REGISTRIES}
-    totals = {name: _figures(found) for name, found in by_registry.items()}
+    by_registry = {name: [specimen for specimen in shown if specimen["registry"] == name] for name in REGISTRIES}
+    totals = {name: _figures(specimens) for name, specimens in by_registry.items()}
     caught, passed = totals["mutants"], totals["variants"]
     faults = by_registry["mutants"] + by_registry["borderline"]
     return {
@@ -60,17 +60,21 @@ def summary_of(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "seconds": round(seconds, 1),
         **totals,
-        "parallel": {name: _figures(one for one in found if one["parallel"]) for name, found in by_registry.items()},
+        "parallel": {
+            name: _figures(specimen for specimen in specimens if specimen["parallel"])
+            for name, specimens in by_registry.items()
+        },
         "by_level": {level: _figures(_of_level(faults, level)) for level in LEVELS if _of_level(faults, level)},
     }
 
 
-def _figures(specimens: Iterable[Shown]) -> dict[str, int]:
-    """How many there are, and how many of them were judged as declared."""
+def _figures(specimens: Iterable[ShownSpecimen]) -> dict[str, int]:
+    """The number of specimens, and of those that were judged as declared."""
     specimens = list(specimens)
-    return {"total": len(specimens), "right": sum(one["right"] for one in specimens)}
+    return {"total": len(specimens), "right": sum(specimen["right"] for specimen in specimens)}
 
 
-def _of_level(specimens: Iterable[Shown], level: str) -> list[Shown]:
-    rows = {row.id for row in requirements().values() if row.level == level}
-    return [one for one in specimens if rows & set(one["declared"])]
+def _of_level(specimens: Iterable[ShownSpecimen], level: str) -> list[ShownSpecimen]:
+    """The specimens that declare a requirement of this level."""
+    ids = {row.id for row in requirements().values() if row.level == level}
+    return [specimen for specimen in specimens if ids & set(specimen["declared"])]

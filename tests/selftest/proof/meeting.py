@@ -1,4 +1,4 @@
-"""How services are made that answer otherwise while several requests are inside at once."""
+"""A base for services whose answers depend on requests that are inside at the same moment."""
 
 import threading
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from environments.sandbox import Request, Response, Service
 
 @dataclass(eq=False)
 class Visit:
-    """A request that is inside; `beside` is one that was inside together with it."""
+    """A request that is inside the service. `beside` is one that was inside at the same moment."""
 
     request: Request
     operation: str
@@ -18,25 +18,26 @@ class Visit:
     answer: Response | None = None
 
 
-class Meets(Service):
-    """The sandbox, which knows of each request whether another one is inside at the same time."""
+class HoldsRequestsTogether(Service):
+    """The sandbox, which can hold a request until another one is inside, too."""
 
     HOLD_S = 0.4
     HOLD_LESS_S = 0.1
     MOST_IN_VAIN_S = 2.4
-    """How long a request is held until another one comes; and less, once so many seconds were waited in vain."""
+    """Seconds that a request is held until another one comes. After MOST_IN_VAIN_S seconds in vain it is HOLD_LESS_S."""
     LOOK_S = 0.01
-    """A hold is made of looks: on a busy machine each takes longer, as does the way of the other request."""
+    """Seconds of one look. A hold is a number of looks, because each look takes longer on a busy machine, as the other
+    request does."""
 
-    def __init__(self, **given):
-        super().__init__(**given)
+    def __init__(self, **options):
+        super().__init__(**options)
         self.changed = threading.Condition()
         self.inside = []
         self._in_vain_s = 0.0
         self._here = threading.local()
 
-    def are_company(self, one, other):
-        """Whether the two make a difference to each other."""
+    def are_company(self, visit, other_visit):
+        """True if the two visits make a difference to each other."""
         return True
 
     def respond(self, request):
@@ -45,11 +46,11 @@ class Meets(Service):
 
     @property
     def visit(self):
-        """The request that this thread answers."""
+        """The visit of the request that this thread answers."""
         return self._here.visit
 
     def in_company(self):
-        """Hold the request until another one is inside with it, or long enough. True where there is one."""
+        """Hold the request until another one is inside, or until the time is over. True if there is one."""
         visit = self.visit
         with self.changed:
             hold = self.HOLD_S if self._in_vain_s < self.MOST_IN_VAIN_S else self.HOLD_LESS_S
@@ -58,14 +59,14 @@ class Meets(Service):
                 self._in_vain_s += hold
             return visit.beside is not None
 
-    def tell(self, response):
-        """Let the other requests know the answer to this one."""
+    def publish_answer(self, response):
+        """Let the threads of other requests read the answer to this one."""
         with self.changed:
             self.visit.answer = response
             self.changed.notify_all()
 
     def answer_beside(self):
-        """The answer to the request that was inside together with this one; None where it is not told."""
+        """The answer to the request that was inside together with this one. None if its thread does not publish it."""
         other = self.visit.beside
         with self.changed:
             return self.changed.wait_for(lambda: other.answer, self.HOLD_S)
@@ -87,5 +88,5 @@ class Meets(Service):
                 self.changed.notify_all()
 
     def operation_of(self, request):
-        """The operation that a request is for; empty where there is none."""
+        """The operation of a request. An empty text for an undocumented path."""
         return next((name for method, name, _ in self.routes_of(request.path) if method == request.method), "")

@@ -1,4 +1,7 @@
-"""What the proof tries: mutants, variants and borderline services, each with the verdicts that are expected of it."""
+"""The specimens of the proof: services with the verdicts that the suite must give them.
+
+A mutant breaks requirements, a variant is right but different, and a borderline service gets warnings.
+"""
 
 import sys
 from collections.abc import Callable
@@ -13,17 +16,18 @@ ROOT = Path(__file__).parents[3]
 ServiceClass = type[Service]
 EXPECTED = ("warns", "hides", "environment", "slow", "parallel")
 """What a declaration says of a service beside the requirements that fail."""
-PARALLEL = (1, 8)
+REQUESTS_IN_FLIGHT = (1, 8)
 """Requests in flight where that makes a difference: one, where none of these services differs, and the default."""
 
 
 @dataclass(frozen=True)
 class Specimen:
-    """One service and what the suite must say of it.
+    """A service and what the suite must say of it.
 
-    `fails` are the requirements that fail and `warns` those that warn, exactly; `hides` are patterns of requirements
-    that the service keeps from being exercised. `slow` services are left out of the default proof. A `parallel` service
-    differs from the sandbox only while several requests are in flight: it is tried at each of `PARALLEL`.
+    `fails` are exactly the requirements that fail, `warns` those that warn. `hides` are patterns of requirements that
+    the service keeps from being exercised. `slow` services are left out of the default proof. A `parallel` service
+    differs from the sandbox only while several requests are in flight, so it is tried with each number of
+    REQUESTS_IN_FLIGHT.
     """
 
     name: str
@@ -45,39 +49,41 @@ class Specimen:
 
     @property
     def on_the_wire(self) -> bool:
-        """True where only sockets show it: requests at the same moment, connections, framing."""
+        """True if only sockets show the difference: requests at the same moment, connections or framing."""
         return self.parallel or getattr(self.make, "ON_THE_WIRE", False)
 
     @property
     def is_sent_the_same(self) -> bool:
-        """True where it differs from the sandbox in what its answers say, and no request depends on that: its trial is a
-        replay of what the sandbox is sent. A key of which no answer says that it was registered is not deleted, and an
-        answer that cannot be read has more sent."""
-        otherwise = any(one.endswith(("deletePixKey.*", ".json")) for one in (*self.hides, *self.fails))
-        return getattr(self.make, "SENT_THE_SAME", False) and not otherwise
+        """True if the service differs from the sandbox only in its answers, and no request depends on them, so that
+        its trial is a replay of the sandbox's requests. A key without an answer that it is registered is not
+        deleted, and an answer that cannot be read causes further requests, so such services are excluded.
+        """
+        changes_requests = any(pattern.endswith(("deletePixKey.*", ".json")) for pattern in (*self.hides, *self.fails))
+        return getattr(self.make, "SENT_THE_SAME", False) and not changes_requests
 
     @property
     def shows(self) -> set[object]:
-        """What the proof shows with it: that each requirement can be broken, and that its operator can break
-        requirements of these kinds, such as `type` or `exists`; of parallel requests, that the operator shows."""
+        """What the proof shows with the service: that each requirement can be broken, and that its operator can
+        break requirements of these kinds, such as `type` or `exists`. A parallel service shows its operator.
+        """
         declared = self.fails | self.warns
-        kinds = frozenset(one.rpartition(".")[2] for one in declared)
+        kinds = frozenset(requirement_id.rpartition(".")[2] for requirement_id in declared)
         return {self.operator} if self.parallel else {(self.operator, kinds), *declared}
 
     def may_hide(self, requirement_id: str) -> bool:
-        """Whether the service may keep the requirement from being exercised."""
+        """True if the service may keep the requirement from being exercised."""
         return any(fnmatchcase(requirement_id, pattern) for pattern in self.hides)
 
 
 class Registry:
-    """Specimens by name. A declaration lists the requirements that fail, or those that warn."""
+    """Specimens by name. `lists` says what the ids of a declaration mean: requirements that fail, or that warn."""
 
     def __init__(self, lists: str) -> None:
         self.lists = lists
         self.specimens: dict[str, Specimen] = {}
 
     def declare(self, operator: str, *requirements: str, **expected: Any) -> Callable[[ServiceClass], ServiceClass]:
-        """Declare the class below: its docstring describes it. Raises ValueError on a name that is taken."""
+        """A decorator that declares the class below; its docstring describes it. ValueError if the name is taken."""
         declared_at = _declared_at()
 
         def register(make: ServiceClass) -> ServiceClass:
@@ -94,14 +100,18 @@ class Registry:
     def derive(
         self, operator: str, name: str, text: str, base: ServiceClass, /, *requirements: str, **parts: Any
     ) -> ServiceClass:
-        """Declare `base` with other attributes, under another name; what is expected of it is among the parts."""
+        """Declare a subclass of `base` with other attributes, under another name.
+
+        The expected verdicts are among the parts.
+        """
         expected = {option: parts.pop(option) for option in EXPECTED if option in parts}
-        made = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
-        return self.declare(operator, *requirements, **expected)(made)
+        subclass = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
+        return self.declare(operator, *requirements, **expected)(subclass)
 
     def chosen(self, *, exhaustive: bool, one_of_each_operator: bool = False) -> list[Specimen]:
-        """All specimens; or, without the slow ones, those that show what none before them shows, or the first of each
-        operator."""
+        """All specimens; or without the slow ones, those that show something that none before them shows, or the
+        first one of each operator.
+        """
         if exhaustive:
             return list(self.specimens.values())
         shown: set[object] = set()
@@ -116,15 +126,15 @@ class Registry:
 
 
 def _declared_at() -> str:
-    """The line of the module, as it is imported, that leads to a declaration."""
+    """The file and line of the module, as it is imported, that leads to a declaration."""
     frame = sys._getframe()
     while frame.f_back and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 
 
-def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
-    """The ids, or patterns of ids, of these requirements of an operation."""
+def ids_of_operation(operation: str, *rows: str) -> tuple[str, ...]:
+    """The ids, or patterns of ids, of an operation with these endings."""
     return tuple(f"{operation}.{row}" for row in rows)
 
 
@@ -135,6 +145,6 @@ VARIANTS = Registry(lists="fails")
 BORDERLINE = Registry(lists="warns")
 """Services that get exactly the warnings they name, and do not fail."""
 
-mutant, broken = MUTANTS.declare, MUTANTS.derive
-variant, lawful = VARIANTS.declare, VARIANTS.derive
-borderline, mentioned = BORDERLINE.declare, BORDERLINE.derive
+mutant, declare_mutant = MUTANTS.declare, MUTANTS.derive
+variant, declare_variant = VARIANTS.declare, VARIANTS.derive
+borderline, declare_borderline = BORDERLINE.declare, BORDERLINE.derive

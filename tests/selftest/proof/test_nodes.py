@@ -8,18 +8,22 @@ from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.test_proof import EXHAUSTIVE
 
 SEEDS = range(20)
-OF_ONE_NODE = [one for one in MUTANTS.specimens.values() if EXHAUSTIVE and issubclass(one.make, NodeOfThree)]
+OF_ONE_NODE = [
+    specimen for specimen in MUTANTS.specimens.values() if EXHAUSTIVE and issubclass(specimen.make, NodeOfThree)
+]
 
 
-@pytest.mark.parametrize("specimen", [pytest.param(one, id=one.name) for one in OF_ONE_NODE])
+@pytest.mark.parametrize("specimen", [pytest.param(specimen, id=specimen.name) for specimen in OF_ONE_NODE])
 def test_a_fault_of_one_node_is_found_with_nearly_every_seed(specimen):
-    """Nineteen of twenty seeds, which say what requests the node gets. Of a path that is missing, generated reads tell,
-    too."""
-    missed = []
+    """At least nineteen of twenty seeds, which decide what requests the node gets, find the fault.
+
+    A path that is missing is found by generated reads, too.
+    """
+    seeds_without_finding = []
     for seed in SEEDS:
         service = type(specimen.name, (specimen.make,), {"SEED": seed})()
         trial = try_in_memory(service, specimen.environment, generated=issubclass(specimen.make, LacksAPathAtOneNode))
         if not specimen.fails <= trial.failing:
-            missed.append(seed)
+            seeds_without_finding.append(seed)
 
-    assert len(missed) <= 1
+    assert len(seeds_without_finding) <= 1

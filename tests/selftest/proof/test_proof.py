@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import SimpleNamespace
 
 import pytest
@@ -16,120 +17,147 @@ from environments.sandbox import Service
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.rules import RULES
 from tests.selftest.proof import matrix
-from tests.selftest.proof.directly import of_the_sandbox, replay, sent_in_memory, try_in_memory, try_over_http
+from tests.selftest.proof.directly import (
+    sent_in_memory,
+    sent_to_the_sandbox,
+    trial_by_replay,
+    try_in_memory,
+    try_over_http,
+)
 from tests.selftest.proof.gate import (
-    SANDBOX,
+    PLAIN_SANDBOX,
     Difference,
-    by_rule,
     judge_alone,
     judge_fault,
     judge_lawful,
-    plain,
+    specimen_by_rule,
+    trial_of_plain_sandbox,
 )
 from tests.selftest.proof.matrix import PROPERTY
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, PARALLEL, VARIANTS, Specimen
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, REQUESTS_IN_FLIGHT, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
-"""Whether all services are tried; by default those that show something that no other one shows."""
+"""True if all services are tried. By default each service is tried that shows something that no other one shows."""
 BRIEF = os.environ.get("PIX_CASES") == "first"
-"""Whether one service of each operator is enough, as in `make test`."""
-NUMBERS = PARALLEL if EXHAUSTIVE else (8,)
-"""How many requests may be in flight where a service is one of parallel requests."""
-BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
-CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, one_of_each_operator=BRIEF) for name, kept in REGISTRIES.items()}
-EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
-NOTHING = Trial(0, {}, 1, ())
-SERVICES = [one for kept in REGISTRIES.values() for one in kept.specimens.values()]
-FIRST_OF_EACH_OPERATOR = {one.operator: one for one in reversed(SERVICES) if EXHAUSTIVE and not one.on_the_wire}
+"""True if one service of each operator is enough, as in `make test`."""
+NUMBERS_IN_FLIGHT = REQUESTS_IN_FLIGHT if EXHAUSTIVE else (8,)
+"""Numbers of requests in flight with which a parallel service is tried."""
+BREAKS = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+CHOSEN = {
+    name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_operator=BRIEF) for name, registry in REGISTRIES.items()
+}
+NAMES_OF_CHOSEN = [specimen.name for specimen in chain.from_iterable(CHOSEN.values())]
+EMPTY_TRIAL = Trial(0, {}, 1, ())
+SERVICES = list(chain.from_iterable(registry.specimens.values() for registry in REGISTRIES.values()))
+FIRST_OF_EACH_OPERATOR = {
+    specimen.operator: specimen for specimen in reversed(SERVICES) if EXHAUSTIVE and not specimen.on_the_wire
+}
 
 
 @pytest.fixture
-def shown(request: pytest.FixtureRequest):
-    """Sends what a test shows of a specimen to the matrix, and returns the message of a difference."""
+def message_for_matrix(request: pytest.FixtureRequest):
+    """Sends the result of a specimen to the summary of the proof, and returns the message of a difference."""
 
-    def show(registry: str, specimen: Specimen, lines: list[str]) -> str:
+    def send_and_describe(registry: str, specimen: Specimen, lines: list[str]) -> str:
         value = {
             "name": specimen.name,
             "registry": registry,
             "parallel": specimen.parallel,
             "declared": sorted(specimen.fails | specimen.warns),
             "right": not lines,
-            "expected": EVERYTHING if EXHAUSTIVE and specimen.name == EVERYTHING[0] else [],
+            "expected": NAMES_OF_CHOSEN if EXHAUSTIVE and specimen.name == NAMES_OF_CHOSEN[0] else [],
         }
         request.node.user_properties.append((PROPERTY, value))
         return f"{specimen.name} ({specimen.declared_at}): {specimen.description} " + "; ".join(lines)
 
-    return show
+    return send_and_describe
 
 
-def _try(specimen: Specimen, parallel: int | None = None) -> Trial:
+def _trial_of(specimen: Specimen, parallel: int | None = None) -> Trial:
     service = specimen.make()
     if specimen.on_the_wire and parallel != 1:
         return try_over_http(service, specimen.environment, parallel)
     if specimen.parallel:
         service.HOLD_S = service.HOLD_LESS_S = 0  # no other request will come
-    return (replay if specimen.is_sent_the_same else try_in_memory)(service, specimen.environment)
+    return (trial_by_replay if specimen.is_sent_the_same else try_in_memory)(service, specimen.environment)
 
 
 def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial], Difference]) -> list[str]:
-    """What is not as declared: at each number of requests in flight, where the specimen is one of parallel requests."""
+    """The lines about what is not as declared; with each number of requests in flight if the specimen is a parallel
+    one.
+    """
     if not specimen.parallel:
-        return _judged(specimen, None, judge).lines()
-    tried = {number: _judged(specimen, number, judge) for number in NUMBERS}
-    return [f"--parallel={number}: {line}" for number, difference in tried.items() for line in difference.lines()]
+        return _difference(specimen, None, judge).lines()
+    difference_by_number = {number: _difference(specimen, number, judge) for number in NUMBERS_IN_FLIGHT}
+    return [
+        f"--parallel={number}: {line}"
+        for number, difference in difference_by_number.items()
+        for line in difference.lines()
+    ]
 
 
-def _judged(
+def _difference(
     specimen: Specimen, number: int | None, judge: Callable[[Specimen, int | None, Trial], Difference]
 ) -> Difference:
-    """A fault that does not show is tried up to three times: on a busy machine, requests that should meet, or go over
-    one connection, may not."""
+    """The difference of a specimen.
+
+    A fault that does not show is tried up to three times: on a busy machine requests may not meet, or not share a
+    connection.
+    """
     for _ in range(3):
-        difference = judge(specimen, number, _try(specimen, number))
+        difference = judge(specimen, number, _trial_of(specimen, number))
         if not difference.missing:
             break
     return difference
 
 
 def _verdicts(trial: Trial) -> dict[str, Verdict]:
+    """The verdict of each requirement in a trial, by its id."""
     return {id: result.verdict for id, result in trial.rows.items()}
 
 
-def _fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
+def _difference_of_fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
     judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
     on_the_wire = specimen.on_the_wire and parallel != 1
-    return judge(specimen, trial, plain(specimen.environment, parallel, on_the_wire=on_the_wire))
+    return judge(specimen, trial, trial_of_plain_sandbox(specimen.environment, parallel, on_the_wire=on_the_wire))
 
 
 @pytest.mark.parametrize(
     ("registry", "specimen"),
-    [pytest.param(name, one, id=one.name) for name, chosen in CHOSEN.items() for one in chosen],
+    [pytest.param(name, specimen, id=specimen.name) for name, chosen in CHOSEN.items() for specimen in chosen],
 )
-def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, shown):
-    """Of a mutant the requirements that it names fail, of a borderline service they warn, and no others: the rest
-    passes, or is not exercised as declared. Of a variant nothing fails, and every requirement is exercised that the
-    profile makes possible. A fault of parallel requests does not show while one is sent at a time."""
-    judge = (lambda one, _, trial: judge_lawful(one, trial)) if registry == "variants" else _fault
-    found = differences(specimen, judge)
-    message = shown(registry, specimen, found)
+def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, message_for_matrix):
+    """A mutant fails exactly the requirements that it names, and a borderline service gets warnings for exactly
+    those that it names.  A variant fails nothing, and every requirement that the profile permits is exercised. A
+    parallel fault does not show while one request is sent at a time.
+    """
+    judge = (
+        (lambda specimen, _, trial: judge_lawful(specimen, trial)) if registry == "variants" else _difference_of_fault
+    )
+    lines = differences(specimen, judge)
+    message = message_for_matrix(registry, specimen, lines)
 
-    assert not found, message
+    assert lines == [], message
 
 
 @pytest.mark.parametrize(
-    "specimen", [pytest.param(one, id=one.name) for one in SERVICES if EXHAUSTIVE and one.is_sent_the_same]
+    "specimen",
+    [pytest.param(specimen, id=specimen.name) for specimen in SERVICES if EXHAUSTIVE and specimen.is_sent_the_same],
 )
 def test_a_replay_is_a_trial_in_memory(specimen):
-    """What is sent to a service whose trial is a replay is what is sent to the sandbox, and a trial in memory, which
-    calls every test, gives the same verdicts."""
-    service, recorded = specimen.make(), of_the_sandbox(specimen.environment)
-    service.token = recorded.session.door.secrets.token()
+    """A service whose trial is a replay is sent the same requests as the sandbox.
+
+    A trial in memory, which calls every test, gives the same verdicts.
+    """
+    service = specimen.make()
+    to_the_sandbox = sent_to_the_sandbox(specimen.environment)
+    service.token = to_the_sandbox.session.door.secrets.token()
     sent = sent_in_memory(service, specimen.environment)
 
-    assert sent.requests == recorded.requests
-    assert _verdicts(sent.judged()) == _verdicts(_try(specimen))
+    assert sent.requests == to_the_sandbox.requests
+    assert _verdicts(sent.judge()) == _verdicts(_trial_of(specimen))
 
 
 # -- the gate, proved on itself -------------------------------------------------------------------------------------
@@ -137,32 +165,38 @@ def test_a_replay_is_a_trial_in_memory(specimen):
 
 def test_the_plain_sandbox_passes():
     """On the sandbox nothing fails or warns, and every requirement is exercised."""
-    difference = judge_lawful(SANDBOX, plain("sandbox"))
+    difference = judge_lawful(PLAIN_SANDBOX, trial_of_plain_sandbox("sandbox"))
 
     assert not difference, difference.lines()
-    assert not plain("sandbox").warned
+    assert not trial_of_plain_sandbox("sandbox").warned
 
 
 def test_the_plain_sandbox_passes_in_a_run():
-    """A run of pytest over HTTP gives the verdicts that are given in memory. It leaves the generated traffic out, so it is
-    about the requirements that have a test alone."""
+    """A run of pytest over HTTP gives the verdicts of memory.
+
+    It leaves out generated traffic, so it is about the requirements with a targeted test.
+    """
     run = try_service(Service())
-    in_memory = _verdicts(plain("sandbox"))
+    in_memory = _verdicts(trial_of_plain_sandbox("sandbox"))
     tested_in_memory = {id: verdict for id, verdict in in_memory.items() if verdict is not Verdict.UNTESTABLE}
 
     assert _verdicts(run) == tested_in_memory
 
 
-@pytest.mark.parametrize("specimen", [pytest.param(one, id=one.name) for one in FIRST_OF_EACH_OPERATOR.values()])
-def test_a_run_shows_what_memory_shows(specimen):
-    """A run of pytest over HTTP gives the verdicts that the specimen declares, for one specimen of each operator. As in
-    memory it sends one request at a time, but for those that show beside others alone."""
+@pytest.mark.parametrize(
+    "specimen", [pytest.param(specimen, id=specimen.name) for specimen in FIRST_OF_EACH_OPERATOR.values()]
+)
+def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(specimen):
+    """For one specimen of each operator a run of pytest over HTTP gives the declared verdicts.
+
+    It sends one request at a time, except for parallel specimens.
+    """
     one_at_a_time = () if specimen.parallel else ("--parallel=1",)
     trial = try_service(specimen.make(), *one_at_a_time, environment=specimen.environment)
     is_lawful = specimen.name in VARIANTS.specimens
-    before = plain(specimen.environment, on_the_wire=True)
+    plain_trial = trial_of_plain_sandbox(specimen.environment, on_the_wire=True)
 
-    assert not (judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, before)).lines()
+    assert not (judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, plain_trial)).lines()
 
 
 @pytest.mark.parametrize(
@@ -173,58 +207,68 @@ def test_a_run_shows_what_memory_shows(specimen):
     ],
 )
 def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
-    """A requirement is judged by its own rule alone: if that always holds, the gate misses that requirement. Where it
-    takes a trial in memory, no more is sent than the requirements need that the specimen declares."""
-    before, declared = plain(specimen.environment), specimen.fails | specimen.warns
+    """A requirement is judged by its own rule alone, so the gate misses the requirement if the rule always holds."""
+    plain_trial = trial_of_plain_sandbox(specimen.environment)
+    declared = specimen.fails | specimen.warns
     for rule in rules:
         monkeypatch.setitem(RULES, rule, lambda exchange: None)
 
-    again = replay if specimen.is_sent_the_same else partial(try_in_memory, ids=declared)
-    difference = judge_fault(specimen, again(specimen.make(), specimen.environment), before)
+    make_trial = trial_by_replay if specimen.is_sent_the_same else partial(try_in_memory, ids=declared)
+    difference = judge_fault(specimen, make_trial(specimen.make(), specimen.environment), plain_trial)
 
     assert difference.missing == rules, difference.lines()
 
 
 WITHOUT_DIGIT = Specimen(
-    "WithoutDigit", SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
+    "WithoutDigit", PLAIN_SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
 )
 
 
 def test_a_run_without_a_verdict_turns_the_gate_red():
-    """No verdict, errors of the suite, and a target that was never reached say nothing of a service."""
+    """A run without a verdict, an error of the suite, and a target that was never reached say nothing about a
+    service.
+    """
     for trial in (Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())):
-        assert judge_fault(WITHOUT_DIGIT, trial, NOTHING).died
+        assert judge_fault(WITHOUT_DIGIT, trial, EMPTY_TRIAL).died
         assert judge_lawful(WITHOUT_DIGIT, trial).died
 
 
 def test_a_mutant_that_changes_nothing_turns_the_gate_red():
-    """A mutant whose verdicts are those of the plain sandbox is named, and so is one that declares nothing."""
-    same = judge_fault(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
-    silent = judge_fault(Specimen("Silent", SANDBOX.make, "None.", "none"), plain("sandbox"), plain("sandbox"))
+    """A mutant with the verdicts of the plain sandbox is named, and so is a mutant that declares nothing."""
+    difference_of_same = judge_fault(
+        WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox")
+    )
+    difference_of_silent = judge_fault(
+        Specimen("Silent", PLAIN_SANDBOX.make, "None.", "none"),
+        trial_of_plain_sandbox("sandbox"),
+        trial_of_plain_sandbox("sandbox"),
+    )
 
-    assert same.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
-    assert silent.lines() == ["declares no requirement that fails or warns"]
+    assert difference_of_same.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
+    assert difference_of_silent.lines() == ["declares no requirement that fails or warns"]
 
 
-def test_what_nobody_looked_at_turns_the_gate_red():
-    """A requirement that is not exercised is to be named by `hides`, and what `hides` names is not to be exercised."""
-    seen = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
-    unseen = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
+def test_the_gate_is_red_if_a_requirement_is_not_exercised():
+    """Requirements that `hides` names are the ones that must not be exercised."""
+    exercised = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
+    not_exercised = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
     hiding = replace(WITHOUT_DIGIT, hides=("executePix.json",))
 
-    assert judge_fault(WITHOUT_DIGIT, Trial(0, seen | unseen, 1, ()), NOTHING).lost == {"executePix.json"}
-    assert judge_lawful(WITHOUT_DIGIT, Trial(0, seen | unseen, 1, ())).lost == {"executePix.json"}
-    assert judge_fault(hiding, Trial(0, seen, 1, ()), NOTHING).stale == ("executePix.json",)
-    assert not judge_lawful(hiding, Trial(0, seen | unseen, 1, ())).lost
+    assert judge_fault(WITHOUT_DIGIT, Trial(0, exercised | not_exercised, 1, ()), EMPTY_TRIAL).lost == {
+        "executePix.json"
+    }
+    assert judge_lawful(WITHOUT_DIGIT, Trial(0, exercised | not_exercised, 1, ())).lost == {"executePix.json"}
+    assert judge_fault(hiding, Trial(0, exercised, 1, ()), EMPTY_TRIAL).stale == ("executePix.json",)
+    assert not judge_lawful(hiding, Trial(0, exercised | not_exercised, 1, ())).lost
 
 
-def test_a_fault_that_shows_alone_turns_the_gate_red():
-    """Where one request is sent at a time, a fault of parallel requests must not show."""
+def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
+    """A parallel fault must not show while one request is sent at a time."""
     rows = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
-    shows = judge_alone(WITHOUT_DIGIT, Trial(1, rows, 1, ()), NOTHING)
+    difference = judge_alone(WITHOUT_DIGIT, Trial(1, rows, 1, ()), EMPTY_TRIAL)
 
-    assert shows.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
-    assert not judge_alone(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
+    assert difference.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
+    assert not judge_alone(WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox"))
 
 
 # -- what is written of the proof -----------------------------------------------------------------------------------
@@ -232,15 +276,15 @@ def test_a_fault_that_shows_alone_turns_the_gate_red():
 
 @pytest.mark.parametrize("expected", [["WithoutDigit"], ["WithoutDigit", "Another"], []])
 def test_the_summary_is_of_every_service(expected, tmp_path, monkeypatch):
-    """A proof of a few services leaves the committed summary alone."""
+    """A proof of a few services does not change the committed summary."""
     monkeypatch.setattr(matrix, "SUMMARY", tmp_path / "summary.json")
-    shown = {
+    result_of_service = {
         "name": "WithoutDigit", "registry": "mutants", "parallel": False, "declared": ["executePix.digit.present"], "right": True,
         "expected": expected,
     }  # fmt: skip
-    kept = matrix.Matrix()
+    plugin = matrix.ProofSummary()
 
-    kept.pytest_runtest_logreport(SimpleNamespace(when="call", user_properties=[(PROPERTY, shown)]))
-    kept.pytest_sessionfinish()
+    plugin.pytest_runtest_logreport(SimpleNamespace(when="call", user_properties=[(PROPERTY, result_of_service)]))
+    plugin.pytest_sessionfinish()
 
     assert matrix.SUMMARY.exists() is (expected == ["WithoutDigit"])

@@ -6,9 +6,9 @@ import pytest
 
 from reports.result.json_schemas import FOLDER, MODELS
 from reports.result.run_verdict import result_of_run
-from tests.selftest.proof.trial import results_by_id, run_of, try_target
-from tests.selftest.recorded_runs import recorded
-from tests.selftest.services.running import sandbox_at
+from tests.selftest.proof.trial import results_by_requirement, status_and_run, try_target
+from tests.selftest.services.running import write_sandbox_profile
+from tests.selftest.shared_runs import shared_run
 from tests.selftest.witnesses import compile_schema, installed, lint, prism, validate
 
 pytestmark = [
@@ -24,45 +24,49 @@ ASKED_FOR_BY_PYTEST_HTML = 'Duplicate form control name "filter_checkbox"'
 
 
 def test_an_independent_linter_finds_nothing_in_the_schema():
-    """Redocly's strict rules hold, but for the one that asks for statuses which the document does not show."""
-    found = lint()
+    """Redocly's strict rules hold, except for the one that wants statuses which the document does not show."""
+    process = lint()
 
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 def test_an_independent_validator_finds_nothing_in_the_page():
-    """Although answers are hostile."""
-    faults = validate(recorded("failing").folder / "report.html")
+    """The page is valid HTML although the answers on it are hostile."""
+    faults = validate(shared_run("failing").folder / "report.html")
 
     assert [fault for fault in faults if not fault.endswith(ASKED_FOR_BY_PYTEST_HTML)] == []
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_independent_compiler_takes_each_published_schema_alone(name):
-    """Ajv's strict mode refuses what it does not know, and what another file would have to define."""
+    """Ajv's strict mode refuses unknown keywords and references to another file."""
     compiled = compile_schema(FOLDER / name)
 
     assert compiled.returncode == 0, compiled.stdout + compiled.stderr
 
 
 def test_random_answers_that_the_schema_allows_fail_in_nothing_else(tmp_path):
-    """Whatever values the schema allows raise no false alarm; that Prism takes any token is found, and its 500 to a body
-    of 20,000 arrays in each other."""
+    """Random values that the schema allows raise no false alarm.
+
+    Prism takes any token and answers 500 to 20,000 nested arrays, and both are found.
+    """
     with prism(tmp_path / "prism.log", "--dynamic", "--seed", "1") as base_url:
         trial = try_target(base_url, TOKEN)
 
     assert {"executePix.token.required"} <= trial.failing <= {*NO_TOKEN_IS_CHECKED, "registerPixKey.serverError"}
-    assert (trial.exit_status, trial.errors) == (1, ())
+    assert trial.exit_status == 1
+    assert trial.errors == ()
 
 
-def test_a_request_that_ends_the_service_is_told(tmp_path, monkeypatch):
-    """Prism does not survive a path that is no UTF-8. Nobody starts it again, so the request fails in nothing."""
+def test_a_request_that_ends_the_service_fails_nothing(tmp_path, monkeypatch):
+    """Prism does not survive a path that is no UTF-8, and nobody starts it again. The report names the request."""
     for name in ("PIX_SANDBOX_TOKEN", "PIX_TOKEN"):
         monkeypatch.setenv(name, TOKEN)
     with prism(tmp_path / "prism.log") as base_url:
-        status, run = run_of("--no-report", f"--environment={sandbox_at(base_url, tmp_path)}")
-    failing = {id for id, result in results_by_id(result_of_run(run)).items() if result.fails}
+        status, run = status_and_run("--no-report", f"--environment={write_sandbox_profile(base_url, tmp_path)}")
+    failing = {id for id, result in results_by_requirement(result_of_run(run)).items() if result.fails}
 
-    assert (status, run.unreachable != "") == (1, True)
+    assert status == 1
+    assert run.unreachable != ""
     assert "executePix, an invalid request" in str(run.last_seen)
     assert NO_TOKEN_IS_CHECKED <= failing <= {*NO_TOKEN_IS_CHECKED, "registerPixKey.serverError"}

@@ -1,4 +1,4 @@
-"""One trial: a service over real HTTP, and the suite that users run, in this process and without reports."""
+"""A trial: the result of the suite against one service, here over real HTTP, in this process and without reports."""
 
 import os
 import tempfile
@@ -14,8 +14,8 @@ from reports.outputs.conformance_json import document_of
 from reports.result.run import Run
 from reports.result.run_verdict import RunResult, result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
-from tests.selftest.schemas import problems
-from tests.selftest.services.running import sandbox_at
+from tests.selftest.schemas import schema_deviations
+from tests.selftest.services.running import write_sandbox_profile
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 ADDOPTS = (
@@ -27,8 +27,8 @@ _OFF = (
     "doctest", "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
 )  # fmt: skip
 """Plugins that a trial does not need."""
-PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", *(part for name in _OFF for part in ("-p", f"no:{name}"))]
-TARGETED = ("--no-report", "-m", "not property")
+QUIET_PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", *(part for name in _OFF for part in ("-p", f"no:{name}"))]
+TARGETED_OPTIONS = ("--no-report", "-m", "not property")
 """The options of a trial."""
 
 _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
@@ -37,8 +37,9 @@ _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 
 @dataclass(frozen=True)
 class Trial:
-    """What a run said about one service: exit status, result by requirement, requests sent, errors of the suite,
-    findings, and what the report says first."""
+    """The result of a run against one service: exit status, result by requirement, requests sent, errors of the
+    suite, findings, and the notes of the report.
+    """
 
     exit_status: int
     rows: Mapping[str, RequirementResult]
@@ -48,7 +49,7 @@ class Trial:
     notes: tuple[str, ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
-        """The requirements with that verdict."""
+        """The ids of the requirements with this verdict."""
         return {row_id for row_id, result in self.rows.items() if result.verdict == verdict}
 
     @property
@@ -64,8 +65,8 @@ class Trial:
         return self.with_verdict(Verdict.NOT_EXERCISED)
 
 
-class KeepsTheRun:
-    """Keeps the model of a run, a plugin."""
+class RunKeeper:
+    """A plugin of pytest that keeps the model of a run."""
 
     run: Run | None = None
 
@@ -74,34 +75,34 @@ class KeepsTheRun:
         self.run = conformance_run.run if conformance_run else None
 
 
-def run_of(*arguments: str, quiet: Sequence[str] = PYTEST) -> tuple[int, Run]:
-    """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
-    capture = KeepsTheRun()
+def status_and_run(*arguments: str, quiet: Sequence[str] = QUIET_PYTEST) -> tuple[int, Run]:
+    """Run the suite in this process: its exit status and its model. RuntimeError if there is no model."""
+    keeper = RunKeeper()
     paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
-    status = pytest.main([*quiet, *arguments, *paths], plugins=[capture])
-    if capture.run is None:
+    status = pytest.main([*quiet, *arguments, *paths], plugins=[keeper])
+    if keeper.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
-    return int(status), capture.run
+    return int(status), keeper.run
 
 
 def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against the service. Raises RuntimeError if the run gave no verdict."""
+    """Run the targeted tests against the service over HTTP. RuntimeError if the run gave no verdict."""
     with getattr(service, "SERVER", Server)(service) as server:
         return try_target(server.base_url, service.token, *arguments, environment=environment)
 
 
 def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against an address, as a sandbox. Raises RuntimeError if the run gave no verdict."""
+    """Run the targeted tests against an address, as a sandbox. RuntimeError if the run gave no verdict."""
     os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
     with tempfile.TemporaryDirectory() as folder:
-        profile = sandbox_at(base_url, Path(folder), environment)
-        status, run = run_of(*TARGETED, f"--environment={profile}", *arguments)
+        profile = write_sandbox_profile(base_url, Path(folder), environment)
+        status, run = status_and_run(*TARGETED_OPTIONS, f"--environment={profile}", *arguments)
     document = document_of(run)
-    if invalid := problems(document):
+    if invalid := schema_deviations(document):
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     return Trial(
         status,
-        results_by_id(result_of_run(run)),
+        results_by_requirement(result_of_run(run)),
         run.requests,
         tuple(run.errors),
         findings=document.findings,
@@ -109,6 +110,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     )
 
 
-def results_by_id(result: RunResult) -> dict[str, RequirementResult]:
+def results_by_requirement(result: RunResult) -> dict[str, RequirementResult]:
     """The result of each requirement, by its id."""
     return {row.id: verdict for row, verdict in result.results if row.id not in _OF_GENERATED_TRAFFIC}

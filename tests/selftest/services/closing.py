@@ -3,34 +3,42 @@
 import socket
 import threading
 
-from tests.selftest.services.serving import EXECUTION, Raw, as_documented, is_real, read_request, reset
+from tests.selftest.services.serving import (
+    EXECUTION_PATH,
+    SocketService,
+    has_real_code,
+    normalized_path,
+    read_request,
+    reset_connection,
+)
 
 
 def never(connection):
-    """The connection is kept."""
+    """Keep the connection. False, because it does not end."""
     return False
 
 
 def at_once(connection):
-    """It ends, and nobody is told."""
+    """End the connection without telling the peer."""
     return True
 
 
 def by_a_reset(connection):
-    """It is reset."""
-    reset(connection)
+    """Reset the connection."""
+    reset_connection(connection)
     return True
 
 
 def when_a_code_arrives(connection):
-    """It ends before a request with a real code is read."""
-    return is_real(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
+    """End the connection before a request with a real code is read."""
+    return has_real_code(connection.recv(2_000, socket.MSG_PEEK).decode("latin-1").partition(" ")[2])
 
 
-class Closes(Raw):
-    """`before` the next request, or `instead` of the answer to a real code, it may end a connection that was used.
-    `carried` are the real codes that arrived on a connection that had carried another request, `reused` the paths of all
-    that did. `ended` is released when a connection has."""
+class ClosesConnections(SocketService):
+    """Ends a connection that has carried a request, if `before` says so for the next request, or `instead` in the
+    place of an answer to a real code.  `carried` are the real codes that arrived on a connection with an earlier
+    request, `reused` the paths of all requests on such connections. `ended` is released whenever a connection ends.
+    """
 
     before = instead = staticmethod(never)
 
@@ -52,18 +60,19 @@ class Closes(Raw):
     def _answer_all(self, connection, stream):
         is_used = False
         while not (is_used and self.before(connection)) and (request := read_request(stream)):
-            self.seen.append(request)
-            self.reused += [request.path] * is_used
-            if is_used and is_real(request.path):
-                self.carried.append(as_documented(request.path).removeprefix(EXECUTION))
+            self.received.append(request)
+            if is_used:
+                self.reused.append(request.path)
+            if is_used and has_real_code(request.path):
+                self.carried.append(normalized_path(request.path).removeprefix(EXECUTION_PATH))
                 if self.instead(connection):
                     return
             self.answer(connection, request)
             is_used = True
 
 
-class ClosesTheFirst(Closes):
+class ClosesTheFirst(ClosesConnections):
     """Closes the first connection, and keeps the others."""
 
     def before(self, connection):
-        return len(self.seen) == 1
+        return len(self.received) == 1

@@ -6,8 +6,8 @@ import json
 from urllib.parse import quote, unquote
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import Raw, as_bytes
-from tests.selftest.services.signed import decoded
+from tests.selftest.services.serving import SocketService, response_bytes
+from tests.selftest.services.signed import base64url_decoded
 
 PERSONAL = {
     "document": "529.982.247-25",
@@ -17,12 +17,12 @@ PERSONAL = {
     "branch": "7766",
     "message": "aluguel da rua do canario",
 }
-"""What a service tells of people; none of it stands in the profile."""
+"""Facts about people that a service tells. The profile has none of them."""
 JSON = "application/json"
 
 
 def encodings(text: str) -> dict[str, str]:
-    """The text in every way in which it may be written."""
+    """The text in every usual encoding, by the name of the encoding."""
     raw = text.encode()
     return {
         "plain": text,
@@ -36,33 +36,44 @@ def encodings(text: str) -> dict[str, str]:
     }
 
 
-class Echoes(Raw):
-    """Puts what it was sent, what a signed token says, and what it knows of people, wherever a response has room."""
+class Echoes(SocketService):
+    """Puts the credential, the claims of a signed token, the path parameter, the body and facts about people
+    wherever a response has room.
+    """
 
     def answer(self, connection, request):
-        sent = request.header("Authorization").rpartition(" ")[2]
-        said = [decoded(part).decode("utf-8", "replace") for part in sent.split(".")[:2] if sent.startswith("eyJ")]
-        values = [sent, unquote(request.path.rpartition("/")[2]), request.body.decode("utf-8", "replace"), *said]
+        credential = request.header("Authorization").rpartition(" ")[2]
+        claims = [
+            base64url_decoded(part).decode("utf-8", "replace")
+            for part in credential.split(".")[:2]
+            if credential.startswith("eyJ")
+        ]
+        values = [
+            credential,
+            unquote(request.path.rpartition("/")[2]),
+            request.body.decode("utf-8", "replace"),
+            *claims,
+        ]
         forms = [form for value in values if value for form in encodings(value).values()]
-        status, media_type, body = self.told(values, forms)
-        half = len(sent) // 2
-        headers = [("Content-Type", media_type), ("X-First", sent[:half]), ("X-Second", sent[half:])]
+        status, media_type, body = self.status_type_and_body(values, forms)
+        half = len(credential) // 2
+        headers = [("Content-Type", media_type), ("X-First", credential[:half]), ("X-Second", credential[half:])]
         headers += [(f"X-Echo-{number}", _in_a_header(form)) for number, form in enumerate(forms)]
-        headers += [("Location", f"/back?token={quote(sent)}&document={quote(PERSONAL['document'])}")]
-        headers += [("Set-Cookie", f"session={sent}")]
-        connection.sendall(as_bytes(Response(status, body.encode(), tuple(headers))))
+        headers += [("Location", f"/back?token={quote(credential)}&document={quote(PERSONAL['document'])}")]
+        headers += [("Set-Cookie", f"session={credential}")]
+        connection.sendall(response_bytes(Response(status, body.encode(), tuple(headers))))
 
-    def told(self, values, forms):
+    def status_type_and_body(self, values, forms):
         """The status, the media type and the body of an answer."""
         people = {**PERSONAL, "Nested": [{"NAME": PERSONAL["name"], "Deep": {"Document": PERSONAL["document"]}}]}
         return 200, JSON, json.dumps({"code": 0, "data": {**people, "error": " ".join(forms), "echo": values}})
 
 
 class EchoesInTurn(Echoes):
-    """The same in text, in a page, in names of members, in a redirect, in broken JSON and in a media type."""
+    """The same in plain text, in a page, in names of members, in a redirect, in broken JSON and in a media type."""
 
-    def told(self, values, forms):
-        whole, name, document = super().told(values, forms)[2], PERSONAL["name"], PERSONAL["document"]
+    def status_type_and_body(self, values, forms):
+        whole, name, document = super().status_type_and_body(values, forms)[2], PERSONAL["name"], PERSONAL["document"]
         trace = f"Traceback (most recent call last): CPF {document}, name={name}"
         rows = "".join(f"<p title='{html.escape(form)}'>{html.escape(form)}</p>" for form in forms)
         keyed = {name: {"balance": 1} for name in (*forms, *values, *PERSONAL.values())}
@@ -73,9 +84,9 @@ class EchoesInTurn(Echoes):
             (200, JSON, json.dumps(named)),
             (302, JSON, whole),
             (200, JSON, whole[:-20]),
-            (422, f"application/{_in_a_header(values[len(self.seen) % 2] or 'json')}", "{}"),
+            (422, f"application/{_in_a_header(values[len(self.received) % 2] or 'json')}", "{}"),
         )
-        return ways[len(self.seen) % len(ways)]
+        return ways[len(self.received) % len(ways)]
 
 
 def _in_a_header(form: str) -> str:

@@ -1,4 +1,4 @@
-"""The door of a profile with connections that send nothing, to see what it lets pass."""
+"""The door of a profile with connections that send nothing, to see which requests it lets pass."""
 
 import json
 from dataclasses import replace
@@ -6,19 +6,22 @@ from types import SimpleNamespace
 
 from environments.door.opening import open_client, open_planned_door
 from spec.exchange import Response
-from tests.selftest.services.one_run import bank_profile
+from tests.selftest.services.one_run import profile_off_sandbox
 
-OWN, RECEIVER = "ac-0001", "ac-9999"
-ALLOW = ["read", "register-keys", "delete-keys", "create-pix", "transfer"]
+OWN_ACCOUNT, RECEIVING_ACCOUNT = "ac-0001", "ac-9999"
+ALLOWED = ["read", "register-keys", "delete-keys", "create-pix", "transfer"]
 BODIES = {
     "deletePixKey": {"json": {"pixKey": "{key}", "kind": "{type}", "reason": ""}},
-    "transferP2p": {"json": {"from": "{account}", "to": RECEIVER, "bank": 341, "value": 3, "date": 1}},
-    "transferExternal": {"json": {"from": "{account}", "to": RECEIVER, "value": "10.50", "date": 1}},
+    "transferP2p": {"json": {"from": "{account}", "to": RECEIVING_ACCOUNT, "bank": 341, "value": 3, "date": 1}},
+    "transferExternal": {"json": {"from": "{account}", "to": RECEIVING_ACCOUNT, "value": "10.50", "date": 1}},
 }
 
 
-class Connections:
-    """Answers each request with an empty list of keys. `sent` are the bodies of the requests that change something."""
+class SilentConnections:
+    """Answers each request with an empty list of keys, and sends nothing.
+
+    `sent` are the bodies of the requests that would change something.
+    """
 
     def __init__(self):
         self.sent = []
@@ -35,11 +38,13 @@ class Connections:
         pass
 
 
-def guarded(folder, **changes):
-    """The client of a profile that is no sandbox, unless `changes` say so, its door, and what was sent."""
-    changes = {"allow": ALLOW, "requests": BODIES, "transactions": None, "accounts": [OWN, "ac/2"], **changes}
-    profile = bank_profile(folder, **changes)
+def client_of_profile(folder, **changes):
+    """The client of a profile that is no sandbox, unless `changes` say so, with its door, its connections and the
+    profile.
+    """
+    changes = {"allow": ALLOWED, "requests": BODIES, "transactions": None, "accounts": [OWN_ACCOUNT, "ac/2"], **changes}
+    profile = profile_off_sandbox(folder, **changes)
     profile = replace(profile, limits=replace(profile.limits, transfers=100))
-    connections = Connections()
+    connections = SilentConnections()
     door = open_planned_door(profile, "a token", connections, resend=())
     return SimpleNamespace(client=open_client(door, profile), door=door, connections=connections, profile=profile)

@@ -5,67 +5,74 @@ import json
 import time
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import Raw, as_bytes, is_real
+from tests.selftest.services.serving import SocketService, has_real_code, response_bytes
 
 ESCAPES = "\x1b[31m\x1b]0;owned\x07\x9b2J\r\u202e"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
-def in_json(body, *headers, status=200):
-    """A whole answer of JSON."""
-    return as_bytes(Response(status, body, (("Content-Type", "application/json"), *headers)))
+def json_answer_bytes(body, *headers, status=200):
+    """The bytes of an answer with a JSON body."""
+    return response_bytes(Response(status, body, (("Content-Type", "application/json"), *headers)))
 
 
-def drips(connection):
-    """Sends on, byte by byte."""
+def drip_bytes(connection):
+    """Send on, byte by byte, for ever."""
     while True:
         connection.sendall(b" ")
         time.sleep(0.05)
 
 
-def floods(connection):
-    """Sends on, and does not end."""
+def flood_bytes(connection):
+    """Send on as fast as possible, for ever."""
     while True:
         connection.sendall(b"x" * 65_536)
 
 
-NEVER_ENDS = HEAD + b"\r\n", floods
-NEVER_ENDS_ITS_HEADERS = HEAD + b"X-Endless: ", floods
-GZIP_BOMB = in_json(gzip.compress(b"0" * 1_000_000, 1) * 200, ("Content-Encoding", "gzip"))
+NEVER_ENDS = HEAD + b"\r\n", flood_bytes
+NEVER_ENDS_ITS_HEADERS = HEAD + b"X-Endless: ", flood_bytes
+GZIP_BOMB = json_answer_bytes(gzip.compress(b"0" * 1_000_000, 1) * 200, ("Content-Encoding", "gzip"))
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
-LONG_HEADERS = in_json(b"{}", *((f"X-{number}", "y" * 1_000) for number in range(70)))
-MANY_HEADERS = in_json(b"{}", *((f"X-{number}", "y") for number in range(10_000)))
+LONG_HEADERS = json_answer_bytes(b"{}", *((f"X-{number}", "y" * 1_000) for number in range(70)))
+MANY_HEADERS = json_answer_bytes(b"{}", *((f"X-{number}", "y") for number in range(10_000)))
 TEXTS = (
-    in_json(b'{"code": 0, "data": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
-    in_json(b'{"code": %b, "data": {"value": %b, "date": %b}}' % ((b"9" * 100_000,) * 3)),
-    in_json(b'{"code": 0, "data": {"id": "\\ud800", "Success": "\\udfff", "\\ud800": 1}}'),
-    in_json(b'{"code": 0, "data": {"id": "\\u0000", "Success": "\\u0000", "\\u0000": 1}}\x00', ("X-Nul", "a\0b")),
-    in_json(json.dumps({"code": 0, "data": {"id": ESCAPES, ESCAPES: 1}}).encode(), ("X-Escape", "\x1b[31mred")),
-    in_json(json.dumps({"code": 0, "data": {f"field{number}": number for number in range(5_000)}}).encode()),
+    json_answer_bytes(b'{"code": 0, "data": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+    json_answer_bytes(b'{"code": %b, "data": {"value": %b, "date": %b}}' % ((b"9" * 100_000,) * 3)),
+    json_answer_bytes(b'{"code": 0, "data": {"id": "\\ud800", "Success": "\\udfff", "\\ud800": 1}}'),
+    json_answer_bytes(
+        b'{"code": 0, "data": {"id": "\\u0000", "Success": "\\u0000", "\\u0000": 1}}\x00', ("X-Nul", "a\0b")
+    ),
+    json_answer_bytes(
+        json.dumps({"code": 0, "data": {"id": ESCAPES, ESCAPES: 1}}).encode(), ("X-Escape", "\x1b[31mred")
+    ),
+    json_answer_bytes(json.dumps({"code": 0, "data": {f"field{number}": number for number in range(5_000)}}).encode()),
 )
 """Deep nesting, long numbers, halves of surrogate pairs, NUL, escape sequences, many fields."""
 
 
-class Says(Raw):
-    """Gives the same answer to everything, and does something `then`."""
+class SaysOneAnswer(SocketService):
+    """Gives the same answer to every request, and calls `then` with the connection after it."""
 
-    def __init__(self, said, then=lambda connection: None):
+    def __init__(self, answer_bytes, then=lambda connection: None):
         super().__init__()
-        self.said, self.then = said, then
+        self.answer_bytes, self.then = answer_bytes, then
 
     def answer(self, connection, request):
-        connection.sendall(self.said)
+        connection.sendall(self.answer_bytes)
         self.then(connection)
 
 
-class SaysEverything(Raw):
-    """Is lawful to real codes and to every second request. All other answers are hostile."""
+class SaysEverything(SocketService):
+    """Answers executions of real codes, and every second request, as the sandbox does.
+
+    All other answers are hostile, in turn.
+    """
 
     answers = GZIP_BOMB, MANY_HEADERS, *TEXTS
 
     def answer(self, connection, request):
-        turn, is_second = divmod(len(self.seen), 2)
-        if is_second or is_real(request.path):
+        turn, is_second = divmod(len(self.received), 2)
+        if is_second or has_real_code(request.path):
             super().answer(connection, request)
         else:
             connection.sendall(self.answers[turn % len(self.answers)])

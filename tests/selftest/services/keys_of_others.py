@@ -1,4 +1,4 @@
-"""Services that do harm to keys, each in one way, over real HTTP. The name says how. Each keeps a log of its own."""
+"""Services that do harm to the keys of a customer, each in one way, which the name says."""
 
 import re
 import uuid
@@ -6,7 +6,7 @@ import uuid
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
 from tests.selftest.proof.variants.lawful_making import with_keys
-from tests.selftest.services.running import TOKEN
+from tests.selftest.services.running import TOKEN_VARIABLES
 
 ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"
 EMAIL, PHONE, CPF = "mae@cliente.example", "+5511987654321", "52998224725"
@@ -14,39 +14,40 @@ OF_THE_CUSTOMER = {"EMAIL": EMAIL, "PHONE": PHONE, "CPF": CPF}
 OLD_RANDOM = "c0ffee00-0001-4000-8000-00000000000a"
 
 
-class OfACustomer(Service):
-    """The sandbox, whose first account has the keys of a customer. `log` are the requests, in their order."""
+class HoldsKeysOfACustomer(Service):
+    """The sandbox, whose first account has the keys of a customer. `received` are the requests in their order."""
 
     def __init__(self) -> None:
-        super().__init__(token=TOKEN["PIX_TOKEN"])
-        self.log = []
+        super().__init__(token=TOKEN_VARIABLES["PIX_TOKEN"])
+        self.received = []
         with_keys(self, **OF_THE_CUSTOMER)
-        self.at_first = self.held()
+        self.keys_at_first = self.keys_held()
 
     def respond(self, request):
-        self.log.append(request)
+        self.received.append(request)
         return super().respond(request)
 
-    def held(self) -> set[str]:
+    def keys_held(self) -> set[str]:
         """The keys of the first account."""
         with self.database.transaction() as ledger:
             return {key.key for key in ledger.keys(ACCOUNT)}
 
     @property
-    def lost(self) -> set[str]:
-        """Keys that were there at first and are gone."""
-        return self.at_first - self.held()
+    def keys_lost(self) -> set[str]:
+        """Keys that the customer had at first and has no more."""
+        return self.keys_at_first - self.keys_held()
 
     @property
     def deletions(self):
-        """The requests to delete."""
-        return [request for request in self.log if request.method == "DELETE"]
+        """The requests to delete a key."""
+        return [request for request in self.received if request.method == "DELETE"]
 
 
-class DeletesTheOldest(OfACustomer):
+class DeletesTheOldest(HoldsKeysOfACustomer):
     """Deletes the oldest key of the account, whatever key a deletion names."""
 
     def remove(self, ledger, account_id, value):
+        """Grant the deletion of a key that is not there."""
         for key in ledger.keys(account_id)[:1]:
             ledger.remove_key(key)
 
@@ -60,7 +61,7 @@ class DeletesTheOldestForAnyAccount(DeletesTheOldest):
         raise Refusal(400, "The key is not deleted.")
 
 
-class OfTwoAccounts(OfACustomer):
+class HoldsKeysOfTwoAccounts(HoldsKeysOfACustomer):
     """The customer has a second account with keys of its own."""
 
     KEYS = ("+5511987650000", "tia@cliente.example")
@@ -73,13 +74,13 @@ class OfTwoAccounts(OfACustomer):
             self.at_the_other = {key.key for key in ledger.keys(OTHER_ACCOUNT)}
 
     @property
-    def lost(self) -> set[str]:
+    def keys_lost(self) -> set[str]:
         with self.database.transaction() as ledger:
             held_at_the_other = {key.key for key in ledger.keys(OTHER_ACCOUNT)}
-        return super().lost | (self.at_the_other - held_at_the_other)
+        return super().keys_lost | (self.at_the_other - held_at_the_other)
 
 
-class DeletesAtTheOtherAccountToo(OfTwoAccounts):
+class DeletesAtTheOtherAccountToo(HoldsKeysOfTwoAccounts):
     """Deletes the named key, and with it one of the other account."""
 
     def remove(self, ledger, account_id, value):
@@ -88,7 +89,7 @@ class DeletesAtTheOtherAccountToo(OfTwoAccounts):
             ledger.remove_key(key)
 
 
-class ReplacesTheKeyOfItsType(OfACustomer):
+class ReplacesTheKeyOfItsType(HoldsKeysOfACustomer):
     """Keeps one key of each type at an account: a new one takes the place of the old one."""
 
     def register(self, ledger, account_id, kind, value):
@@ -99,7 +100,7 @@ class ReplacesTheKeyOfItsType(OfACustomer):
         return registration
 
 
-class MovesKeys(OfTwoAccounts):
+class MovesKeys(HoldsKeysOfTwoAccounts):
     """Moves a key that another account has to the one that registers it, as for portability."""
 
     def register(self, ledger, account_id, kind, value):
@@ -109,14 +110,14 @@ class MovesKeys(OfTwoAccounts):
         return super().register(ledger, account_id, kind, value)
 
 
-class NeverDeletes(OfACustomer):
+class NeverDeletes(HoldsKeysOfACustomer):
     """Grants every deletion and deletes nothing."""
 
     def remove(self, ledger, account_id, value):
         """Nothing is deleted."""
 
 
-class ShowsNumbersInAForm(OfACustomer):
+class ShowsNumbersInAForm(HoldsKeysOfACustomer):
     """Grants the registration of a key that is registered already, and shows phone numbers as `form` writes them."""
 
     def __init__(self, form) -> None:
@@ -138,7 +139,7 @@ def _digits(key: str) -> str:
     return re.sub(r"\D", "", key)
 
 
-FORMS = {
+PHONE_FORMS = {
     "punctuation": lambda key: f"({key[3:5]}) {key[5:10]}-{key[10:]}",
     "a URI": lambda key: f"tel:{key}",
     "members": lambda key: {"ddd": key[3:5], "numero": key[5:]},
@@ -150,7 +151,7 @@ FORMS = {
 """Ways to write the phone number of a key."""
 
 
-class TheCustomerUsesTheApp(OfACustomer):
+class TheCustomerUsesTheApp(HoldsKeysOfACustomer):
     """The customer registers a RANDOM key whenever the run does; the answer does not name the run's own."""
 
     def __init__(self) -> None:
@@ -166,12 +167,15 @@ class TheCustomerUsesTheApp(OfACustomer):
         return super().register(ledger, account_id, kind, value)
 
     @property
-    def lost(self):
-        return super().lost | (self.of_the_customer - self.held())
+    def keys_lost(self):
+        return super().keys_lost | (self.of_the_customer - self.keys_held())
 
 
-class GivesAnOldRandomKey(OfACustomer):
-    """Gives the RANDOM key that the account has had for long in place of a new one. `LISTED`: how many keys it lists."""
+class GivesAnOldRandomKey(HoldsKeysOfACustomer):
+    """Answers a RANDOM registration with the key that the account has had for long.
+
+    Its list shows the last `LISTED` keys.
+    """
 
     LISTED = 100
 
@@ -179,7 +183,7 @@ class GivesAnOldRandomKey(OfACustomer):
         super().__init__()
         with self.database.transaction() as ledger:
             ledger.add_key(Key(OLD_RANDOM, "RANDOM", ACCOUNT))
-        self.used, self.at_first = [OLD_RANDOM, EMAIL, CPF], self.held()
+        self.used, self.keys_at_first = [OLD_RANDOM, EMAIL, CPF], self.keys_held()
 
     def register(self, ledger, account_id, kind, value):
         if kind == "RANDOM":
@@ -195,7 +199,7 @@ class GivesAnOldRandomKey(OfACustomer):
         return {"keys": keys[-self.LISTED :]}
 
     def _use(self, key):
-        self.used = [used for used in self.used if used != key] + [key]
+        self.used = [*(used_key for used_key in self.used if used_key != key), key]
 
 
 class ListsTheTwoUsedLast(GivesAnOldRandomKey):
@@ -204,7 +208,7 @@ class ListsTheTwoUsedLast(GivesAnOldRandomKey):
     LISTED = 2
 
 
-class RegistersAtTheAccountOfTheToken(OfACustomer):
+class RegistersAtTheAccountOfTheToken(HoldsKeysOfACustomer):
     """Registers every key at the account of the token, and answers 400 if the path names another one."""
 
     def register_pix_key(self, request, account_id):
@@ -220,7 +224,7 @@ class RegistersAtTheAccountOfTheToken(OfACustomer):
 
 
 class CutsKeys(RegistersAtTheAccountOfTheToken):
-    """The same, and of a key it keeps 40 characters without those that cannot be printed."""
+    """The same, and it keeps 40 characters of a key, without those that cannot be printed."""
 
     def read_json(self, request, operation):
         body = dict(super().read_json(request, operation))
@@ -229,8 +233,8 @@ class CutsKeys(RegistersAtTheAccountOfTheToken):
         return body
 
 
-class RegistersInAMinute(OfACustomer):
-    """Grants a registration at once and does it a minute after: no list of the run shows its key."""
+class RegistersInAMinute(HoldsKeysOfACustomer):
+    """Grants a registration at once and does it a minute later, so no list of the run shows the key."""
 
     def register(self, ledger, account_id, kind, value):
         return Registration(1, Key(value or str(uuid.uuid4()), kind, account_id), not value, True)
@@ -239,8 +243,8 @@ class RegistersInAMinute(OfACustomer):
         """Grants the deletion of a key that is not there, too."""
 
 
-class Pages(OfACustomer):
-    """Shows one key of several, and says that there are more."""
+class ShowsOnePage(HoldsKeysOfACustomer):
+    """Shows one key of several, with members that say that there are more."""
 
     def __init__(self, **says) -> None:
         super().__init__()
@@ -250,8 +254,11 @@ class Pages(OfACustomer):
         return {"keys": super().list_pix_keys(request, account_id)["keys"][:1], **self.says}
 
 
-class ConcatenatesSql(OfACustomer):
-    """Answers a key with a quote as a database does whose query it has become part of. `statements` are those parts."""
+class ConcatenatesSql(HoldsKeysOfACustomer):
+    """Answers a key with a quote as a database does whose query it has become part of.
+
+    `statements` are the paths and bodies of such requests.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A service that gives one large answer to every request, in a process of its own. The name of the shape says which."""
+"""A service that gives the same large answer to every request, in a process of its own. SHAPES has the answers."""
 
 import gzip
 import json
@@ -10,15 +10,15 @@ from multiprocessing.connection import Connection
 from threading import Lock
 
 from environments.sandbox import Request, Response, Server, Service
-from tests.selftest.exchanges import EXECUTION
-from tests.selftest.services.paced import Apart, served_apart
+from tests.selftest.exchanges import EXECUTION_RESULT
+from tests.selftest.services.paced import ServiceProcess, service_process
 
 SIZE = 4_990_000
 """Bytes, a little less than limits.response_bytes."""
-_HEAD = json.dumps({"code": 0, "data": EXECUTION | {"Success": "true"}}).encode().removesuffix(b"}}")
+_HEAD = json.dumps({"code": 0, "data": EXECUTION_RESULT | {"Success": "true"}}).encode().removesuffix(b"}}")
 
 
-def _with(value: bytes) -> bytes:
+def _with_member_x(value: bytes) -> bytes:
     """An execution result with one more member."""
     return _HEAD + b', "x": ' + value + b"}}"
 
@@ -38,15 +38,15 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "50,000 members": lambda: _members(50_000),
     "200,000 members": lambda: _members(200_000),
     "one member repeated": lambda: _HEAD + b', "id": "TX-1"' * 30_000 + b"}}",
-    "99,000 numbers": lambda: _with(_array(b"1", 99_000)),
-    "10,000 objects": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000)),
-    "deep and wide": lambda: _with(_array(b"[" * 90 + b"1" + b"]" * 90, 1_000)),
-    "1,000,000 digits": lambda: _with(b"9" * 1_000_000),
+    "99,000 numbers": lambda: _with_member_x(_array(b"1", 99_000)),
+    "10,000 objects": lambda: _with_member_x(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000)),
+    "deep and wide": lambda: _with_member_x(_array(b"[" * 90 + b"1" + b"]" * 90, 1_000)),
+    "1,000,000 digits": lambda: _with_member_x(b"9" * 1_000_000),
     "50,000 members, never the same": lambda: _members(50_000),
-    "one long string": lambda: _with(b'"%b"' % (b"x" * (SIZE - 1_000))),
-    "one long string of digits": lambda: _with(b'"%b"' % (b"x1" * (SIZE // 2 - 1_000))),
-    "10,000 times the same key": lambda: _with(_array(b'{"key": "qa@pix-conformance.example"}', 10_000)),
-    "not JSON at its end": lambda: _with(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000))[:-1] + b"!",
+    "one long string": lambda: _with_member_x(b'"%b"' % (b"x" * (SIZE - 1_000))),
+    "one long string of digits": lambda: _with_member_x(b'"%b"' % (b"x1" * (SIZE // 2 - 1_000))),
+    "10,000 times the same key": lambda: _with_member_x(_array(b'{"key": "qa@pix-conformance.example"}', 10_000)),
+    "not JSON at its end": lambda: _with_member_x(_array(b'{"id": "%b"}' % (b"x" * 480), 10_000))[:-1] + b"!",
     "small": lambda: _HEAD + b"}}",
     "90 headers": lambda: _HEAD + b"}}",
     "90 headers of 60,000 bytes": lambda: _HEAD + b"}}",
@@ -64,8 +64,8 @@ _HEADERS = {
 """Number of headers, and characters of each value, by shape."""
 
 
-class Large(Service):
-    """Says the same to everything, perhaps packed."""
+class GivesOneLargeAnswer(Service):
+    """Gives the answer of this shape to every request, with gzip if `packs`."""
 
     def __init__(self, shape: str, *, packs: bool) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Large(Service):
         number, length = _HEADERS.get(shape, (0, 0))
         headers = [(f"X-Header-{place}", "x" * length) for place in range(number)]
         headers += [("Content-Type", "application/json"), *[("Content-Encoding", "gzip")] * packs]
-        self._said = Response(200, gzip.compress(body) if packs else body, tuple(headers))
+        self._response = Response(200, gzip.compress(body) if packs else body, tuple(headers))
         self.answered, self._guard = 0, Lock()
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
@@ -82,18 +82,18 @@ class Large(Service):
             self.answered += 1
             number = self.answered
         if not self._varies:
-            return self._said
+            return self._response
         body = self._body.removesuffix(b"}}") + b', "number": %d}}' % number
-        return replace(self._said, body=gzip.compress(body) if self._packs else body)
+        return replace(self._response, body=gzip.compress(body) if self._packs else body)
 
 
-def large(shape: str, *, packs: bool) -> AbstractContextManager[Apart]:
+def large_service_process(shape: str, *, packs: bool) -> AbstractContextManager[ServiceProcess]:
     """Serve answers of this shape in a process of its own."""
-    return served_apart(_serve, shape, packs)
+    return service_process(_serve, shape, packs)
 
 
 def _serve(pipe: Connection, shape: str, packs: bool) -> None:
-    service = Large(shape, packs=packs)
+    service = GivesOneLargeAnswer(shape, packs=packs)
     with Server(service) as server:
         pipe.send((server.base_url, service.token))
         while pipe.recv():

@@ -29,33 +29,33 @@ class Paced(Service):
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A service in another process: where it is, and the pipe to it."""
+class ServiceProcess:
+    """A service in another process: its address, its token, and the pipe to it."""
 
     base_url: str
     token: str
     _pipe: Connection
 
     def tally(self) -> int:
-        """How many requests it answered so far."""
+        """The number of requests that it has answered."""
         self._pipe.send("tally")
         return int(self._pipe.recv())
 
 
-def apart(delay: float) -> AbstractContextManager[Apart]:
-    """Serve with this delay in a process of its own."""
-    return served_apart(_serve, delay)
+def paced_service_process(delay: float) -> AbstractContextManager[ServiceProcess]:
+    """A service in a process of its own that waits this delay before each answer."""
+    return service_process(_serve, delay)
 
 
 @contextmanager
-def served_apart(serve: Callable[..., None], *arguments: object) -> Iterator[Apart]:
-    """Have `serve(pipe, *arguments)` serve in a process of its own, whose memory and time are not those of the run."""
+def service_process(serve: Callable[..., None], *arguments: object) -> Iterator[ServiceProcess]:
+    """Run `serve(pipe, *arguments)` in a process of its own, so that its memory and time are not those of the run."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=serve, args=(theirs, *arguments), daemon=True)
     process.start()
     try:
-        yield Apart(*ours.recv(), ours)
+        yield ServiceProcess(*ours.recv(), ours)
     finally:
         process.terminate()
         process.join()

@@ -4,7 +4,7 @@ import json
 import socket
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.serving import SocketService, response_bytes
 
 NAMES = ("Joaquim", "Zeferino", "Quintela", "cavalobateriagrampo", "conceição", "Иннокентий")
 WHOLE = "Joaquim Zeferino Quintela"
@@ -29,19 +29,22 @@ HEADERS = (
 )
 
 
-class NamesPeople(Raw):
-    """Lawful answers to the first requests, so that there are results; then each kind of answer in its turn."""
+class NamesPeople(SocketService):
+    """Answers the first requests as the sandbox does, with names in status and type.
+
+    Later answers are refusals and broken answers that name people, in turn.
+    """
 
     LAWFUL_AT_FIRST = 12
 
     def answer(self, connection, request):
-        number = len(self.seen)
-        lawful = self.service.respond(request)
+        number = len(self.received)
+        lawful = self.sandbox.respond(request)
         misplaced = _with_people_in(lawful, MISPLACED[number % len(MISPLACED)])
-        ways = [*map(as_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
-        said = as_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else ways[number % len(ways)]
-        connection.sendall(_with_a_reason(said))
-        if said in BROKEN:
+        answers = [*map(response_bytes, (*self._refusals(number), misplaced, misplaced, misplaced)), *BROKEN]
+        answer_bytes = response_bytes(misplaced) if number <= self.LAWFUL_AT_FIRST else answers[number % len(answers)]
+        connection.sendall(_with_a_reason(answer_bytes))
+        if answer_bytes in BROKEN:
             connection.shutdown(socket.SHUT_RDWR)
 
     def _refusals(self, number):

@@ -17,17 +17,19 @@ import yaml
 from environments.profiles.loading import path_of
 from reports.result.run import Run
 from spec.requirements import read_yaml
-from tests.selftest.schemas import problems
+from tests.selftest.schemas import schema_deviations
 from tests.selftest.services.forking import ROOT, run_pytest
 
-TOKEN = {"PIX_TOKEN": "Tok-3n.Of-The_Service"}
-SANDBOX = ROOT / "environments" / "sandbox.yaml"
+TOKEN_VARIABLES = {"PIX_TOKEN": "Tok-3n.Of-The_Service"}
+SANDBOX_YAML = ROOT / "environments" / "sandbox.yaml"
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a run left: its exit status, what it printed, the folder of its files, its peak memory where it had a process
-    of its own, and its model where it had none."""
+class RunResult:
+    """The result of a run: exit status, output, and the folder of its files.
+
+    A run in a process of its own has its peak memory, a run in this process its model.
+    """
 
     status: int
     output: str
@@ -37,22 +39,23 @@ class Result:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """conformance.json."""
+        """The content of conformance.json."""
         return json.loads(self.text("conformance.json"))
 
     def text(self, file: str) -> str:
         """The content of a file of the run."""
         return (self.folder / file).read_text("utf-8")
 
-    def rows(self, verdict: str) -> dict[str, str]:
-        """Messages of the requirements with this verdict, by id."""
+    def messages_with_verdict(self, verdict: str) -> dict[str, str]:
+        """The messages of the requirements with this verdict, by id."""
         return {row["id"]: row["message"] for row in self.document["requirements"] if row["verdict"] == verdict}
 
 
 def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
-    """The profile of the sandbox with another address, which is a sandbox, too, and time for a busy machine; keys that
-    are None are left out."""
-    data = read_yaml(SANDBOX)
+    """Write the profile of the sandbox with another address, which is a sandbox, too, and with a long time-out for
+    busy machines. A key with the value None is left out.
+    """
+    data = read_yaml(SANDBOX_YAML)
     data |= {"base_url": base_url, "sandbox": base_url, "auth": {"token_env": "PIX_TOKEN"}}
     data["limits"] |= {"timeout": 60}
     data |= {"transactions": {"codes": ["SBX-PHONE-1"]}, **changes}
@@ -61,8 +64,8 @@ def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
     return path
 
 
-def sandbox_at(base_url: str, folder: Path, environment: str = "sandbox") -> Path:
-    """A copy of a profile whose target is the sandbox at this address."""
+def write_sandbox_profile(base_url: str, folder: Path, environment: str = "sandbox") -> Path:
+    """Write a copy of a profile whose target is the sandbox at this address."""
     data = read_yaml(path_of(environment))
     data |= {"base_url": base_url, "sandbox": base_url}
     path = folder / f"{path_of(environment).stem}.yaml"
@@ -70,8 +73,8 @@ def sandbox_at(base_url: str, folder: Path, environment: str = "sandbox") -> Pat
     return path
 
 
-def arguments(profile: Path, *options: str) -> list[str]:
-    """The arguments of a run whose report goes beside the profile."""
+def pytest_arguments(profile: Path, *options: str) -> list[str]:
+    """The arguments of a run whose report goes to a folder beside the profile."""
     report = f"--report-dir={profile.parent / 'report'}"
     paths = [] if any(not option.startswith("-") and "/" in option for option in options) else ["tests/conformance"]
     cache = f"cache_dir={profile.parent / 'cache'}"
@@ -81,21 +84,23 @@ def arguments(profile: Path, *options: str) -> list[str]:
     ]  # fmt: skip
 
 
-def environment(**variables: str) -> dict[str, str]:
-    """The variables of a run: those of this machine without those of pytest, make and the suite. Python keeps what it has
-    compiled, or every run would compile the whole suite again."""
+def clean_environment(**variables: str) -> dict[str, str]:
+    """The variables of this machine without those of pytest, make and the suite, and with these.
+
+    Python may keep its compiled files; otherwise every run would compile the whole suite.
+    """
     left_out = ("PIX_", "PYTEST_", "MAKE", "PYTHONDONTWRITEBYTECODE")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    return kept | variables
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    return inherited | variables
 
 
 @contextmanager
-def started(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """A run that goes on while the test does; it ends with the test at the latest."""
+def suite_in_background(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a run that goes on while the test does. It is killed when the block ends."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *arguments(profile, *options)],
+        [sys.executable, "-m", "pytest", *pytest_arguments(profile, *options)],
         cwd=ROOT,
-        env=environment(**TOKEN | variables),
+        env=clean_environment(**TOKEN_VARIABLES | variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -111,11 +116,13 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def run(profile: Path, *options: str, **variables: str) -> Result:
-    """Run to the end. What it wrote is valid."""
-    status, output, peak_mb = run_pytest(arguments(profile, *options), environment(**TOKEN | variables))
-    result = Result(status, output, profile.parent / "report", peak_mb)
+def run_suite(profile: Path, *options: str, **variables: str) -> RunResult:
+    """Run the suite to its end in a process of its own. Its conformance.json must be valid."""
+    status, output, peak_mb = run_pytest(
+        pytest_arguments(profile, *options), clean_environment(**TOKEN_VARIABLES | variables)
+    )
+    result = RunResult(status, output, profile.parent / "report", peak_mb)
     if (result.folder / "conformance.json").exists():
-        deviations_from_schema = problems(result.document)
+        deviations_from_schema = schema_deviations(result.document)
         assert not deviations_from_schema, deviations_from_schema
     return result

@@ -6,11 +6,11 @@ import threading
 
 import trustme
 
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.serving import SocketService
 
 
 class Certificates:
-    """An authority with certificates for the service and the client, as PEM files in a folder."""
+    """An authority with certificates for the service and for a client, as PEM files in a folder."""
 
     def __init__(self, folder):
         self.authority = trustme.CA()
@@ -22,8 +22,8 @@ class Certificates:
         client.private_key_pem.write_to_path(str(self.client_key))
 
 
-class Secured(Raw):
-    """Speaks TLS, and with those alone who show a certificate of the authority where `mutual`."""
+class Secured(SocketService):
+    """Speaks TLS. With `mutual` it wants a client certificate of the authority."""
 
     host = "https://localhost"
 
@@ -43,8 +43,8 @@ class Secured(Raw):
         super()._serve(connection)
 
 
-class Proxy(Raw):
-    """Opens tunnels (CONNECT) and passes on what goes through; `seen` are the requests to itself."""
+class Proxy(SocketService):
+    """Opens tunnels (CONNECT) and passes their bytes on. `received` are the requests to the proxy itself."""
 
     def answer(self, connection, request):
         host, _, port = request.path.partition(":")

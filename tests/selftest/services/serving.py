@@ -1,4 +1,7 @@
-"""A service over raw sockets: lawful like the sandbox until a subclass lies. It keeps what it was sent."""
+"""A service over raw sockets, for faults that only a socket shows.
+
+It answers as the sandbox does until a subclass overrides `answer`, and keeps the requests that arrive.
+"""
 
 import re
 import socket
@@ -11,17 +14,20 @@ import pytest
 
 from environments.sandbox import Request, Response, Service
 
-EXECUTION = "/v1/execute/pix/"
+EXECUTION_PATH = "/v1/execute/pix/"
 
 
-class Raw:
-    """Listens on a free loopback port from `with` on. `seen` are the requests, in the order of their arrival."""
+class SocketService:
+    """Listens on a free loopback port inside a `with` statement.
+
+    `received` are the requests in the order of their arrival, `sandbox` is the service that answers them.
+    """
 
     host = "http://127.0.0.1"
 
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
-        self.service = Service(token=token)
-        self.seen: list[Request] = []
+        self.sandbox = Service(token=token)
+        self.received: list[Request] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._stopped = threading.Event()
 
@@ -31,20 +37,20 @@ class Raw:
 
     @property
     def executions(self) -> list[str]:
-        """The codes that were sent with the valid token."""
-        mine = [seen for seen in self.seen if is_real(seen.path) and self.is_granted(seen)]
-        return [seen.path.removeprefix(EXECUTION) for seen in mine]
+        """The codes of executions with the valid token."""
+        executions = [request for request in self.received if has_real_code(request.path) and self.is_granted(request)]
+        return [request.path.removeprefix(EXECUTION_PATH) for request in executions]
 
     def is_granted(self, request: Request) -> bool:
-        """Whether a request has the valid token."""
-        return request.header("Authorization") == f"Bearer {self.service.token}"
+        """True if a request has the valid token."""
+        return request.header("Authorization") == f"Bearer {self.sandbox.token}"
 
     def answer(self, connection: socket.socket, request: Request) -> None:
-        """Say what a lawful service says; a lie overrides this."""
-        connection.sendall(as_bytes(self.service.respond(request)))
+        """Send the answer of the sandbox. A subclass with a fault overrides this."""
+        connection.sendall(response_bytes(self.sandbox.respond(request)))
 
     def greet(self, connection: socket.socket) -> bool:
-        """Whether a new connection is listened to."""
+        """True if the service reads a request from this connection."""
         return True
 
     def __enter__(self) -> Self:
@@ -67,35 +73,40 @@ class Raw:
         try:
             with connection, connection.makefile("rb") as stream:
                 while self.greet(connection) and (request := read_request(stream)):
-                    self.seen.append(request)
+                    self.received.append(request)
                     self.answer(connection, request)
         except (OSError, ValueError):  # the suite has hung up
             return
 
 
-def served_by(*services: type[Raw]) -> pytest.MarkDecorator:
-    """Has the fixture `service` be each of these services."""
+def served_by(*services: type[SocketService]) -> pytest.MarkDecorator:
+    """Runs a test once with each of these services as its fixture `service`."""
     return pytest.mark.parametrize("service", services, ids=lambda service: service.__name__, indirect=True)
 
 
-def real_codes(service: Raw) -> list[tuple[str, str]]:
-    """The transaction codes that the suite did not make up, in the order of their arrival, with their credential."""
-    sent = [(as_documented(seen.path), seen.header("Authorization")) for seen in service.seen]
-    return [(path.removeprefix(EXECUTION), credential) for path, credential in sent if is_real(path)]
+def real_codes_received(service: SocketService) -> list[tuple[str, str]]:
+    """Pairs of code and Authorization header, for each execution of a code that the suite did not make up, in the
+    order of arrival.
+    """
+    executions = [(normalized_path(request.path), request.header("Authorization")) for request in service.received]
+    return [(path.removeprefix(EXECUTION_PATH), credential) for path, credential in executions if has_real_code(path)]
 
 
-def is_real(path: str) -> bool:
-    """Whether a path executes a code that the suite did not make up."""
-    return as_documented(path).startswith(EXECUTION) and "pixconf-" not in path
+def has_real_code(path: str) -> bool:
+    """True if a path executes a code that the suite did not make up."""
+    return normalized_path(path).startswith(EXECUTION_PATH) and "pixconf-" not in path
 
 
-def as_documented(path: str) -> str:
-    """A path without what is unusual about it."""
+def normalized_path(path: str) -> str:
+    """A path without repeated slashes, percent-encoding and a slash at its end."""
     return re.sub("/+", "/", unquote(path)).rstrip("/")
 
 
 def read_request(stream) -> Request | None:
-    """One request with a Content-Length; None at the end of the connection. A proxy is asked for a whole address."""
+    """The next request of a connection; None at the end of the connection.
+
+    A request to a proxy has a whole address in the place of the path.
+    """
     method, _, rest = stream.readline().decode("latin-1").partition(" ")
     headers = {}
     while line := stream.readline().decode("latin-1").strip():
@@ -112,14 +123,14 @@ def read_request(stream) -> Request | None:
     return Request(method, path, query, headers, body)
 
 
-def as_bytes(response: Response) -> bytes:
-    """A response with its length, as it goes over the wire."""
+def response_bytes(response: Response) -> bytes:
+    """The bytes of a response, with its Content-Length."""
     headers = [*response.headers, ("Content-Length", str(len(response.body)))]
     lines = [f"HTTP/1.1 {response.status} ", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode("latin-1", "replace") + response.body
 
 
-def reset(connection: socket.socket) -> None:
+def reset_connection(connection: socket.socket) -> None:
     """Close the connection so that the peer gets a reset."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.shutdown(socket.SHUT_RD)

@@ -14,8 +14,8 @@ SUBJECT = "0d5f31a8-qa-client"
 CLAIMS = {"iss": "https://login.example.test", "sub": SUBJECT, "aud": "pix", "iat": NOW - 60, "exp": NOW + 3600}
 
 
-class Signing(Service):
-    """The sandbox, whose token is signed with HMAC; who shows it is judged by what it says."""
+class SignsItsToken(Service):
+    """The sandbox with a token that is signed with HMAC. A token is valid if it has no flaw."""
 
     KEY: ClassVar[bytes] = b"a key of thirty-two bytes, or so"
     CLAIMS: ClassVar[dict[str, object]] = CLAIMS
@@ -23,11 +23,11 @@ class Signing(Service):
     """HS384 has a signature of whole groups of base64, without spare bits."""
 
     def __init__(self) -> None:
-        signed = f"{encoded(json.dumps({'alg': self.ALGORITHM, 'typ': 'JWT'}))}.{encoded(json.dumps(self.CLAIMS))}"
-        super().__init__(token=f"{signed}.{encoded(self.signature_of(signed))}")
+        signed = f"{base64url_encoded(json.dumps({'alg': self.ALGORITHM, 'typ': 'JWT'}))}.{base64url_encoded(json.dumps(self.CLAIMS))}"
+        super().__init__(token=f"{signed}.{base64url_encoded(self.signature_of(signed))}")
 
     def signature_of(self, signed: str) -> bytes:
-        """What signs a header and claims."""
+        """The signature of a header and claims."""
         digest = {"HS256": hashlib.sha256, "HS384": hashlib.sha384}[self.ALGORITHM]
         return hmac.new(self.KEY, signed.encode(), digest).digest()
 
@@ -35,11 +35,11 @@ class Signing(Service):
         return not self.flaws_of(credential)
 
     def flaws_of(self, credential: str) -> set[str]:
-        """What is wrong with a token: its form, algorithm, signature, exp, nbf or sub; nothing with the right one."""
-        signed, _, written = credential.rpartition(".")
+        """The flaws of a token: form, algorithm, signature, exp, nbf or sub. The valid token has none."""
+        signed, _, signature_text = credential.rpartition(".")
         try:
-            header, claims = (json.loads(decoded(part)) for part in signed.split("."))
-            signature = decoded(written)
+            header, claims = (json.loads(base64url_decoded(part)) for part in signed.split("."))
+            signature = base64url_decoded(signature_text)
             flaws = {
                 "algorithm": header["alg"] != self.ALGORITHM,
                 "signature": not hmac.compare_digest(signature, self.signature_of(signed)),
@@ -49,15 +49,15 @@ class Signing(Service):
             }
         except (ValueError, KeyError, TypeError):
             return {"form"}
-        return {name for name, found in flaws.items() if found}
+        return {name for name, is_there in flaws.items() if is_there}
 
 
-def encoded(data: bytes | str) -> str:
+def base64url_encoded(data: bytes | str) -> str:
     """Base64 for addresses, without padding."""
     return base64.urlsafe_b64encode(data.encode() if isinstance(data, str) else data).rstrip(b"=").decode()
 
 
-def decoded(part: str) -> bytes:
-    """The bytes, read as leniently as the libraries that leave out a single character behind whole groups of four."""
+def base64url_decoded(part: str) -> bytes:
+    """The bytes, read as leniently as libraries do that ignore a single character after whole groups of four."""
     whole = part[:-1] if len(part) % 4 == 1 else part
     return base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))

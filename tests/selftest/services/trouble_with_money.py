@@ -7,11 +7,19 @@ from dataclasses import replace
 from typing import ClassVar
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, is_real, reset
+from tests.selftest.services.serving import (
+    EXECUTION_PATH,
+    SocketService,
+    has_real_code,
+    reset_connection,
+    response_bytes,
+)
 
 
-class Trouble(Raw):
-    """Answers everything but an execution of a real code with the valid token. `silent`: an answer is held back."""
+class Trouble(SocketService):
+    """Answers as the sandbox does, except for executions of a real code with the valid token (without it if
+    `granted` is False), which `execute` answers. `silent` is set when an answer is held back.
+    """
 
     granted = True
     answers = Response(504, b"gateway timeout")
@@ -21,13 +29,13 @@ class Trouble(Raw):
         self.silent = threading.Event()
 
     def answer(self, connection, request):
-        if is_real(request.path) and self.is_granted(request) is self.granted:
+        if has_real_code(request.path) and self.is_granted(request) is self.granted:
             self.execute(connection, request)
         else:
             super().answer(connection, request)
 
     def execute(self, connection, request):
-        connection.sendall(as_bytes(self.answers))
+        connection.sendall(response_bytes(self.answers))
 
 
 class GatewayTimesOut(Trouble):
@@ -65,7 +73,7 @@ class ResetsAnExecution(Trouble):
     """Reads the execution and resets the connection."""
 
     def execute(self, connection, request):
-        reset(connection)
+        reset_connection(connection)
 
 
 class DropsAnExecution(Trouble):
@@ -79,31 +87,31 @@ class CutsAnExecutionShort(Trouble):
     """Sends half of what Content-Length promises."""
 
     def execute(self, connection, request):
-        connection.sendall(as_bytes(self.service.respond(request))[:-40])
+        connection.sendall(response_bytes(self.sandbox.respond(request))[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class ExecutesAndBreaksA400Off(Trouble):
-    """Executes, says no, and sends half of what Content-Length promises."""
+    """Executes, answers 400, and sends half of what Content-Length promises."""
 
     def execute(self, connection, request):
-        answer = replace(self.service.respond(request), status=400)
-        connection.sendall(as_bytes(answer)[:-40])
+        answer = replace(self.sandbox.respond(request), status=400)
+        connection.sendall(response_bytes(answer)[:-40])
         connection.shutdown(socket.SHUT_RDWR)
 
 
 class ExecutesAndAnswers400(Trouble):
-    """Executes, and says no, with the result of the transfer."""
+    """Executes, and answers 400 with the result of the transfer."""
 
     status = 400
     changes: ClassVar[dict[str, object]] = {}
 
     def execute(self, connection, request):
-        answer = self.service.respond(request)
+        answer = self.sandbox.respond(request)
         envelope = json.loads(answer.body)
         envelope["data"] |= self.changes.get("data", {})
         body = json.dumps(envelope | {"code": self.changes.get("code", 400)}).encode()
-        connection.sendall(as_bytes(Response(self.status, body, answer.headers)))
+        connection.sendall(response_bytes(Response(self.status, body, answer.headers)))
 
 
 class ExecutesAndAnswers409(ExecutesAndAnswers400):
@@ -119,31 +127,32 @@ class ExecutesAndAnswersCode1(ExecutesAndAnswers400):
     changes: ClassVar[dict[str, object]] = {"code": 1, "data": {"status": "PENDING", "error": None}}
 
 
-class RedirectsToAnExecution(Raw):
+class RedirectsToAnExecution(SocketService):
     """Answers everything with a redirect to the execution of a code, which moves the money when it is followed."""
 
     def answer(self, connection, request):
-        location = ("Location", f"{self.base_url}{EXECUTION}SBX-PHONE-1")
-        connection.sendall(as_bytes(Response(307, b"", (location,))))
+        location = ("Location", f"{self.base_url}{EXECUTION_PATH}SBX-PHONE-1")
+        connection.sendall(response_bytes(Response(307, b"", (location,))))
 
 
 class SlowsAnExecutionDown(Trouble):
-    """Answers 429 once, which says that nothing was done."""
+    """Answers 429 to the first execution, which says that nothing was done."""
 
     asked = False
 
     def execute(self, connection, request):
-        self.asked, before = True, self.asked
+        is_first = not self.asked
+        self.asked = True
         limited = Response(429, b"", (("Retry-After", "0"),))
-        connection.sendall(as_bytes(self.service.respond(request) if before else limited))
+        connection.sendall(response_bytes(limited if is_first else self.sandbox.respond(request)))
 
 
-class ExecutesForAnybody(Raw):
-    """Looks at no token."""
+class ExecutesForAnybody(SocketService):
+    """Checks no token."""
 
     def __init__(self):
         super().__init__()
-        self.service.authorize = lambda request, operation: None
+        self.sandbox.authorize = lambda request, operation: None
 
 
 class RefusesEveryExecution(Trouble):
@@ -153,6 +162,6 @@ class RefusesEveryExecution(Trouble):
 
 
 class RefusesEveryExecutionIn200(Trouble):
-    """Says so in the envelope of a 200."""
+    """Answers an execution with 200 and an envelope whose code is 401."""
 
     answers = Response(200, b'{"code": 401, "data": null}', (("Content-Type", "application/json"),))

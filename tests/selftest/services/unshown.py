@@ -11,8 +11,9 @@ MAY_BE_OPEN = ("createPix", "transferExternal", "transferInternal", "transferP2p
 
 
 class DoesOtherwise(Service):
-    """The sandbox, which refuses requests to each operation otherwise, has other values in its results, wants no token for
-    some reads and one other operation, and takes and wants other registrations."""
+    """A conforming service that differs from the sandbox in things that the document does not show: refusals, values
+    in results, operations without a token, and registrations. SEEN_IN names the requirements that show it.
+    """
 
     KEY_FORMATS = dict.fromkeys(Service.KEY_FORMATS, lambda key: True)
 
@@ -30,7 +31,7 @@ class DoesOtherwise(Service):
     def finish(self, request, operation, response):
         if operation == "listAccounts":
             dates = (("Deprecation", "@1767225600"), ("Sunset", "Fri, 01 Jan 2027 00:00:00 GMT"))
-            no_scheme = [each for each in response.headers if each[0] != "WWW-Authenticate"]
+            no_scheme = [(name, value) for name, value in response.headers if name != "WWW-Authenticate"]
             return replace(response, headers=(*no_scheme, *dates))
         if operation == "listEntries" and response.status >= 400:
             return Response(response.status, b"", ())

@@ -1,17 +1,17 @@
-"""Services that stop at a certain request until the test goes on, and how a test waits: with no clock that decides."""
+"""How a test waits for a run or a service without a clock that decides."""
 
 import threading
 
 from environments.door.ending import Ending
 
-HANGS_S = 60
-"""No test is decided by it: a test that would hang for ever fails."""
+HANG_LIMIT_S = 60
+"""Seconds until a test that would hang for ever fails. No test depends on it."""
 _LOOKS_AFTER_S = 0.1
-"""How often it is looked whether the process lives; nothing is decided by it."""
+"""Seconds between two looks if the process still runs. No test depends on it."""
 
 
-class CutsWhen(Ending):
-    """Cuts a request when an event is set, on any machine: its time is up."""
+class EndsWhenSet(Ending):
+    """An ending that cuts a request as soon as its event `silent` is set, as if its time were over."""
 
     silent = threading.Event()
 
@@ -22,21 +22,21 @@ class CutsWhen(Ending):
         return is_set or super().cuts
 
 
-class Thread(threading.Thread):
-    """Starts at once, and keeps what was given."""
+class ThreadWithResult(threading.Thread):
+    """A thread that starts at once and keeps the result of its function."""
 
-    def __init__(self, act):
-        super().__init__(target=lambda: setattr(self, "given", act()), daemon=True)
+    def __init__(self, function):
+        super().__init__(target=lambda: setattr(self, "returned", function()), daemon=True)
         self.start()
 
-    def ended(self):
-        """What the act gave. AssertionError where it has not ended, or was raised from."""
-        self.join(HANGS_S)
-        assert hasattr(self, "given"), "it hangs, or has raised"
-        return self.given
+    def result(self):
+        """The result of the function. AssertionError if it does not end, or raised an error."""
+        self.join(HANG_LIMIT_S)
+        assert hasattr(self, "returned"), "the function hangs, or raised an error"
+        return self.returned
 
 
 def await_event(event, process):
-    """Wait until a service has set the event. AssertionError where the run ends without it."""
+    """Wait until a service has set the event. AssertionError if the run ends without it."""
     while not event.wait(_LOOKS_AFTER_S):
         assert process.poll() is None, f"the run ended with {process.returncode}: {process.stdout.read()}"

@@ -13,22 +13,23 @@ from spec.answers import (
     refuses_the_token,
 )
 from spec.exchange import FailureKind, Response
-from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
+from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 
-def refused(status, body=b"", *headers):
+def response_with(status, body=b"", *headers):
+    """A response with this status, body and headers."""
     return Response(status, headers, body)
 
 
 @pytest.mark.parametrize(
     ("response", "kind"),
     [
-        (refused(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
-        (refused(403, b"", ("Retry-After", "1")), RefusalKind.LOCK),
-        (refused(200, b'{"code": 5}'), RefusalKind.ENVELOPE),
-        (refused(202, b'{"code": 5}'), None),
-        (refused(200), None),
-        (refused(204), None),
+        (response_with(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
+        (response_with(403, b"", ("Retry-After", "1")), RefusalKind.LOCK),
+        (response_with(200, b'{"code": 5}'), RefusalKind.ENVELOPE),
+        (response_with(202, b'{"code": 5}'), None),
+        (response_with(200), None),
+        (response_with(204), None),
     ],
 )
 def test_a_header_or_the_body_may_decide_the_kind_of_a_refusal(response, kind):
@@ -36,16 +37,16 @@ def test_a_header_or_the_body_may_decide_the_kind_of_a_refusal(response, kind):
     assert refusal_kind(response) is kind
 
 
-def test_401_refuses_the_token():
-    """It may be the status, or the code in the envelope of a refusal."""
-    unknown = b'{"code": 401}'
+def test_a_401_refuses_the_token():
+    """The status 401 refuses the token, and so does code 401 in the envelope of a 200 or a 403."""
+    code_401 = b'{"code": 401}'
 
-    assert all(map(refuses_the_token, (refused(401), refused(200, unknown), refused(403, unknown))))
-    assert not any(map(refuses_the_token, (refused(201, unknown), refused(403))))
+    assert all(map(refuses_the_token, (response_with(401), response_with(200, code_401), response_with(403, code_401))))
+    assert not any(map(refuses_the_token, (response_with(201, code_401), response_with(403))))
 
 
 @pytest.mark.parametrize(
-    ("body", "is_so"),
+    ("body", "is_refusing"),
     [
         ({"code": -1}, True),
         ({"code": "5", "data": {}}, False),
@@ -56,9 +57,9 @@ def test_401_refuses_the_token():
         ({"code": 5, "data": {"Success": "False"}}, True),
     ],
 )
-def test_refusals_with_status_200(body, is_so):
-    """A 200 refuses only with an integer code other than 0 and no sign of success."""
-    assert is_refusal(answer("executePix", body).response) is is_so
+def test_refusals_with_status_200(body, is_refusing):
+    """A 200 refuses only with an integer code other than 0 and without a sign of success."""
+    assert is_refusal(answer("executePix", body).response) is is_refusing
 
 
 @pytest.mark.parametrize(
@@ -66,21 +67,21 @@ def test_refusals_with_status_200(body, is_so):
     [
         (execution(valid=False, status=201), True),
         (execution(valid=False, status=401), False),
-        (execution(dict.fromkeys(EXECUTION), valid=False), False),
-        (registration({**REGISTRATION, "Success": "True"}, valid=False), True),
+        (execution(dict.fromkeys(EXECUTION_RESULT), valid=False), False),
+        (registration({**REGISTRATION_RESULT, "Success": "True"}, valid=False), True),
         (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
 )
 def test_a_bad_credential_is_granted_the_result_or_a_success(exchange, granted):
-    """A refusal, a result without values and a page to log in grant nothing."""
+    """A refusal, a result without values and a login page grant nothing."""
     assert grants_protected_result(exchange) is granted
 
 
 @pytest.mark.parametrize(
     ("exchange", "unknown"),
     [
-        (failed(FailureKind.TIMEOUT, "registerPixKey"), True),
-        (failed(FailureKind.NO_CONNECTION, "registerPixKey"), False),
+        (unanswered(FailureKind.TIMEOUT, "registerPixKey"), True),
+        (unanswered(FailureKind.NO_CONNECTION, "registerPixKey"), False),
         (answer("registerPixKey", b"<html>"), True),
         (answer("registerPixKey", b"<html>", status=404), False),
         (answer("registerPixKey", b"", status=504), True),
@@ -95,30 +96,32 @@ def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange
 @pytest.mark.parametrize(
     ("response", "kind"),
     [
-        (refused(401), RefusalKind.TOKEN),
-        (refused(200, b'{"code": 401}'), RefusalKind.TOKEN),
-        (refused(403), RefusalKind.FORBIDDEN),
-        (refused(495), RefusalKind.CERTIFICATE),
-        (refused(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
-        (refused(302), RefusalKind.REDIRECT),
-        (refused(200, b"<html>log in</html>"), RefusalKind.REDIRECT),
-        (refused(404), None),
-        (refused(429), None),
-        (refused(503), None),
-        (refused(200, b'{"code": 5}'), None),
-        (refused(200, b"{}"), None),
+        (response_with(401), RefusalKind.TOKEN),
+        (response_with(200, b'{"code": 401}'), RefusalKind.TOKEN),
+        (response_with(403), RefusalKind.FORBIDDEN),
+        (response_with(495), RefusalKind.CERTIFICATE),
+        (response_with(400, b"No required SSL certificate was sent"), RefusalKind.CERTIFICATE),
+        (response_with(302), RefusalKind.REDIRECT),
+        (response_with(200, b"<html>log in</html>"), RefusalKind.REDIRECT),
+        (response_with(404), None),
+        (response_with(429), None),
+        (response_with(503), None),
+        (response_with(200, b'{"code": 5}'), None),
+        (response_with(200, b"{}"), None),
     ],
 )
-def test_some_refusals_are_about_the_caller(response, kind):
-    """They refuse the token, its scope or the certificate, or lead to a page to log in."""
+def test_refusals_that_are_about_the_caller(response, kind):
+    """A refusal is about the caller if it is about the token, its scope or the certificate, or leads to a login
+    page.
+    """
     assert refusal_of_the_caller(response) is kind
 
 
 @pytest.mark.parametrize("empty", [None, "", 0])
 def test_a_member_without_a_value_is_no_part_of_a_result(empty):
     """Three filled members make a result. Many services send all members, without values, in a refusal."""
-    skeleton = dict.fromkeys(EXECUTION, empty)
-    filled = {name: EXECUTION[name] for name in ("bank", "branch", "account")}
+    skeleton = dict.fromkeys(EXECUTION_RESULT, empty)
+    filled = {name: EXECUTION_RESULT[name] for name in ("bank", "branch", "account")}
 
     assert execution_results(execution(skeleton, status=409).response) == []
     assert len(execution_results(execution({**skeleton, **filled}, status=409).response)) > 0

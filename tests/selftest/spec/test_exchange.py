@@ -11,7 +11,7 @@ from spec.exchange import LARGE, Response, is_readable, json_error
 
 @pytest.mark.parametrize("size", [LARGE, LARGE + 1])
 def test_bodies_of_any_size_come_out_as_they_went_in(size):
-    """A large one is kept compressed, and is the same body and the same JSON."""
+    """A large body is kept compressed, and gives the same bytes and the same JSON."""
     body = b'"' + b"x" * (size - 2) + b'"'
     response = Response(200, (), body)
 
@@ -22,10 +22,14 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
     assert (len(response.content[0]) < size) is (size > LARGE)
 
 
-def test_small_facts_of_a_large_body_are_read_with_it(monkeypatch):
-    """Its JSON is dropped soon, and many exchanges are asked for one fact after the other."""
-    read, bodies = spec.exchange.read_json, []
-    monkeypatch.setattr(spec.exchange, "read_json", lambda body: bodies.append(body) or read(body))
+def test_small_facts_of_a_large_body_are_kept(monkeypatch):
+    """The JSON of a large body is dropped soon, so all small facts are read from it at once.
+
+    Later questions about one fact do not read the body again.
+    """
+    read_json = spec.exchange.read_json
+    bodies_read = []
+    monkeypatch.setattr(spec.exchange, "read_json", lambda body: bodies_read.append(body) or read_json(body))
     padding = "x" * LARGE
     responses = [Response(200, (), json.dumps({"code": number, "data": padding}).encode()) for number in range(5)]
     facts = [
@@ -35,4 +39,4 @@ def test_small_facts_of_a_large_body_are_read_with_it(monkeypatch):
 
     assert facts[0] == [0, 1, 2, 3, 4]
     assert facts[1] == [None, *[RefusalKind.ENVELOPE] * 4]
-    assert len(bodies) == len(responses)
+    assert len(bodies_read) == len(responses)

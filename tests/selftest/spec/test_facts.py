@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from spec.facts import DEEP, contradictions, facts_of, merged, redacted_facts, text_of, updated
+from spec.facts import DEEP, contradictions, facts_as_text, facts_of, merged_facts, redacted_facts, updated_facts
 from spec.json_text import read_json
 
 
@@ -15,8 +15,9 @@ def facts(value):
     return facts_of(read_json(body.encode()).value)
 
 
-def text(value):
-    return text_of(facts(value))
+def text_of_facts(value):
+    """The facts of a body in words."""
+    return facts_as_text(facts(value))
 
 
 def differences(was, now):
@@ -41,9 +42,12 @@ def differences(was, now):
         ('"31/01/2026"', "/ string"),
     ],
 )
-def test_facts_name_what_an_answer_is_made_of(body, expected):
-    """The line has places, types of all values, and "absent"; what a member implies of its object is left out."""
-    assert text(body) == expected
+def test_facts_of_a_body_are_its_places_and_types(body, expected):
+    """The line has each place with the types of all its values, and "absent" if some objects lack the member.
+
+    A place is left out if a place in it implies it.
+    """
+    assert text_of_facts(body) == expected
 
 
 DRIFT = {
@@ -61,7 +65,7 @@ NO_DRIFT = {
 
 @pytest.mark.parametrize(("was", "now", "expected"), DRIFT.values(), ids=DRIFT)
 def test_places_without_a_common_type_contradict_each_other(was, now, expected):
-    """Both types are given with the place. The type of a member that is not there is "absent"."""
+    """The line gives the place with both types. The type of a missing member is "absent"."""
     assert differences(was, now) == expected
 
 
@@ -80,7 +84,7 @@ def test_unknown_and_varying_places_do_not_contradict(was, now):
 )
 def test_old_facts_stay_unless_new_facts_say_something_of_their_place(was, now, expected):
     """The items of an array that is empty now are as they were. An array that is a text now has no items any more."""
-    assert text_of(updated(facts(was), facts(now))) == expected
+    assert facts_as_text(updated_facts(facts(was), facts(now))) == expected
 
 
 # -- names --------------------------------------------------------------------------------------------------------
@@ -97,14 +101,14 @@ DATA = (
 
 def test_names_of_a_schema():
     """Documented names, in any spelling, and names of ordinary words stay."""
-    assert [name for name in PLAIN.split() if text({name: 1}) != f"/{name} number"] == []
+    assert [name for name in PLAIN.split() if text_of_facts({name: 1}) != f"/{name} number"] == []
 
 
 def test_names_that_are_data():
     """A name that is an identifier, a day or a person is `*`, and the facts show nothing of it."""
     names = [*DATA.split(), "", "Maria Silva", "tab\t", "x" * 61]
 
-    shown = {name: text({name: {"account": 1}, "total": 1}) for name in names}
+    shown = {name: text_of_facts({name: {"account": 1}, "total": 1}) for name in names}
 
     assert set(shown.values()) == {"/*/account number, /total number"}
 
@@ -120,15 +124,15 @@ def test_names_that_a_redaction_knows():
 
 
 def test_merging_depends_on_no_order():
-    """Facts that are merged in another order, or once more, give the same, which contradicts none of them."""
+    """Facts that are merged_facts in another order, or once more, give the same, which contradicts none of them."""
     bodies = [
         {"account": [{"bank": 1}], "saldo": "2026-01-31"},
         {"account": [{"bank": ""}, {}]},
     ]
     answers = [facts(body) for body in bodies]
-    union = merged(answers)
+    union = merged_facts(answers)
 
-    assert {merged([merged(order[:1]), *order]) for order in permutations(answers)} == {union}
+    assert {merged_facts([merged_facts(order[:1]), *order]) for order in permutations(answers)} == {union}
     assert not any(list(contradictions(union, answer)) for answer in answers)
     assert not any(list(contradictions(answer, union)) for answer in answers)
 

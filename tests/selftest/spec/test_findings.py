@@ -15,28 +15,35 @@ STATUS = finding("status", status=201)
 
 
 def test_the_parts_of_a_finding():
-    """What was expected, what was got, both in one, and how it was shown."""
+    """The parts are what was expected, what the service gave, both in one text, and how the finding was shown."""
     generated = replace(STATUS, shown_by=say("body, null"), times=2, seed=7, exchanges=(4,), alone=False)
 
-    assert (str(STATUS.expected), str(STATUS.got)) == ("status 200", "201")
+    assert str(STATUS.expected) == "status 200"
+    assert str(STATUS.got) == "201"
     assert str(generated.in_full) == (
         "body, null: expected status 200, got 201 (only with other requests in flight) "
         "(2 times with --seed=7, smallest: exchange 4)"
     )
 
 
-def test_what_is_found_twice_is_one_finding():
-    """It has the exchanges of both; two tests that say the same give one result."""
-    found = [replace(STATUS, exchanges=(number,)) for number in (1, 2)]
-    other = finding("missing", name="digit")
-    results = [RequirementResult("executePix.status", Verdict.FAIL, findings=(each,)) for each in [*found, other]]
+def test_equal_findings_of_two_tests_are_merged():
+    """The merged finding has the exchanges of both tests.
 
-    assert merged_findings(found) == (replace(STATUS, exchanges=(1, 2)),)
+    Different findings of one requirement are joined in its message.
+    """
+    findings_of_status = [replace(STATUS, exchanges=(number,)) for number in (1, 2)]
+    missing_digit = finding("missing", name="digit")
+    results = [
+        RequirementResult("executePix.status", Verdict.FAIL, findings=(each_finding,))
+        for each_finding in [*findings_of_status, missing_digit]
+    ]
+
+    assert merged_findings(findings_of_status) == (replace(STATUS, exchanges=(1, 2)),)
     assert str(merged_results(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
 
 
 def test_every_code_has_templates():
-    """And every template is used. Another code is an error where the finding is made."""
+    """Every template is used. A code without a template raises KeyError."""
     folders = ("spec", "tests/traffic", "tests/conformance")
     sources = "".join(file.read_text("utf-8") for folder in folders for file in (ROOT / folder).rglob("*.py"))
 

@@ -8,13 +8,13 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.key_list import Listing
 from tests.selftest.exchanges import answer
-from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, FORMS, PHONE
+from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, PHONE, PHONE_FORMS
 
 KEY_AT = "/data/keys/*/pixKey"
 
 
 def listing(value: object) -> Listing:
-    """A list of keys."""
+    """A list of keys, whose place in the body is not known."""
     return Listing(answer("listPixKeys", json.dumps(value).encode(), path="/v1/pix/keys/ac"))
 
 
@@ -51,20 +51,23 @@ def test_a_key_is_seen_in_any_shape(key, shown):
     ],
 )
 def test_a_list_says_whether_it_is_complete(data, is_complete):
-    """Members beside the keys say so, in the words of usual libraries. A list without keys at key_at is incomplete."""
-    assert (not listing_of(data).incomplete) is is_complete
+    """Members beside the keys, such as `hasMore`, say that a list has more pages.
+
+    A list without keys at KEY_AT is incomplete.
+    """
+    assert (not listing_with_key_at(data).incomplete) is is_complete
 
 
-def listing_of(data):
-    """A list of keys, which stand at KEY_AT."""
+def listing_with_key_at(data):
+    """A list of keys that stand at KEY_AT."""
     body = json.dumps({"code": 0, "data": data}).encode()
     return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", PHONE_FORMS.values(), ids=PHONE_FORMS)
 def test_a_list_shows_a_number_in_any_form(form):
     """The list shows the number, or hides it behind a mask. Another number is not taken for it."""
-    shown = listing_of({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})
+    shown = listing_with_key_at({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})
 
     assert shown.may_show(PHONE) is not shown.hides_keys
     assert not shown.may_show("+5511955500777")
@@ -73,8 +76,8 @@ def test_a_list_shows_a_number_in_any_form(form):
 def test_letters_are_compared_without_case():
     """The key may be part of a longer text, and percent-encoded."""
     for text in ("MAE@Cliente.Example", "mailto:mae@cliente.example", "mae%40cliente.example"):
-        assert listing_of({"keys": [{"pixKey": text}]}).may_show(EMAIL)
-    assert not listing_of({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
+        assert listing_with_key_at({"keys": [{"pixKey": text}]}).may_show(EMAIL)
+    assert not listing_with_key_at({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +92,9 @@ def test_letters_are_compared_without_case():
         ("pix****.com", "pixconf-0a1b@example.com.br", False),
     ],
 )
-def test_a_masked_text_may_be_the_key_that_has_what_it_shows(masked, key, expected):
-    """The visible characters are in the key, in their order. A text that the earlier list had, too, is another key."""
-    listing = listing_of({"keys": [{"pixKey": masked}]})
+def test_a_masked_text_may_be_a_key_with_the_same_visible_characters(masked, key, expected):
+    """The key has the visible characters in their order. A text that the earlier list had, too, is another key."""
+    listing = listing_with_key_at({"keys": [{"pixKey": masked}]})
 
     assert listing.may_hide(key) is expected
     assert not listing.may_hide(key, before=listing)

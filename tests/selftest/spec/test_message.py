@@ -23,7 +23,7 @@ def test_a_value_that_is_a_message_is_translated_too():
 
 
 def test_a_number_decides_between_singular_and_plural():
-    """One is singular; none and several are plural."""
+    """The number one takes the singular. Zero and all other numbers take the plural."""
     message = say_many("{n} key", "{n} keys")
 
     assert [str(message.of(n=number)) for number in (0, 1, 2)] == ["0 keys", "1 key", "2 keys"]
@@ -38,8 +38,8 @@ def test_texts_are_joined_once_each():
     assert str(joined(["a", "b"], " or ")) == "a or b"
 
 
-def test_texts_in_a_row_are_names_that_stand_as_they_are():
-    """A text in a row is not translated; a message in a row is."""
+def test_texts_in_a_row_are_not_translated():
+    """They are names. A message in a row is translated."""
     row = in_a_row(["a", say("b")], ", ")
 
     assert isinstance(row, Message)

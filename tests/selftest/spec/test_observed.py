@@ -6,13 +6,13 @@ import pytest
 
 from spec.exchange import FailureKind
 from spec.observed import head_of, indistinguishable, is_evidence, is_passing, is_refused
-from tests.selftest.exchanges import REGISTRATION, answer, execution, failed, registration
+from tests.selftest.exchanges import REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 TEXT = (("Content-Type", "text/plain"),)
 
 
-def refused(status, body=b"", **changes):
-    """A refusal of an execution."""
+def refusal(status, body=b"", **changes):
+    """A refusal with this status."""
     return answer("executePix", body, status=status, headers=TEXT, **changes)
 
 
@@ -20,41 +20,44 @@ def refused(status, body=b"", **changes):
     ("exchange", "expected"),
     [
         (execution(), True),
-        (refused(404), True),
-        (refused(429), False),
-        (refused(500), False),
-        (refused(503), False),
-        (refused(401), False),
-        (refused(401, credential="no header"), True),
-        (failed(FailureKind.TIMEOUT), False),
+        (refusal(404), True),
+        (refusal(429), False),
+        (refusal(500), False),
+        (refusal(503), False),
+        (refusal(401), False),
+        (refusal(401, credential="no header"), True),
+        (unanswered(FailureKind.TIMEOUT), False),
     ],
 )
-def test_an_answer_is_evidence_if_the_same_request_gets_it_again(exchange, expected):
-    """Passing trouble is no evidence, and neither is a refusal of the token that was valid."""
+def test_an_answer_that_a_repetition_gets_too_is_evidence(exchange, expected):
+    """A passing error is no evidence, and neither is a refusal of the token that was valid."""
     assert is_evidence(exchange) is expected
 
 
 def test_trouble_passes():
     """A 503 and a dropped connection may be over in a minute; a 404 stays."""
-    assert is_passing(refused(503))
-    assert is_passing(failed(FailureKind.DROPPED))
-    assert not is_passing(refused(404))
+    assert is_passing(refusal(503))
+    assert is_passing(unanswered(FailureKind.DROPPED))
+    assert not is_passing(refusal(404))
 
 
 @pytest.mark.parametrize(
     ("exchange", "expected"),
     [
-        (refused(400), True),
-        (refused(413), False),
-        (refused(503), False),
+        (refusal(400), True),
+        (refusal(413), False),
+        (refusal(503), False),
         (answer("executePix", b"<html>log in</html>", headers=(("Content-Type", "text/html"),)), True),
-        (registration(REGISTRATION | {"Success": "false"}), True),
+        (registration(REGISTRATION_RESULT | {"Success": "false"}), True),
         (registration(), False),
         (execution(), False),
     ],
 )
-def test_a_request_is_refused_for_what_it_is(exchange, expected):
-    """A status, a page for people and a declining registration result refuse it; a refusal for its size is none."""
+def test_answers_that_refuse_a_request_for_its_content(exchange, expected):
+    """A 4xx status, a page for people and a declining registration result refuse the request.
+
+    A refusal for the size of the request is none.
+    """
     assert is_refused(exchange) is expected
 
 
@@ -69,13 +72,13 @@ def test_the_head_of_an_answer():
     )
 
 
-def test_answers_are_alike_apart_from_path_digits_and_words_that_vary():
-    """An answer with another status or another word is told apart, and a missing answer is like no other."""
-    first = refused(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
-    alike = refused(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
-    in_other_words = refused(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2")
+def test_answers_that_differ_in_path_digits_or_random_words_are_alike():
+    """An answer with another status or another word differs, and a missing answer is like no other."""
+    first = refusal(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
+    alike = refusal(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
+    in_other_words = refusal(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2")
 
     assert indistinguishable(first, alike)
     assert not indistinguishable(first, in_other_words)
-    assert not indistinguishable(first, refused(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
-    assert not indistinguishable(first, failed(FailureKind.TIMEOUT))
+    assert not indistinguishable(first, refusal(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
+    assert not indistinguishable(first, unanswered(FailureKind.TIMEOUT))

@@ -37,8 +37,10 @@ def test_schema_is_valid_openapi():
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
 def test_fields_agree_with_the_schema(operation):
-    """Each field of a result in the schema has three requirements, and there are no others; that on its type names the
-    types that the schema gives."""
+    """Each field of a result in the schema has three requirements, and no other field has one.
+
+    The requirement about its type names the types of the schema.
+    """
     in_schema = {f"{operation.id}.{field.name}.{what}" for field in operation.result for what in OF_EACH_FIELD}
     in_requirements = {
         id
@@ -46,11 +48,13 @@ def test_fields_agree_with_the_schema(operation):
         if requirement.operation == operation.id and "Resources" in requirement.section and id.endswith(OF_EACH_FIELD)
     }
     types = {field.name: " or ".join(field.types) for field in operation.result}
-    untold = [name for name, said in types.items() if said not in requirements()[f"{operation.id}.{name}.type"].text]
+    wrong_types = [
+        name for name, text in types.items() if text not in requirements()[f"{operation.id}.{name}.type"].text
+    ]
 
     assert in_requirements - in_schema == set(), "no such field in spec/openapi.yaml"
     assert in_schema - in_requirements == set(), "no requirement"
-    assert untold == []
+    assert wrong_types == []
 
 
 def test_every_requirement_has_a_test_or_a_reason():
@@ -64,20 +68,20 @@ def test_every_requirement_has_a_test_or_a_reason():
 
 
 def test_each_requirement_has_one_rule_at_most():
-    """The ids and patterns of the rules do not overlap, and each is the id of a requirement or matches some."""
-    written = [
+    """The ids and patterns of two rules never match the same requirement, and each matches at least one."""
+    patterns = [
         pattern
         for file in RULE_FILES
         for pattern in re.findall(r'^@(?:field_)?rule\("(.+)"\)', file.read_text("utf-8"), re.MULTILINE)
     ]
-    matched = {pattern: fnmatch.filter(requirements(), pattern) for pattern in written}
+    matched = {pattern: fnmatch.filter(requirements(), pattern) for pattern in patterns}
 
     assert all(matched.values()), matched
     assert Counter(id for ids in matched.values() for id in ids) == Counter(list(RULES))
 
 
 def test_the_docstring_of_a_rule_is_its_requirement():
-    """Word for word as in the requirement; a rule for several requirements has braces where their texts differ."""
+    """The texts agree word for word. A rule for several requirements has braces where their texts differ."""
     docstrings = {id: getattr(rule, "func", rule).__doc__ for id, rule in RULES.items()}
     patterns = {id: re.sub(r"\\{\w+\\}", ".+", re.escape(docstring)) for id, docstring in docstrings.items()}
 
@@ -89,8 +93,10 @@ def test_the_docstring_of_a_rule_is_its_requirement():
 
 
 def test_the_form_of_the_requirements():
-    """Each has an id of its own, which begins with an operation or general; a level, of which all are used; and a text
-    that is one sentence."""
+    """Each requirement has an id of its own, which begins with an operation or `general`.
+
+    Its text is one sentence. Every level is used.
+    """
     rows = requirements().values()
 
     assert len(read_yaml(SOURCE)["requirements"]) == len(rows)

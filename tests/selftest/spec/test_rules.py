@@ -8,7 +8,7 @@ from spec.exchange import FailureKind
 from spec.findings import Conclusion
 from spec.requirements import read_yaml, requirements
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
+from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))
 
@@ -30,7 +30,7 @@ def test_the_examples_hold():
 
 def test_no_rule_fails_without_an_answer():
     """A time-out shows nothing about any requirement."""
-    assert unlike(Conclusion.INCONCLUSIVE, lambda operation: failed(FailureKind.TIMEOUT, operation), RULES) == []
+    assert unlike(Conclusion.INCONCLUSIVE, lambda operation: unanswered(FailureKind.TIMEOUT, operation), RULES) == []
 
 
 @pytest.mark.parametrize("status", [302, 500])
@@ -58,8 +58,8 @@ def test_a_refusal_breaks_no_rule(status):
     ],
 )
 def test_the_key_of_a_registration(sent, received, outcome):
-    """It may be written otherwise, and be hidden in part; it is not another one."""
-    exchange = registration({**REGISTRATION, "Key": received}, sent={"pixKeyType": "CPF", "pixKey": sent})
+    """The answer may write the key in another form or hide a part of it. Another key deviates."""
+    exchange = registration({**REGISTRATION_RESULT, "Key": received}, sent={"pixKeyType": "CPF", "pixKey": sent})
 
     assert judge("registerPixKey.Key.matches", exchange).conclusion is outcome
 
@@ -68,13 +68,15 @@ def broken(rule, *, body=None, data=None, changes=None, **options):
     """The exchange of a case of rules.yaml."""
     if body is not None:
         return answer(rule.split(".")[0], body.encode(), **options)
-    example, build = (EXECUTION, execution) if rule.startswith("executePix") else (REGISTRATION, registration)
+    example, build = (
+        (EXECUTION_RESULT, execution) if rule.startswith("executePix") else (REGISTRATION_RESULT, registration)
+    )
     return build({**example, **(changes or {})} if data is None else data, **options)
 
 
 @pytest.mark.parametrize("case", CASES["deviations"], ids=lambda case: case["rule"])
 def test_the_message_of_a_deviation(case):
-    """What is expected, and what came back, without a value of the service."""
+    """The message says what is expected and what came back, without a value of the service."""
     exchange = broken(case["rule"], **case["answer"])
 
     judgement = judge(case["rule"], exchange)

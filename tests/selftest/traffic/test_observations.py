@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 
 import pytest
 
@@ -16,10 +17,10 @@ from spec.interface import MARK
 from spec.log import Log
 from spec.observed import answer_of
 from spec.requirements import requirements
-from tests.selftest.exchanges import EXECUTION, answer, execution, failed, registration
-from tests.selftest.proof.directly import of_the_sandbox, run_in_memory
-from tests.selftest.recorded_runs import TARGETED, record, recorded
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, registration, unanswered
+from tests.selftest.proof.directly import run_tests_in_memory, sent_to_the_sandbox
 from tests.selftest.services.unshown import DoesOtherwise
+from tests.selftest.shared_runs import TARGETED_PROFILE, run_with_files, shared_run
 from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.observations import IN_SEQUENCES, OBSERVATIONS, Observed
 from tests.traffic.observations import observed as observed_in_log
@@ -28,31 +29,34 @@ from tests.traffic.robustness import Invalid
 from tests.traffic.undescribed import Reading
 
 
-def observed(service):
+def behaviour_of_service(service):
     """What a run observes of a service, by requirement and situation."""
     profile = load("sandbox")
     alone = replace(
-        profile, base_url="http://127.0.0.1", sandbox="http://127.0.0.1", limits=replace(profile.limits, parallel=1)
+        profile,
+        base_url="http://127.0.0.1",
+        sandbox="http://127.0.0.1",
+        limits=replace(profile.limits, parallel=1),
     )
 
-    run = run_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
+    run = run_tests_in_memory(service, alone, lambda test: not test.get_closest_marker("property"))
     assert run.errors == []
     return result_of_run(run).behaviour
 
 
 @cache
-def sandbox():
-    """What is observed of the sandbox."""
-    return observed(Service())
+def behaviour_of_sandbox():
+    """What a run observes of the sandbox."""
+    return behaviour_of_service(Service())
 
 
-def drifting(behaviour, other_behaviour):
+def drifting_requirements(behaviour, other_behaviour):
     """The requirements that drift from one run to the other, or back."""
     pair = (behaviour, other_behaviour)
     return {drift.id for was, now in (pair, pair[::-1]) for drift in drifts(was, now)}
 
 
-def stable(behaviour):
+def stable_behaviour(behaviour):
     """The behaviour that is the same in every run.
 
     Keys, balances and entries change while a run lasts, so their shapes do. How many requests a service lets in within a
@@ -63,43 +67,46 @@ def stable(behaviour):
 
 
 @pytest.mark.slow
-def test_a_service_that_differs_is_seen_to_differ_in_that_alone():
-    """A lawful service does things otherwise that are not shown: they are observed otherwise, and drift, and no other."""
-    behaviour = observed(DoesOtherwise())
+def test_exactly_the_requirements_of_a_difference_drift():
+    """The service conforms, and differs from the sandbox in things that the document does not show."""
+    behaviour = behaviour_of_service(DoesOtherwise())
 
-    assert drifting(sandbox(), behaviour) == DoesOtherwise.SEEN_IN
+    assert drifting_requirements(behaviour_of_sandbox(), behaviour) == DoesOtherwise.SEEN_IN
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
-    """Seed, transport and parallel requests make no difference. What a profile does not permit does not drift."""
-    ended = record(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED)
-    in_parallel = result_of_run(ended.run).behaviour
-    clean, partial = (result_of_run(recorded(name).run).behaviour for name in ("clean", "partial"))
+    """Seed, transport and parallel requests make no difference.
 
-    assert data_of_behaviour(stable(clean)) == data_of_behaviour(stable(in_parallel))
-    assert drifting(sandbox(), in_parallel) == set()
-    assert drifting(clean, in_parallel) == drifting(clean, partial) == set()
+    A requirement that the profile does not permit does not drift.
+    """
+    result = run_with_files(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED_PROFILE)
+    in_parallel = result_of_run(result.run).behaviour
+    clean, partial = (result_of_run(shared_run(name).run).behaviour for name in ("clean", "partial"))
+
+    assert data_of_behaviour(stable_behaviour(clean)) == data_of_behaviour(stable_behaviour(in_parallel))
+    assert drifting_requirements(behaviour_of_sandbox(), in_parallel) == set()
+    assert drifting_requirements(clean, in_parallel) == drifting_requirements(clean, partial) == set()
 
 
 # -- shapes ---------------------------------------------------------------------------------------------------------
 
 GRANTED = answer("listEntries", {"entries": []})
 REFUSED = answer("listEntries", {}, status=400)
-OTHERS = {
+SHOW_NO_SHAPE = {
     "generated": answer("listEntries", {}, part="listEntries.fuzzing"),
     "of another operation": answer("listAccounts", {}),
     "without a token": answer("listEntries", {}, credential="no header", valid=False),
     "over a limit": answer("listEntries", {}, status=429),
     "a gateway's": answer("listEntries", {}, status=503),
     "a token that has expired": answer("listEntries", {}, status=401),
-    "no answer": failed(FailureKind.TIMEOUT, "listEntries"),
+    "no answer": unanswered(FailureKind.TIMEOUT, "listEntries"),
 }
 
 
-@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_what_shows_no_shape(other):
-    """Generated traffic, other requests, and answers that may be other ones in a minute."""
-    for exchanges, shown in (([other], []), ([other, REFUSED], []), ([other, REFUSED, GRANTED], [GRANTED])):
+@pytest.mark.parametrize("exchange", SHOW_NO_SHAPE.values(), ids=SHOW_NO_SHAPE)
+def test_an_exchange_that_shows_no_shape_is_not_observed(exchange):
+    """Generated traffic, other requests, and answers that may differ in a minute show no shape."""
+    for exchanges, shown in (([exchange], []), ([exchange, REFUSED], []), ([exchange, REFUSED, GRANTED], [GRANTED])):
         assert observed_in_log("listEntries.shape", Log(exchanges)).exchanges == shown
 
 
@@ -108,8 +115,8 @@ def test_what_shows_no_shape(other):
 NOT_SHOWN = [requirement for requirement in requirements().values() if requirement.level == "not-shown"]
 
 
-def test_each_requirement_that_is_not_shown_is_in_the_table():
-    """Once; but those that no exchange can show, and those that a sequence shows."""
+def test_each_requirement_at_level_not_shown_has_an_observation():
+    """OBSERVATIONS and IN_SEQUENCES have each once, unless no exchange can show it."""
     can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
     assert {*OBSERVATIONS, *IN_SEQUENCES} == can_be_seen
@@ -117,31 +124,34 @@ def test_each_requirement_that_is_not_shown_is_in_the_table():
 
 
 def test_each_purpose_of_the_table_is_that_of_a_request():
-    """A run on the sandbox sends requests for each, but for what is tried if executions are refused."""
-    purposes = {purpose for row in OBSERVATIONS.values() for situation in row for purpose in situation.purposes}
-    purposes_sent = {exchange.purpose for exchange in of_the_sandbox("sandbox").session.door.log}
+    """A run on the sandbox sends requests with each purpose, except for the one that is tried if executions are
+    refused.
+    """
+    situations = chain.from_iterable(OBSERVATIONS.values())
+    purposes = set(chain.from_iterable(situation.purposes for situation in situations))
+    purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").session.door.log}
 
     assert purposes - purposes_sent == {Execution.PREPARED_WITH_MORE}
 
 
 @pytest.mark.parametrize("requirement", OBSERVATIONS)
 def test_each_row_shows_something_of_the_sandbox(requirement):
-    """A value in a situation, and an exchange that shows it, unless it is that there is nothing to see."""
-    shown = observed_in_log(requirement, of_the_sandbox("sandbox").session.door.log)
+    """A row has a value in a situation, and an exchange that shows it."""
+    shown = observed_in_log(requirement, sent_to_the_sandbox("sandbox").session.door.log)
 
     assert shown.values
     assert shown.exchanges
 
 
 def test_a_row_that_shows_nothing_has_no_values():
-    """Unless it says what is observed otherwise."""
+    """A row may have a value for the case that nothing is observed, such as "no code"."""
     assert observed_in_log("listEntries.shape", Log()) == Observed({}, [])
     assert observed_in_log("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
 
 
-def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
-    """If the second one counts: else nothing is shown."""
-    unknown = replace(execution(EXECUTION, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
+def test_after_a_503_the_repetition_is_observed():
+    """If the request was not repeated, nothing is observed."""
+    unknown = replace(execution(EXECUTION_RESULT, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
     broken = replace(unknown, response=replace(unknown.response, status=503))
     once_more = replace(unknown, number=2, repeats=1, purpose=None)
 
@@ -150,8 +160,8 @@ def test_an_answer_that_passes_is_taken_from_the_same_request_once_more():
     assert observed_in_log("executePix.unknownCode", Log([unknown, once_more])).exchanges == [unknown]
 
 
-def test_a_deletion_for_nobody_stands_for_its_class():
-    """A sandbox gets some bodies for two accounts. An unreadable one shows more at the account that exists."""
+def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
+    """On a sandbox some bodies go to two accounts. An unreadable body shows more at the account that exists."""
 
     def deletion(what, account, status, number):
         path = f"/v1/pix/keys/{account}"
@@ -170,17 +180,21 @@ def test_a_deletion_for_nobody_stands_for_its_class():
     assert [exchange.number for exchange in shown] == [1, 3]
 
 
-def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
-    """How an unknown code is answered, another requirement shows."""
+def test_a_code_that_is_refused_like_an_unknown_one_shows_nothing():
+    """Another requirement shows how an unknown code is answered."""
     unknown = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
     with_quotes = replace(unknown, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2)
 
-    assert values("executePix.refusal", [unknown, with_quotes]) == {
+    assert observed_texts("executePix.refusal", [unknown, with_quotes]) == {
         "transactionId: with quotes": ["like an unknown code"]
     }
-    assert values("executePix.refusal", [with_quotes]) == {"transactionId: with quotes": [answer_of(with_quotes)]}
+    assert observed_texts("executePix.refusal", [with_quotes]) == {
+        "transactionId: with quotes": [answer_of(with_quotes)]
+    }
     of_a_read = replace(with_quotes, operation="getBalance")
-    assert values("getBalance.refusal", [unknown, of_a_read]) == {"transactionId: with quotes": [answer_of(of_a_read)]}
+    assert observed_texts("getBalance.refusal", [unknown, of_a_read]) == {
+        "transactionId: with quotes": [answer_of(of_a_read)]
+    }
 
 
 @pytest.mark.parametrize(
@@ -192,18 +206,21 @@ def test_a_code_that_is_refused_like_an_unknown_one_shows_no_more():
     ],
 )
 def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
-    """Keys of other types may be accepted in other formats as well."""
-    assert values("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
-    assert values("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
-    assert values("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
+    """Keys of other types may be accepted in several formats."""
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
 
 
 # -- single values --------------------------------------------------------------------------------------------------
 
 
-def test_what_a_supplied_code_shows_is_no_more_than_seen():
-    """Other codes are of other payees. A status before the execution is that of the operation that prepared it."""
-    paid = [execution(EXECUTION | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
+def test_a_supplied_code_shows_only_its_own_transfer():
+    """The account type has no meaning that holds for other supplied codes, because they have other payees.
+
+    A status before the execution comes from the operation that prepared the transfer.
+    """
+    paid = [execution(EXECUTION_RESULT | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
     supplied = [replace(exchange, purpose=Execution.SUPPLIED, number=number) for number, exchange in enumerate(paid, 1)]
     prepared = [
         replace(answer(name, {"code": 0, "data": data}), purpose=Preparation.TO_EXECUTE, number=number)
@@ -211,13 +228,18 @@ def test_what_a_supplied_code_shows_is_no_more_than_seen():
     ]
     of_a_prepared_code = replace(paid[0], purpose=Execution.PREPARED, number=5)
 
-    assert values("executePix.accountType.meaning", supplied) == {f"{n} for a supplied code": ["seen"] for n in (2, 1)}
-    assert values("executePix.status.values", [*prepared, of_a_prepared_code]) == {"createPix": ["CONFIRMED"]}
-    assert values("executePix.status.transitions", prepared) == {"createPix": ["OPEN"], "transferP2p": ["no status"]}
+    assert observed_texts("executePix.accountType.meaning", supplied) == {
+        f"{n} for a supplied code": ["seen"] for n in (2, 1)
+    }
+    assert observed_texts("executePix.status.values", [*prepared, of_a_prepared_code]) == {"createPix": ["CONFIRMED"]}
+    assert observed_texts("executePix.status.transitions", prepared) == {
+        "createPix": ["OPEN"],
+        "transferP2p": ["no status"],
+    }
 
 
-def values(requirement_id, exchanges):
-    """What these exchanges show for a requirement, with phrases as text."""
+def observed_texts(requirement_id, exchanges):
+    """What these exchanges show for a requirement, by situation as text."""
     shown = observed_in_log(requirement_id, Log(exchanges)).values
     return {str(situation): observed_values for situation, observed_values in shown.items()}
 
@@ -234,9 +256,9 @@ def values(requirement_id, exchanges):
 )
 def test_the_size_of_a_date_suggests_its_unit(date, unit):
     """A number of another size is told by its power of ten."""
-    result = replace(execution(EXECUTION | {"date": date}), purpose=Execution.PREPARED)
+    result = replace(execution(EXECUTION_RESULT | {"date": date}), purpose=Execution.PREPARED)
 
-    assert values("executePix.date.unit", [result]) == {"": [unit]}
+    assert observed_texts("executePix.date.unit", [result]) == {"": [unit]}
 
 
 @pytest.mark.parametrize(
@@ -251,50 +273,50 @@ def test_the_size_of_a_date_suggests_its_unit(date, unit):
         ("", "other characters"),
     ],
 )
-def test_the_format_of_an_identifier_is_told_by_its_characters(text, form):
-    """No identifier itself is kept."""
+def test_the_format_of_an_identifier_follows_from_its_characters(text, form):
+    """The observation has the format, and not the identifier."""
     assert format_of(text) == form
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "text"),
     [("0", "0"), ("-9999", "-9999"), ("9999", "9999"), ("10000", "10^4"), ("-10000", "10^4"), ("1.5", "no integer")],
 )
-def test_a_number_of_few_digits_is_told(number, told):
-    """Of a larger one the power of ten: it may be that of an account."""
-    assert number_as_shown(Decimal(number)) == told
+def test_a_number_of_few_digits_is_observed_as_it_is(number, text):
+    """Of a larger number only the power of ten is observed, because it may be the number of an account."""
+    assert number_as_shown(Decimal(number)) == text
 
 
 def test_a_status_that_may_name_a_person_is_another_text():
-    """One word in capitals is told."""
+    """A status is observed as it is only if it is one word in capitals or a documented word."""
     words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
 
     assert [status_as_shown(word) for word in words] == [*words[:2], *["another text"] * 6]
 
 
 def test_published_limits_and_versions_are_seen():
-    """The names of the headers, by operation; a refusal does not count."""
+    """The names of the headers are observed by operation. A refusal does not count."""
     headers = [(name, "1") for name in ("x-ratelimit-limit", "RateLimit-Policy", "Deprecation")]
     exchanges = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
 
-    assert values("general.rateLimit", exchanges)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
-    assert values("general.deprecation", exchanges) == {"listAccounts": ["Deprecation"]}
+    assert observed_texts("general.rateLimit", exchanges)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
+    assert observed_texts("general.deprecation", exchanges) == {"listAccounts": ["Deprecation"]}
 
 
 def test_a_429_is_seen_also_if_the_request_was_sent_again():
-    """Only if there is none, that is said."""
+    """Without a 429 the observation says so."""
     limited = replace(answer("listAccounts", {}, status=429), number=1)
     granted = replace(answer("listAccounts", {}), number=2, supersedes=1)
 
-    assert values("general.rateLimit", [limited, granted]).keys() == {"a 429", "listAccounts"}
-    assert values("general.rateLimit", [granted]) == {"": ["no 429"], "listAccounts": ["none"]}
+    assert observed_texts("general.rateLimit", [limited, granted]).keys() == {"a 429", "listAccounts"}
+    assert observed_texts("general.rateLimit", [granted]) == {"": ["no 429"], "listAccounts": ["none"]}
 
 
 READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WITH_TOKEN, number=1)
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "read", "told"),
+    ("status", "body", "read", "need"),
     [
         (401, {}, READ, "required"),
         (200, {"code": 0, "data": {}}, READ, "not required"),
@@ -306,8 +328,8 @@ READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WI
     ],
     ids=["401", "granted", "refused", "passing", "passing with it", "refused alike", "refused otherwise"],
 )
-def test_the_token_is_wanted_if_it_makes_a_difference(status, body, read, told):
-    """A refusal of the caller tells alone; any other must differ from the answer to the same request with the token."""
-    without = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
+def test_an_operation_needs_the_token_if_its_answer_differs_without_it(status, body, read, need):
+    """A 401 shows the need alone. Any other refusal must differ from the answer to the same request with the token."""
+    without_token = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
 
-    assert need_of_the_token(without, read) == told
+    assert need_of_the_token(without_token, read) == need

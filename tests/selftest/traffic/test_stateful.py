@@ -5,19 +5,19 @@ from itertools import product
 import pytest
 
 from environments.sandbox import Service
-from tests.selftest.services.one_run import GENERATED, run_against
+from tests.selftest.services.one_run import GENERATED_TESTS, result_in_memory
 from tests.traffic.stateful import Step, situations_in
 
 
 def test_one_account_is_enough(tmp_path):
     """Its list and its balance are read, because a profile need not name a second one."""
-    result = run_against(
-        Service(), tmp_path, "registerPixKey.status or getBalance.exists", GENERATED, accounts=["ac-0001"],
+    result = result_in_memory(
+        Service(), tmp_path, "registerPixKey.status or getBalance.exists", GENERATED_TESTS, accounts=["ac-0001"],
         allow=["read", "register-keys", "delete-keys", "fuzz"], transactions=None, limits={"examples": 20},
     )  # fmt: skip
 
     assert result.run.errors == []
-    assert "registerPixKey.status" in result.rows("pass")
+    assert "registerPixKey.status" in result.messages_with_verdict("pass")
 
 
 REGISTER, DELETE, LIST, BALANCE = Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE

@@ -8,13 +8,13 @@ import pytest
 
 from environments.sandbox import Response
 from spec.log import numbers_superseded
-from tests.selftest.services.one_run import CODE, OTHER, Run
-from tests.selftest.services.serving import Raw, as_bytes, real_codes, reset
-from tests.selftest.services.waiting import HANGS_S
+from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun
+from tests.selftest.services.serving import SocketService, real_codes_received, reset_connection, response_bytes
+from tests.selftest.services.waiting import HANG_LIMIT_S
 from tests.traffic.together import Together
 
 
-class AnswersOtherwiseBesideOthers(Raw):
+class AnswersOtherwiseBesideOthers(SocketService):
     """The first two requests are inside at the same moment, and get another answer than later ones."""
 
     def __init__(self, status=None, body=b"{}"):
@@ -27,18 +27,20 @@ class AnswersOtherwiseBesideOthers(Raw):
         if not next(self._left, False):
             super().answer(connection, request)
             return
-        self._pair.wait(HANGS_S)
+        self._pair.wait(HANG_LIMIT_S)
         if self.status is None:
-            reset(connection)
+            reset_connection(connection)
         else:
-            connection.sendall(as_bytes(Response(self.status, self.body, (("Content-Type", "application/json"),))))
+            connection.sendall(
+                response_bytes(Response(self.status, self.body, (("Content-Type", "application/json"),)))
+            )
 
 
 def sent_together(service, folder, **request):
     """Two equal requests that are sent together: the run, and what `send_all` gives."""
-    a_run = Run(service, folder, parallel=8)
-    send = partial(a_run.client.send, **request)
-    return a_run, Together(a_run.client).send_all([send, send])
+    manual_run = ManualRun(service, folder, parallel=8)
+    send = partial(manual_run.client.send, **request)
+    return manual_run, Together(manual_run.client).send_all([send, send])
 
 
 READ = {"operation": "listAccounts", "valid": True}
@@ -53,52 +55,54 @@ INVALID = {"operation": "registerPixKey", "path_parameter": "pixconf-1", "body":
 def test_a_doubtful_request_is_sent_again_alone(request_sent, status_beside, status_alone, tmp_path):
     """The answer that it gets alone is the one that counts; the first one stays in the log."""
     with AnswersOtherwiseBesideOthers(status_beside) as service:
-        a_run, answers = sent_together(service, tmp_path, **request_sent)
-    first, second, *again = a_run.door.exchanges
+        manual_run, answers = sent_together(service, tmp_path, **request_sent)
+    first, second, *again = manual_run.door.exchanges
 
     assert [answer.response.status for answer in answers] == [status_alone] * 2
     assert (first.beside, second.beside, [exchange.beside for exchange in again]) == (1, 1, [0, 0])
-    assert numbers_superseded(a_run.door.exchanges) == {first.number, second.number}
+    assert numbers_superseded(manual_run.door.exchanges) == {first.number, second.number}
 
 
 def test_a_success_that_deviates_beside_others_counts(tmp_path):
     """It is evidence, although the request may be answered as documented when it is alone."""
     with AnswersOtherwiseBesideOthers(200, b'{"code": "0", "data": {}}') as service:
-        a_run, answers = sent_together(service, tmp_path, **READ)
+        manual_run, answers = sent_together(service, tmp_path, **READ)
 
     assert [json.loads(answer.response.body)["code"] for answer in answers] == ["0", "0"]
-    assert len(a_run.door.exchanges) == 2
+    assert len(manual_run.door.exchanges) == 2
 
 
 def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path):
     """Nothing that may move money is; the read is."""
     with AnswersOtherwiseBesideOthers(409) as service:
-        a_run = Run(service, tmp_path, parallel=8)
-        read = partial(a_run.client.send, **READ)
-        executed = Together(a_run.client).send_beside(partial(a_run.execute, CODE), read)
-    [read_beside] = [exchange for exchange in a_run.door.exchanges[:2] if exchange.operation == "listAccounts"]
+        manual_run = ManualRun(service, tmp_path, parallel=8)
+        read = partial(manual_run.client.send, **READ)
+        executed = Together(manual_run.client).send_beside(partial(manual_run.execute, CODE), read)
+    [read_beside] = [exchange for exchange in manual_run.door.exchanges[:2] if exchange.operation == "listAccounts"]
 
     assert executed.response.status == 409
-    assert len(real_codes(service)) == 1
-    assert numbers_superseded(a_run.door.exchanges) == {read_beside.number}
+    assert len(real_codes_received(service)) == 1
+    assert numbers_superseded(manual_run.door.exchanges) == {read_beside.number}
 
 
 def test_two_executions_at_the_same_time_are_not_sent_again(tmp_path):
     """Both were refused, which a service may do that locks an account."""
     with AnswersOtherwiseBesideOthers(409) as service:
-        a_run = Run(service, tmp_path, parallel=8, outlives=False, is_sandbox=True)
-        answers = Together(a_run.client).send_all([partial(a_run.execute, code) for code in (CODE, OTHER)])
+        manual_run = ManualRun(service, tmp_path, parallel=8, has_journal=False, is_sandbox=True)
+        answers = Together(manual_run.client).send_all(
+            [partial(manual_run.execute, code) for code in (CODE, OTHER_CODE)]
+        )
 
     assert [answer.response.status for answer in answers] == [409, 409]
-    assert len(service.seen) == 2
+    assert len(service.received) == 2
 
 
 @pytest.mark.parametrize("status", [503, None], ids=["503", "dropped"])
 def test_a_request_that_the_door_itself_sent_again_is_not_sent_a_third_time(status, tmp_path):
     """An answer that says "later", or a connection that was dropped, is superseded by the next answer."""
     with AnswersOtherwiseBesideOthers(status) as service:
-        a_run, answers = sent_together(service, tmp_path, **READ)
+        manual_run, answers = sent_together(service, tmp_path, **READ)
 
     assert [answer.response.status for answer in answers] == [200, 200]
-    assert len(a_run.door.exchanges) == 4
-    assert len(numbers_superseded(a_run.door.exchanges)) == 2
+    assert len(manual_run.door.exchanges) == 4
+    assert len(numbers_superseded(manual_run.door.exchanges)) == 2

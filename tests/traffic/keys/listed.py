@@ -3,7 +3,8 @@
 The tests of registrations ask for it. The interface document does not say what a list holds: it may also show keys that
 wait, attempts that failed, or the last key that was named. So a refused registration fails only if all of this is true:
 
-- The profile says with `key_at` where the keys stand, and the key stands there with the same marks as an accepted one.
+- The profile says with `key_at` where the keys stand, and the key stands there with the same marks as an accepted key.
+  Marks are what stands beside a key in the list, such as its status.
 - The key was absent before, and two lists show it after.
 - A registered key gets another answer. If it gets the same, another client may have registered the key in between.
 
@@ -75,7 +76,7 @@ class Effect:
 
     exchange: Exchange
     key: str
-    """The key that the lists show: the one that was sent, or the one that the service made."""
+    """The key that the lists show: the key that was sent, or a key that the service made."""
     is_certain: bool
     """True if the key stands in the lists like an accepted key."""
 
@@ -86,49 +87,53 @@ class KeyLists:
     def __init__(self, log: Log, profile: Profile) -> None:
         self._log = log
         self._profile = profile
-        self._last_read: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
+        self._last_listings: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
         account = next(iter(profile.accounts), "")
         reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
+        # The exchanges that asked for a list of this account. Their answers are parsed only if they are needed.
         self._reads = [read for read in reads if read.request.last_segment == account]
 
     # -- which lists ------------------------------------------------------------------------------------------------
 
-    def _read(self, exchange: Exchange) -> Listing | None:
-        """Contents of a list; None if it could not be read."""
-        if exchange.number not in self._last_read:
+    def _listing_of(self, exchange: Exchange) -> Listing | None:
+        """The list in the answer of this exchange; None if it could not be read. The last few are kept in memory."""
+        if exchange.number not in self._last_listings:
             self._forget_the_oldest()
             listing = Listing(exchange, self._profile.key_at) if succeeded(exchange) else None
-            self._last_read[exchange.number] = listing if listing and listing.is_readable else None
-        return self._last_read[exchange.number]
+            self._last_listings[exchange.number] = listing if listing and listing.is_readable else None
+        return self._last_listings[exchange.number]
 
     def _forget_the_oldest(self) -> None:
         """Make room in memory for one more list."""
-        while len(self._last_read) >= _MOST_KEPT:
-            oldest = next(iter(self._last_read))
-            del self._last_read[oldest]
+        while len(self._last_listings) >= _MOST_KEPT:
+            oldest = next(iter(self._last_listings))
+            del self._last_listings[oldest]
 
     def _last_list_before(self, number: int) -> Listing | None:
         """The last list before an exchange; None if there is none, or if it could not be read."""
         earlier = [read for read in self._reads if read.number < number]
-        return self._read(earlier[-1]) if earlier else None
+        return self._listing_of(earlier[-1]) if earlier else None
 
     def next_list(self, number: int) -> Listing | None:
         """The first list after an exchange; None if there is none, or if it could not be read."""
         later = [read for read in self._reads if read.number > number]
-        return self._read(later[0]) if later else None
+        return self._listing_of(later[0]) if later else None
 
     def _two_lists_after(self, number: int) -> list[Listing]:
         """The two lists after an exchange; empty unless both could be read."""
         later = [read for read in self._reads if read.number > number]
-        listings = [self._read(read) for read in later[:_LISTS_AFTER]]
+        listings = [self._listing_of(read) for read in later[:_LISTS_AFTER]]
         readable = [listing for listing in listings if listing is not None]
         return readable if len(readable) == _LISTS_AFTER else []
 
     # -- how accepted keys stand there ------------------------------------------------------------------------------
 
     @cached_property
-    def _granted_with_next_list(self) -> list[tuple[Exchange, Listing]]:
-        """The granted registrations that name a key for the first time, each with the first list after it."""
+    def _granted_with_first_list(self) -> list[tuple[Exchange, Listing]]:
+        """The granted registrations that name a key for the first time, each with the first list after it.
+
+        A registration is left out if that list could not be read, or if its key was deleted before the list.
+        """
         purposes = (Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED)
         granted = []
         for registration in registrations_for(self._log, *purposes):
@@ -144,38 +149,39 @@ class KeyLists:
         key = key_sent(registration)
         for exchange in self._log:
             is_between = registration.number < exchange.number < number_of_list
-            if is_between and exchange.operation == DELETE and key in texts_of(exchange.request.body):
+            is_deletion = exchange.operation == DELETE
+            if is_between and is_deletion and key in texts_of(exchange.request.body):
                 return True
         return False
 
     @cached_property
-    def _listed(self) -> list[tuple[Exchange, Listing]]:
-        """The granted registrations whose key the next list shows, each with this list."""
+    def _registrations_with_list(self) -> list[tuple[Exchange, Listing]]:
+        """The granted registrations whose key the next list shows, each with that list."""
         return [
             (registration, listing)
-            for registration, listing in self._granted_with_next_list
+            for registration, listing in self._granted_with_first_list
             if _shows_in_any_case(listing, key_sent(registration))
         ]
 
     def have_shown_an_accepted_key(self, before: int) -> bool:
         """True if a list shows a key that was registered before this exchange."""
-        return any(registration.number < before for registration, _ in self._listed)
+        return any(registration.number < before for registration, _ in self._registrations_with_list)
 
     @cached_property
     def _marks_of_accepted_keys(self) -> set[Marks]:
         """The marks of the accepted keys. If no list shows one of them, the marks of keys from before the run."""
         marks: set[Marks] = set()
-        for registration, listing in self._listed:
+        for registration, listing in self._registrations_with_list:
             marks |= listing.marks_of(key_sent(registration))
         first_list = self._first_list()
-        if not self._listed and first_list is not None:
+        if not self._registrations_with_list and first_list is not None:
             for key in islice(first_list.values, _MOST_REFERENCES):
                 marks |= first_list.marks_of(key)
         return marks
 
     def _first_list(self) -> Listing | None:
         """The first list of the run; None if there is none, or if it could not be read."""
-        return self._read(self._reads[0]) if self._reads else None
+        return self._listing_of(self._reads[0]) if self._reads else None
 
     def _stands_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
         """True if in each list the key has the marks of an accepted key, such as its type and status."""
@@ -188,15 +194,26 @@ class KeyLists:
         for registration in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
             if refused_or_lost(registration) not in REFUSALS:
                 continue
-            before = self._last_list_before(registration.number)
-            if before is None or self._was_sent_twice_since(before, registration):
-                continue
-            listings = self._two_lists_after(registration.number)
-            key = key_sent(registration) or self._key_made_since(registration, listings)
-            is_listed_after = bool(listings) and all(listing.shows(key) for listing in listings)
-            is_new = is_listed_after and not before.shows(key)
-            if key and is_new and not self._is_answered_like_a_registered_key(registration):
+            key = self._key_that_appeared(registration)
+            if key and not self._is_answered_like_a_registered_key(registration):
+                listings = self._two_lists_after(registration.number)
                 yield Effect(registration, key, self._stands_like_an_accepted_key(key, listings))
+
+    def _key_that_appeared(self, registration: Exchange) -> str:
+        """The key of a registration, if the list before it lacks the key and two lists after it show it; else empty.
+
+        Empty, too, if the same request was also sent earlier, after the list before: it may have registered the key.
+        """
+        before = self._last_list_before(registration.number)
+        if before is None or self._was_sent_twice_since(before, registration):
+            return ""
+        listings = self._two_lists_after(registration.number)
+        if not listings:
+            return ""
+        key = key_sent(registration) or self._key_made_since(registration, listings)
+        is_listed_after = all(listing.shows(key) for listing in listings)
+        was_listed_before = before.shows(key)
+        return key if is_listed_after and not was_listed_before else ""
 
     def effects_without_a_token(self) -> Iterator[Effect]:
         """The refused registrations without a valid token whose keys a later list shows.
@@ -225,7 +242,7 @@ class KeyLists:
         earlier = [suspect for suspect in suspects if suspect.number < read.number]
         only_refused = [suspect for suspect in earlier if key_sent(suspect) not in keys_with_token]
         candidates = [suspect for suspect in only_refused if _can_show(read, key_sent(suspect))]
-        listing = self._read(read) if candidates else None
+        listing = self._listing_of(read) if candidates else None
         if listing is None:
             return []
         return [(suspect, listing) for suspect in candidates if listing.shows(key_sent(suspect))]
@@ -238,8 +255,10 @@ class KeyLists:
         return [(exchange.number, key_sent(exchange)) for exchange in with_token]
 
     def _was_sent_twice_since(self, before: Listing, registration: Exchange) -> bool:
-        """True if the same request went to the service more than once since a list: the first one may have registered
-        the key, and the second one may be refused for that."""
+        """True if the same request went to the service more than once since a list.
+
+        Then the first one may have registered the key, and the second one may be refused for that.
+        """
         bodies = [
             exchange.request.body for exchange in self._log if before.number < exchange.number <= registration.number
         ]
@@ -251,15 +270,18 @@ class KeyLists:
         Empty if there is none, or if there are several: then nobody can tell which of them is the key.
         """
         keys_sent = {key_sent(exchange) for exchange in valid_registrations(self._log)}
-        unknown = sorted(listings[-1].keys - keys_sent) if listings else []
-        may_be_made_by_the_service = filter(may_be_made, unknown)
-        new = [key for key in may_be_made_by_the_service if not self._was_listed_before(key, registration.number)]
-        return new[0] if len(new) == 1 else ""
+        if not listings:
+            return ""
+        new_keys = []
+        for key in listings[-1].keys - keys_sent:
+            if may_be_made(key) and not self._was_listed_before(key, registration.number):
+                new_keys.append(key)
+        return new_keys[0] if len(new_keys) == 1 else ""
 
     def _was_listed_before(self, key: str, number: int) -> bool:
         """True if any list before an exchange shows the key."""
         for read in self._reads:
-            listing = self._read(read) if read.number < number else None
+            listing = self._listing_of(read) if read.number < number else None
             if listing is not None and listing.shows(key):
                 return True
         return False
@@ -270,24 +292,24 @@ class KeyLists:
 
     # -- granted, and not listed ------------------------------------------------------------------------------------
 
-    def lost(self) -> list[Exchange]:
+    def lost_registrations(self) -> list[Exchange]:
         """The granted registrations whose keys are not listed, although they should be. There are two kinds:
 
         - Two later lists lack the key, although lists showed other accepted keys.
         - It is of a documented type, and no list ever showed a key of this type.
         """
-        lost = self._not_in_later_lists()
+        not_in_later_lists = self._not_in_later_lists()
         never_listed = self._never_listed()
         if never_listed:  # lists that lack a documented type prove nothing about keys of undocumented types
-            lost = [registration for registration in lost if registration.valid]
-        last_list = self._read(self._reads[-1]) if self._reads else None
-        if last_list is None:
-            return lost
-        return lost + never_listed
+            not_in_later_lists = [registration for registration in not_in_later_lists if registration.valid]
+        last_list = self._listing_of(self._reads[-1]) if self._reads else None
+        if last_list is None:  # the key may be in the list that could not be read
+            return not_in_later_lists
+        return not_in_later_lists + never_listed
 
     def _not_in_later_lists(self) -> list[Exchange]:
         """The granted registrations whose keys two later lists lack, although lists showed other accepted keys."""
-        lost = []
+        missing = []
         for registration in registrations_for(self._log, *_MAY_BE_LOST):
             if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
                 continue
@@ -296,19 +318,19 @@ class KeyLists:
             listings = self._two_lists_after(registration.number)
             may_be_listed = any(_may_be_in(listing, registration, texts_before) for listing in listings)
             if listings and not may_be_listed:
-                lost.append(registration)
-        return lost
+                missing.append(registration)
+        return missing
 
     def _never_listed(self) -> list[Exchange]:
         """The accepted registrations of documented types of which no list showed a key.
 
         RANDOM is left out, because no request names such a key.
         """
-        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._listed)}
+        listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._registrations_with_list)}
         missing_keys = set()
         first_list = self._first_list()
         own_keys = {key.key for key in self._profile.pix_keys}
-        for registration, listing in self._granted_with_next_list:
+        for registration, listing in self._granted_with_first_list:
             key = key_sent(registration)
             may_be_masked = listing.may_hide(key, first_list)
             may_be_written_otherwise = key in own_keys and listing.may_show(key)
@@ -324,9 +346,11 @@ def _can_show(read: Exchange, key: str) -> bool:
 
     A list may be large, and dozens of keys are looked for in it. So it is parsed only if this is true.
     """
-    name = key.partition("@")[0]  # the part of an e-mail address that is synthetic
+    name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
     is_synthetic = MARK in name
-    return not is_synthetic or (read.response is not None and name.encode() in read.response.body)
+    if not is_synthetic:
+        return True
+    return read.response is not None and name.encode() in read.response.body
 
 
 def _shows_in_any_case(listing: Listing, key: str) -> bool:
@@ -366,15 +390,15 @@ def refused_and_listed(log: Log, profile: Profile) -> list[Exchange]:
     return [effect.exchange for effect in KeyLists(log, profile).effects_of_refusals()]
 
 
-def let_in_with_effect(log: Log, profile: Profile) -> list[Exchange]:
+def without_token_with_effect(log: Log, profile: Profile) -> list[Exchange]:
     """The registrations without a valid token that were refused, and that surely registered their key."""
     return [effect.exchange for effect in KeyLists(log, profile).effects_without_a_token() if effect.is_certain]
 
 
-def let_in_and_listed(log: Log, profile: Profile) -> list[Exchange]:
+def without_token_and_listed(log: Log, profile: Profile) -> list[Exchange]:
     """The registrations without a valid token that were refused, and whose keys are listed.
 
-    Empty if the profile says where keys stand: then `let_in_with_effect` tells what is certain.
+    Empty if the profile says where keys stand: then `without_token_with_effect` tells what is certain.
     """
     if profile.key_at is not None:
         return []
@@ -383,15 +407,17 @@ def let_in_and_listed(log: Log, profile: Profile) -> list[Exchange]:
 
 def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
     """The granted registrations whose keys are not listed, although they should be."""
-    return KeyLists(log, profile).lost()
+    return KeyLists(log, profile).lost_registrations()
 
 
 # -- keys that a run leaves alone -----------------------------------------------------------------------------------
 
 
 def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
-    """By key type, the reason why no key of it is registered: the account may have none, or a list showed each key of
-    the type before the run."""
+    """By key type, the reason why no key of the type is registered.
+
+    The account may have no such key, or a list showed each key of the type before the run.
+    """
     left_alone: dict[str, Text] = {}
     keys_left_alone = _keys_left_alone(log, profile)
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
@@ -405,15 +431,15 @@ def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
 
 def _keys_left_alone(log: Log, profile: Profile) -> set[PixKey]:
     """The keys of the profile that a list showed before the first registration, and that the run did not register."""
-    registered_keys = {"", *map(key_sent, valid_registrations(log))}
-    unregistered_keys = [key for key in profile.pix_keys if key.key not in registered_keys]
+    keys_sent = {"", *map(key_sent, valid_registrations(log))}
+    unregistered_keys = [key for key in profile.pix_keys if key.key not in keys_sent]
     left_alone: set[PixKey] = set()
     if not unregistered_keys:  # a list may be large, and need not be parsed then
         return left_alone
     for read in _lists_before_registrations(log):
         if is_granted(read):
             listing = Listing(read, profile.key_at)
-            left_alone |= {key for key in unregistered_keys if _may_be_shown(listing, key, profile)}
+            left_alone |= {key for key in unregistered_keys if _list_may_show(listing, key, profile)}
     return left_alone
 
 
@@ -426,7 +452,7 @@ def _lists_before_registrations(log: Log) -> list[Exchange]:
     return [read for read in reads if read.number < min(numbers)]
 
 
-def _may_be_shown(listing: Listing, key: PixKey, profile: Profile) -> bool:
+def _list_may_show(listing: Listing, key: PixKey, profile: Profile) -> bool:
     """True if a list shows a key of the profile. Outside a sandbox it is enough that it may show the key, because the
     key may be somebody's."""
     return listing.shows(key.key) or (not profile.is_sandbox and listing.may_show(key.key))

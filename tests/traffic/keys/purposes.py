@@ -94,14 +94,18 @@ def type_sent(exchange: Exchange) -> str:
 
 
 def is_understood(exchange: Exchange) -> bool:
-    """True if the service understood the key type: it answered 409 (conflict), or a registration result, whether its
-    field Success is true or false."""
+    """True if the service understood the key type of a registration.
+
+    It answered 409 (conflict), or a registration result. The field Success of the result may be true or false.
+    """
     return refused_or_lost(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
 def is_refused_outright(exchange: Exchange) -> bool:
-    """True if the service refused a request because of its content: not for the token, the rate or the load, and not
-    because the key is registered already."""
+    """True if the service refused a request because of its content.
+
+    A refusal for the token, the rate or the load is not about its content. Nor is a conflict: the key is registered.
+    """
     return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 
 
@@ -162,8 +166,10 @@ def of_undocumented_types(log: Log) -> list[Exchange]:
 
 
 def declined_types(log: Log) -> list[Exchange]:
-    """The registration results (status 200, code 0 and a field Success) for types that are not written as in the
-    interface document. Success says whether the key was registered."""
+    """The registration results for types that are not written as in the interface document.
+
+    A registration result has status 200, code 0 and a field Success, which says whether the key was registered.
+    """
     return list(filter(is_judged_as_success, registrations_for(log, *OTHER_TYPES)))
 
 

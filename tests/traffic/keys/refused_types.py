@@ -74,32 +74,37 @@ def send_refused_types_again(registrar: Registrar) -> None:
     """Send more registrations, to find out for each refused key type whether the service accepts it."""
     log, profile = registrar.log, registrar.profile
     refused = [exchange for exchange in first_registrations(log) if is_refused_outright(exchange)]
-    if refused and not understood_registrations(log) and not refused_with_effect(log, profile):
-        _seek_what_is_needed(registrar, refused[0])
+    nothing_is_accepted = not understood_registrations(log) and not refused_with_effect(log, profile)
+    if refused and nothing_is_accepted:
+        _find_what_is_needed(registrar, refused[0])
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
         _send_type_again(registrar, key_type)
 
 
 def _send_type_again(registrar: Registrar, key_type: str) -> None:
-    """Repeat the refused registration of a type, and then an accepted one of another type.
+    """Repeat the refused registration of a type, and then an accepted registration of another type.
 
     If the other type is refused now, too, or nothing else is accepted, the account may be full.
     """
     log, profile = registrar.log, registrar.profile
     registrations = _first_registrations_of(log, key_type)
-    if not registrations or _understood_or_effective(log, profile, registrations):
+    if not registrations or _understood_or_with_effect(log, profile, registrations):
         return
     refused = registrations[-1]
-    kind = refused_or_lost(refused)
-    if documented_request_is_not_enough(log) or kind not in _KINDS_OF_REFUSAL:
+    refusal = refused_or_lost(refused)
+    if deviations_if_more_is_needed(log) or refusal not in _KINDS_OF_REFUSAL:
         return
 
-    may_make_a_key = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
-    may_be_repeated = may_make_a_key and kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
-    if may_be_repeated and _repeat_until_understood(registrar, refused):
+    key_may_be_made = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
+    may_be_repeated = key_may_be_made and refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    if not may_be_repeated:
+        registrar.read_key_list()
         return
-    registrar.look()
-    if may_be_repeated and not _is_listed(log, profile, refused):
+    was_understood = _repeat_until_understood(registrar, refused)
+    if was_understood:
+        return
+    registrar.read_key_list()
+    if not _is_listed(log, profile, refused):
         _register_another_type_again(registrar, key_type)
 
 
@@ -109,7 +114,7 @@ def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
         time.sleep(wait_s)
         answer = registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)
         if is_understood(answer):
-            registrar.undo(answer)
+            registrar.delete_key_of(answer)
             return True
     return False
 
@@ -121,20 +126,21 @@ def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
     for accepted in filter(registered, registrations):
         if type_sent(accepted) == key_type:
             continue
-        key_is_free = registrar.undo(accepted)
+        key_is_free = registrar.delete_key_of(accepted)
         if key_is_free:
             purpose = Registering.OF_ANOTHER_TYPE
-            control = registrar.register(body_sent(accepted), purpose, valid=accepted.valid)
-            registrar.undo(control)
+            answer = registrar.register(body_sent(accepted), purpose, valid=accepted.valid)
+            registrar.delete_key_of(answer)
             return
 
 
-def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
-    """Send registrations with one difference each, until one is accepted; then the documented one again.
+def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
+    """Send registrations with one difference each, until one is accepted. Then repeat the documented registration.
 
-    The documented one is repeated only as long as it is refused as before.
+    It is repeated only as long as it is refused as before.
     """
-    if not _register_with_a_difference(registrar, refused):
+    was_accepted = _register_with_a_difference(registrar, refused)
+    if not was_accepted:
         return
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
@@ -144,12 +150,12 @@ def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 
 
 def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
-    """Send the refused registration in one other form after the other, until one is accepted. True if one was."""
+    """Send the refused registration in different forms, until a form is accepted. True if there is such a form."""
     for difference in _differences(refused):
         purpose = Registering.WITH_A_DIFFERENCE
         answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)
         if registered(answer):
-            registrar.undo(answer)
+            registrar.delete_key_of(answer)
             return True
     return False
 
@@ -162,14 +168,14 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
-    understood = _understood_or_effective(log, profile, registrations)
+    understood = _understood_or_with_effect(log, profile, registrations)
     if understood:
         return holds(understood[0])
 
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
     may_be_about_the_type = refused_or_lost(refused) in _KINDS_OF_REFUSAL
-    if documented_request_is_not_enough(log) or not may_be_about_the_type:
+    if deviations_if_more_is_needed(log) or not may_be_about_the_type:
         return inconclusive(why, refused)
 
     sent_again = _sent_again(log, key_type)
@@ -185,19 +191,28 @@ def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[
     """The judgement of a refused type: a deviation only if a key of another type was accepted before and after it."""
     key_type = type_sent(refused)
     remedy = say("if the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
-    controls = _accepted_before_and_sent_after(log, sent_again)
-    if controls and registered(controls[-1]):
-        answer, other_type = answer_in_words(refused), type_sent(controls[0])
-        breach = finding("key-type-refused", name=key_type, answer=answer, other=other_type, remedy=remedy)
-        return deviates(breach, refused, *controls)
+    of_another_type = _accepted_before_and_sent_after(log, sent_again)
+    if of_another_type and registered(of_another_type[-1]):
+        answer = answer_in_words(refused)
+        accepted_type = type_sent(of_another_type[0])
+        breach = finding("key-type-refused", name=key_type, answer=answer, other=accepted_type, remedy=remedy)
+        return deviates(breach, refused, *of_another_type)
 
-    of_other_types = [exchange for exchange in first_registrations(log) if type_sent(exchange) != key_type]
-    is_refused_alike = any(indistinguishable(exchange, refused) for exchange in of_other_types)
-    may_be_full = bool(controls) or not understood_registrations(log) or is_refused_alike
-    return inconclusive(joined((why, _FULL if may_be_full else remedy)), refused)
+    nothing_is_understood = not understood_registrations(log)
+    account_may_be_full = bool(of_another_type) or nothing_is_understood or _is_refused_like_another_type(log, refused)
+    return inconclusive(joined((why, _FULL if account_may_be_full else remedy)), refused)
+
+
+def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
+    """True if a key of another type got the same answer when it was registered for the first time."""
+    for exchange in first_registrations(log):
+        if type_sent(exchange) != type_sent(refused) and indistinguishable(exchange, refused):
+            return True
+    return False
 
 
 def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
+    """The answers to valid registrations of keys of this type that were not registered."""
     return [exchange for exchange in first_registrations(log) if type_sent(exchange) == key_type]
 
 
@@ -212,12 +227,12 @@ def _registrations_of_open_types(log: Log) -> list[Exchange]:
     return registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
 
 
-def _understood_or_effective(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """The registrations whose type the service understood. A refusal that registered the key is one of them."""
-    effective: list[Exchange] = []
+def _understood_or_with_effect(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
+    """The registrations whose type the service understood, and the refused ones that registered their key."""
+    with_effect: list[Exchange] = []
     if not all(map(is_understood, registrations)):
-        effective = refused_with_effect(log, profile)
-    return [exchange for exchange in registrations if is_understood(exchange) or exchange in effective]
+        with_effect = refused_with_effect(log, profile)
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in with_effect]
 
 
 def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
@@ -240,7 +255,10 @@ def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
 
 
 def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> list[Exchange]:
-    """An accepted registration of another type, and the same one sent after the repetitions; empty if there is none."""
+    """An accepted registration of another type, and the same one sent after the repetitions; empty if there is none.
+
+    `sent_again` are the repetitions of the refused registration.
+    """
     if not sent_again:
         return []
     last_number = sent_again[-1].number
@@ -248,15 +266,15 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:
         return []
-    for earlier in accepted_registrations(log) + _registrations_of_open_types(log):
-        is_before = earlier.number < next_registration.number
-        is_the_same = earlier.request.body == next_registration.request.body
-        if is_before and is_the_same and registered(earlier):
-            return [earlier, next_registration]
+    for candidate in accepted_registrations(log) + _registrations_of_open_types(log):
+        is_before = candidate.number < next_registration.number
+        has_same_body = candidate.request.body == next_registration.request.body
+        if is_before and has_same_body and registered(candidate):
+            return [candidate, next_registration]
     return []
 
 
-def documented_request_is_not_enough(log: Log) -> dict[str, Judgement]:
+def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     """Deviations of a service that needs more than is documented, by the requirement that it breaks.
 
     Such a service accepts a registration with a difference, and still refuses the documented one as before. Empty if
@@ -268,7 +286,8 @@ def documented_request_is_not_enough(log: Log) -> dict[str, Judgement]:
     refused = next(filter(is_refused_outright, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
     are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent after another answer
-    if not are_all_sent or not all(indistinguishable(exchange, refused) for exchange in without_difference):
+    are_all_refused_alike = all(indistinguishable(exchange, refused) for exchange in without_difference)
+    if not are_all_sent or not are_all_refused_alike:
         return {}
     accepted_difference = list(_differences(refused))[len(with_difference) - 1]  # the last one that was sent
     breach = finding("key-needs-more", name=type_sent(refused), what=accepted_difference.name)
@@ -307,7 +326,8 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 
     Such a name is sent as a field and in the query, and as a header if it looks like one.
     """
-    body, names = body_sent(refused), _names_in_refusal(refused)
+    body = body_sent(refused)
+    names = _names_in_refusal(refused)
     further_fields = dict.fromkeys((*_REMOVED, *names), body["account"])
     named_headers = [(name, "pixconf") for name in names if name.lower().startswith("x-")]
     options = {
@@ -319,8 +339,10 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 
 
 def _names_in_refusal(refused: Exchange) -> list[str]:
-    """Words of a refusal that may be names of fields or headers. A name of a person is none, because `is_name` takes
-    only words of interfaces."""
+    """Words of a refusal that may be names of fields or headers.
+
+    The name of a person is not among them, because `is_name` accepts only words that interfaces use.
+    """
     if refused.response is None:
         return []
     text = refused.response.body[:_READ_OF_A_REFUSAL].decode("utf-8", "replace")

@@ -1,4 +1,14 @@
-"""Registers and deletes the keys of the profile."""
+"""Registers keys for the scenarios, and deletes what was registered, if the run may.
+
+A scenario has one `Registrar`. It sends requests to POST, GET and DELETE /v1/pix/keys/{accountId}, and `Keys`
+(environments/door/run_keys.py) knows what became of each key. There are three sorts of keys:
+
+| sort | where it comes from |
+|---|---|
+| key of the profile | `pix_keys` of the profile; a RANDOM key has no value there |
+| synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
+| key that the service made | asked for with the type RANDOM; the answer, or only a list of keys, shows its value |
+"""
 
 from __future__ import annotations
 
@@ -13,8 +23,8 @@ from environments.door.permission import synthetic
 from environments.profiles.model import PixKey, Profile, fill
 from spec.answers import (
     data_of,
-    find,
     is_granted,
+    member_named,
     registered,
     succeeded,
 )
@@ -34,234 +44,333 @@ FORGET_KEY = say(
     "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on "
     "the RANDOM entry of pix_keys has a run delete the key by what the list shows"
 )
-_WHOLE = re.compile(r"[\w-]{1,200}")
-"""A key that the service made. A masked one has other signs."""
+_UNMASKED_KEY = re.compile(r"[\w-]{1,200}")
+"""A key that the service made, such as a UUID. If it is masked, it has other characters, such as `*`. The limit of 200
+characters is a choice."""
 
 
-def given(keys: Sequence[PixKey]) -> list[PixKey]:
-    """The keys that the service does not make."""
+def keys_with_a_value(keys: Sequence[PixKey]) -> list[PixKey]:
+    """The keys of the profile but RANDOM, whose value the service makes."""
     return [key for key in keys if key.type != "RANDOM"]
 
 
-def registration(key: PixKey, account: str) -> dict[str, Any]:
-    """The documented body of a key registration."""
+def registration_body(key: PixKey, account: str) -> dict[str, Any]:
+    """The body of a key registration, as the interface document shows it (POST /v1/pix/keys/{accountId})."""
     return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
 
 
 class Registrar:
-    """Registers keys, and deletes those that the run may delete."""
+    """Registers keys at the first account of the profile, and deletes those that the run may delete."""
 
     def __init__(self, client: Client, profile: Profile) -> None:
-        self.client, self.profile, self.together = client, profile, Together(client)
-        self.keys, self.account = client.door.keys, profile.accounts[0]
+        self.client = client
+        self.profile = profile
+        self.together = Together(client)
+        self.keys = client.door.keys
+        """The state of each key that the run uses."""
+        self.account = profile.accounts[0]
+        """The account at which the run registers."""
         self.log = client.door.log
-        self.listing: Listing | None = None  # the last one that could be read
-        self.may_list, self.deletes = "read" in profile.allow, profile.deletes_keys
-        self._synthetic = _synthetic_key()
+        self.last_list: Listing | None = None
+        """The last list of keys of this account; None if it could not be read."""
+        self.may_read_list = "read" in profile.allow
+        self.deletes_keys = profile.deletes_keys
+        self._own_synthetic_key = _new_synthetic_key()
 
     # -- which keys -------------------------------------------------------------------------------------------
 
-    def choose_keys(self) -> list[PixKey]:
-        """The keys of the profile that may be registered. The list is read first, and what an earlier run registered
-        and left is deleted."""
-        self._look_before_all()
-        permitted = [key for key in self.profile.pix_keys if self._is_permitted(key)]
-        free = []
-        for key in permitted:
-            if self._make_free(key):
-                free.append(key)
-        return free
+    def make_keys_free(self) -> list[PixKey]:
+        """Make the keys of the profile free, and return those that may be registered.
 
-    def _is_permitted(self, key: PixKey) -> bool:
+        The lists of keys are read first. A key that an earlier run registered and left is deleted. Any other key that
+        was there before the run is left out.
+        """
+        self._read_lists_once()
+        free_keys = []
+        for key in self.profile.pix_keys:
+            if self._account_may_have(key) and self._make_free(key):
+                free_keys.append(key)
+        return free_keys
+
+    def _account_may_have(self, key: PixKey) -> bool:
+        """True unless `not_for_this_account` of the profile names the type of the key."""
         return key.type not in self.profile.not_for_this_account
 
     def _make_free(self, key: PixKey) -> bool:
+        """Delete a key of the profile if an earlier run registered it. True if the key is free."""
         if not self.keys.was_there_before(key.key):
             return True
-        is_of_an_earlier_run = self.deletes and self.keys.take_over(key) and self.keys.may_be_deleted(key.key)
-        return is_of_an_earlier_run and is_granted(self.delete(key, self.account, valid=False))
+        if not self.deletes_keys:
+            return False
+        is_of_an_earlier_run = self.keys.take_over(key)
+        if not is_of_an_earlier_run or not self.keys.may_be_deleted(key.key):
+            return False
+        deletion = self.delete(key, self.account, valid=False)
+        return is_granted(deletion)
 
-    def synthetic_keys(self) -> list[PixKey]:
-        """The one that deletions are tested with; none where no key is deleted."""
-        return [self._synthetic] if self.deletes and self._is_permitted(self._synthetic) else []
+    def key_for_deletions(self) -> PixKey | None:
+        """The synthetic key that deletions are tested with; None if no key is deleted."""
+        if self.deletes_keys and self._account_may_have(self._own_synthetic_key):
+            return self._own_synthetic_key
+        return None
 
-    def that_come_and_go(self) -> list[PixKey]:
-        """The keys that can be registered again and again, as the run may delete them."""
-        own = filter(self._is_permitted, given(self.profile.pix_keys))
-        return [key for key in own if self.keys.may_be_deleted(key.key)] or self.synthetic_keys()
+    def reusable_key(self) -> PixKey | None:
+        """A key that can be registered and deleted again and again; None if there is none.
 
-    def key_of_nobody(self) -> PixKey:
-        """A key for a registration that must not succeed, or need not: another one each time where keys are deleted."""
-        return _synthetic_key() if self.deletes else self._synthetic
+        It is a key of the profile, or else the synthetic key that deletions are tested with.
+        """
+        for key in keys_with_a_value(self.profile.pix_keys):
+            if self._account_may_have(key) and self.keys.may_be_deleted(key.key):
+                return key
+        return self.key_for_deletions()
+
+    def synthetic_key(self) -> PixKey:
+        """A synthetic key, for a registration that must be refused or may be refused.
+
+        It is a new key each time if keys are deleted. Otherwise it is the same each time, so that at most one such key
+        stays at the account.
+        """
+        return _new_synthetic_key() if self.deletes_keys else self._own_synthetic_key
 
     # -- registrations and deletions --------------------------------------------------------------------------
 
     def register(
-        self, key: PixKey | Mapping[str, Any], purpose: Purpose | None = None, *, valid: bool = True, **sent: Any
+        self, key: PixKey | Mapping[str, Any], purpose: Purpose | None = None, *, valid: bool = True, **options: Any
     ) -> Exchange:
-        """Send a registration of the key, or one with this body."""
-        self._look_before_all()
-        body = registration(key, self.account) if isinstance(key, PixKey) else key
-        request = {"json": body, "valid": valid, "purpose": purpose, **sent}
+        """Send a registration of the key, or a registration with this body. `options` are those of `Client.send`."""
+        self._read_lists_once()
+        body = registration_body(key, self.account) if isinstance(key, PixKey) else key
+        request = {"json": body, "valid": valid, "purpose": purpose, **options}  # options may replace the body
         return self.client.send("registerPixKey", self.account, **request)
 
-    def register_for_nobody(self, key_type: str, purpose: Purpose, **sent: Any) -> Exchange:
+    def register_at_synthetic_account(self, key_type: str, purpose: Purpose, **options: Any) -> Exchange:
         """Send a registration of a synthetic e-mail key, whatever its type says, at a synthetic account."""
-        self._look_before_all()
+        self._read_lists_once()
         account = synthetic()
-        body = registration(PixKey(key_type, _synthetic_key().key), account)
-        return self.client.send("registerPixKey", account, json=body, purpose=purpose, **sent)
+        key = PixKey(key_type, _new_synthetic_key().key)
+        body = registration_body(key, account)
+        return self.client.send("registerPixKey", account, json=body, purpose=purpose, **options)
 
-    def undo(self, exchange: Exchange) -> bool:
-        """Delete at once what was registered, where the run may. True where the key is free again."""
-        if not registered(exchange):
+    def delete_key_of(self, registration: Exchange) -> bool:
+        """Delete the key of a registration at once, if it was granted and the run may. True if the key is free."""
+        if not registered(registration):
             return True
-        key = self.keys.key_of(exchange)
-        if key and key.state is KeyState.REGISTERED and self.deletes:
-            if key.type in ("RANDOM", "") and not key.owned:
-                self._seek_value(key, exchange)
-            self._delete_registered(key)
-        return self.is_undone(exchange)
+        key = self.keys.key_of(registration)
+        if key and key.state is KeyState.REGISTERED and self.deletes_keys:
+            service_may_have_made_it = key.type in ("RANDOM", "") and not key.owned  # "" is an undocumented type
+            if service_may_have_made_it:
+                self._learn_value_that_was_made(key, registration)
+            self._delete_if_permitted(key)
+        return self.is_deleted(registration)
 
-    def is_undone(self, exchange: Exchange) -> bool:
-        """True if the key of a registration is free again, or waits for something."""
-        key = self.keys.key_of(exchange)
+    def is_deleted(self, registration: Exchange) -> bool:
+        """True if the key of a registration is gone, or may only be registered later."""
+        key = self.keys.key_of(registration)
         return key is not None and (not key.is_left or key.state is KeyState.LATER)
 
-    def undo_all(self, sent: Sequence[Exchange]) -> None:
-        """Delete at once what was registered, at the same time."""
-        self.together.send_all([partial(self.undo, exchange) for exchange in sent])
+    def delete_keys_of(self, registrations: Sequence[Exchange]) -> None:
+        """Delete the keys of registrations at once, at the same time."""
+        self.together.send_all([partial(self.delete_key_of, registration) for registration in registrations])
 
-    def _delete_registered(self, key: RunKey) -> None:
-        """Delete a key of this run, where it may. The deletion of one that was registered for sure, and not deleted, is
-        valid."""
+    def _delete_if_permitted(self, key: RunKey) -> None:
+        """Delete a key of this run, if its value is known and the run may delete it.
+
+        The deletion is valid if the key is surely registered.
+        """
         if key.value is not None and self.keys.may_be_deleted(key.value):
-            valid = key.state is KeyState.REGISTERED
-            self.delete(PixKey(key.type, key.value), key.account, valid=valid)
+            is_surely_registered = key.state is KeyState.REGISTERED
+            self.delete(PixKey(key.type, key.value), key.account, valid=is_surely_registered)
 
     def delete(self, key: PixKey, account: str, *, valid: bool) -> Exchange:
-        """Delete a key of an account as the profile says. No report shows one that the service made: it is the
-        account's own."""
+        """Delete a key of an account with the body of the profile, and return the answer.
+
+        A key that the service made belongs to the account alone, so no report shows it.
+        """
         if key.type == "RANDOM":
             self.client.door.secrets.learn("random key", key.key)
         body = fill(self.profile.requests["deletePixKey"].json, account=account, key=key.key, type=key.type)
         purpose = Deleting.REGISTERED_KEY if valid else Deleting.TO_CLEAN_UP
         return self.client.send("deletePixKey", account, json=body, valid=valid, purpose=purpose)
 
+    # -- cleaning up ------------------------------------------------------------------------------------------
+
     def clean_up(self) -> None:
-        """Look what is left, and try once more to delete what the run may delete: a service may have been busy."""
+        """Read the list, and delete the keys that are left once more, because the service may have been busy."""
         if not self.keys.not_cleaned_up():
             return
-        self.look()
-        self._learn_what_was_made()
-        if self._delete_what_is_left():
-            self.look()
+        self.read_key_list()
+        self._learn_values_from_list()
+        was_deletion_tried = self._delete_keys_that_are_left()
+        if was_deletion_tried:
+            self.read_key_list()
 
-    def finish(self) -> None:
-        """Clean up for the last time: look for every synthetic key that was sent, for whatever account, in the list of
-        each account of the profile, and delete what is there."""
+    def clean_up_at_the_end(self) -> None:
+        """Clean up for the last time, also the keys that the service registered at another account than the named one.
+
+        Every synthetic key that was sent, for whatever account, is looked for in the list of each account of the
+        profile.
+        """
         self.clean_up()
-        if self._look_everywhere() and self._delete_what_is_left():
-            self._look_everywhere()
-        self.keys.close()
+        if self._find_synthetic_keys_in_all_lists():
+            was_deletion_tried = self._delete_keys_that_are_left()
+            if was_deletion_tried:
+                self._find_synthetic_keys_in_all_lists()
+        self.keys.set_last_states()
 
-    def _look_everywhere(self) -> bool:
-        """Read the list of each account, and note the synthetic keys in it. True if a registration was sent."""
-        is_needed = self.keys.last_registration > 0 and self.may_list
-        for account in self.profile.accounts if is_needed else ():
-            self._read_list_of(account)
-            self.keys.find_changed(account)
-        return is_needed
+    def _find_synthetic_keys_in_all_lists(self) -> bool:
+        """Read the list of each account, and note the synthetic keys in it. True if the lists were read.
 
-    def _delete_what_is_left(self) -> bool:
-        """Delete what the run may delete. True if it tried. A key that may be registered later is there for no
-        deletion, and a refused one of a synthetic account for no list."""
-        may_be_there = [
-            key
-            for key in self.keys.not_cleaned_up()
-            if key.state is not KeyState.LATER and not (key.state is KeyState.REFUSED and key.is_for_nobody)
-        ]
-        if not self.deletes:
+        They are not needed if no registration was sent.
+        """
+        was_key_sent = self.keys.last_registration > 0
+        if not was_key_sent or not self.may_read_list:
             return False
-        may_go_together = [key for key in may_be_there if self._may_be_deleted_beside_others(key)]
-        alone = [key for key in may_be_there if not self._may_be_deleted_beside_others(key)]
-        self.together.send_all([partial(self._delete_registered, key) for key in may_go_together])
-        for key in alone:
-            self._delete_registered(key)
-        return bool(may_be_there)
+        for account in self.profile.accounts:
+            self._read_list_of(account)
+            self.keys.add_changed_keys(account)
+        return True
+
+    def _delete_keys_that_are_left(self) -> bool:
+        """Delete the keys of this run that may be there. True if there was such a key.
+
+        Two sorts of keys are left out. A key that may be registered later is not there yet, so it cannot be deleted. A
+        refused key of a synthetic account is in no list that the run reads.
+        """
+        if not self.deletes_keys:
+            return False
+        keys = []
+        for key in self.keys.not_cleaned_up():
+            is_in_no_list = key.state is KeyState.REFUSED and key.is_for_nobody
+            if key.state is not KeyState.LATER and not is_in_no_list:
+                keys.append(key)
+        deleted_together = [key for key in keys if self._may_be_deleted_beside_others(key)]
+        deleted_alone = [key for key in keys if not self._may_be_deleted_beside_others(key)]
+        self.together.send_all([partial(self._delete_if_permitted, key) for key in deleted_together])
+        for key in deleted_alone:
+            self._delete_if_permitted(key)
+        return bool(keys)
 
     def _may_be_deleted_beside_others(self, key: RunKey) -> bool:
         """True for a synthetic key on a sandbox. Elsewhere the list is read after each deletion, before the next."""
-        return self.profile.is_sandbox and not key.owned and MARK in (key.value or "")
+        is_synthetic = not key.owned and MARK in (key.value or "")
+        return self.profile.is_sandbox and is_synthetic
 
     # -- keys that the service makes --------------------------------------------------------------------------
 
     def holds_an_unknown_key(self) -> bool:
-        """True if a RANDOM key is left whose value is unknown, so that no further one may be made; on a sandbox it
-        may."""
+        """True if a RANDOM key of unknown value is left, so that no further one may be made.
+
+        On a sandbox a further one may always be made.
+        """
         return not self.profile.is_sandbox and self.keys.holds_an_unknown_key()
 
-    def made_since(self, number: int) -> list[str]:
-        """The keys in the last list that the service may have made since an exchange, where the profile says that keys
-        stand."""
-        shown = self.listing.keys if self.listing else frozenset()
-        return sorted(key for key in shown - self.keys.values if self.keys.lists.is_new_since(key, number))
+    def _learn_value_that_was_made(self, key: RunKey, registration: Exchange) -> None:
+        """Learn the value of a key that the service made, from the answer to its registration, or else from a list."""
+        listing = self.read_key_list()
+        if listing is not None and self._was_replaced(key, registration, listing):
+            self.keys.learn_value(key, None)
+        value = _key_in_answer(registration)
+        if not _UNMASKED_KEY.fullmatch(value):
+            self._learn_values_from_list()
+        elif self._is_surely_new(value, registration.number, listing):
+            self.keys.learn_value(key, value)
 
-    def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
-        """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows
-        it now, and none did before; on a sandbox that none did is enough."""
-        _, told = find(data_of(exchange.response) or {}, "Key") or ("", None)
-        listing = self.look()
-        is_new = partial(self.keys.lists.is_new_since, number=exchange.number)
-        if key.value and listing and not listing.shows(key.value):
-            # a list may mask the key that was sent, and have new texts that are no keys
-            is_absent = not listing.may_hide(key.value, self.keys.before)
-            texts = listing.texts if type_sent(exchange) == "EVP" else listing.keys
-            if is_absent and any(map(is_new, texts)):
-                self.keys.learn_value(key, None)
-        if not isinstance(told, str) or not _WHOLE.fullmatch(told):
-            self._learn_what_was_made()
-            return
-        is_shown = self.keys.before is not None and listing is not None and listing.shows(told)
-        if is_new(told) and not self.keys.was_there_before(told) and (is_shown or self.profile.is_sandbox):
-            self.keys.learn_value(key, told)
+    def _was_replaced(self, key: RunKey, registration: Exchange, listing: Listing) -> bool:
+        """True if the service made a key instead of the key that was sent: the list has a new key in its place.
 
-    def _learn_what_was_made(self) -> None:
-        """Learn the values of the keys that the service made, from the last list, on a sandbox or if the profile says
-        that nobody else registers any there. Where it has more or fewer new ones, somebody else may use the account."""
+        A masked text of the list may be the key that was sent, and then it was not replaced. EVP is the Central Bank's
+        name for RANDOM, so after it any new text of the list may be the key, also without `key_at`.
+        """
+        if not key.value or listing.shows(key.value) or listing.may_hide(key.value, self.keys.list_before_run):
+            return False
+        texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
+        return any(self.keys.lists.is_new_since(text, registration.number) for text in texts)
+
+    def _is_surely_new(self, value: str, number: int, listing: Listing | None) -> bool:
+        """True if the key in the answer to the exchange with this number is a new key.
+
+        No list before may show it, and a list must show it now. On a sandbox the first is enough.
+        """
+        if not self.keys.lists.is_new_since(value, number) or self.keys.was_there_before(value):
+            return False
+        is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
+        return is_listed_now or self.profile.is_sandbox
+
+    def _learn_values_from_list(self) -> None:
+        """Learn the values of the keys that the service made, by the new keys in the last list.
+
+        This is done on a sandbox, or if the profile says that nobody else registers RANDOM keys at this account. If the
+        list has more new keys than the run asked for, or fewer, somebody else may use the account, so nothing is
+        learned.
+        """
         if not self.keys.may_tell_random_by_lists:
             return
-        shown = self.listing.keys if self.listing else frozenset()
-        left = (key for key in self.keys.not_cleaned_up() if key.account == self.account)
-        unseen = [key for key in left if not key.owned and key.state is not KeyState.REFUSED and key.value not in shown]
-        new = self.made_since(min((number for key in unseen for number in key.exchanges), default=0))
-        if self.keys.before and len(new) == len(unseen):
-            for key, value in zip(unseen, new, strict=True):
+        keys_without_value = self._keys_in_no_list()
+        numbers: list[int] = []
+        for key in keys_without_value:
+            numbers += key.exchanges
+        new_values = self._values_made_since(min(numbers, default=0))
+        if self.keys.list_before_run and len(new_values) == len(keys_without_value):
+            for key, value in zip(keys_without_value, new_values, strict=True):
                 self.keys.learn_value(key, value)
+
+    def _keys_in_no_list(self) -> list[RunKey]:
+        """The keys that the run may have registered at this account, and that the last list does not show.
+
+        Keys of the profile and refused keys are left out.
+        """
+        listed_keys = self.last_list.keys if self.last_list else frozenset()
+        keys = []
+        for key in self.keys.not_cleaned_up():
+            is_of_this_account = key.account == self.account
+            may_be_made = not key.owned and key.state is not KeyState.REFUSED
+            if is_of_this_account and may_be_made and key.value not in listed_keys:
+                keys.append(key)
+        return keys
+
+    def _values_made_since(self, number: int) -> list[str]:
+        """The keys at `key_at` in the last list that the service may have made since the exchange with this number."""
+        listed_keys = self.last_list.keys if self.last_list else frozenset()
+        unknown_keys = listed_keys - self.keys.values_sent
+        return sorted(key for key in unknown_keys if self.keys.lists.is_new_since(key, number))
 
     # -- the list ---------------------------------------------------------------------------------------------
 
-    def look(self) -> Listing | None:
-        """Read the list of keys as it is now; None where it may not be read, or cannot."""
-        if not self.may_list:
+    def read_key_list(self) -> Listing | None:
+        """Read the list of keys as it is now. None if the run may not read it, or if it cannot be read."""
+        if not self.may_read_list:
             return None
-        listed = self._read_list_of(self.account)
-        listing = Listing(listed, self.keys.lists.key_at)
-        self.listing = listing if succeeded(listed) and listing.is_readable else None
-        return self.listing
+        answer = self._read_list_of(self.account)
+        listing = Listing(answer, self.keys.lists.key_at)
+        self.last_list = listing if succeeded(answer) and listing.is_readable else None
+        return self.last_list
 
     def _read_list_of(self, account: str) -> Exchange:
+        """Send a request for the list of keys of an account."""
         return self.client.send("listPixKeys", account, valid=True, purpose=KeyListing.KEYS_OF_NOW)
 
-    def _look_before_all(self) -> None:
-        """Before the first registration read the list of each account: what is there already is the operator's."""
-        if not self.keys.lists.started:
-            self.look()
-            if self.may_list:
-                for account in self.profile.accounts[1:]:
-                    self._read_list_of(account)
-            self.keys.lists.started = True
+    def _read_lists_once(self) -> None:
+        """Read the list of each account before the first registration of the run.
+
+        A key that is listed then belongs to the owner of the account.
+        """
+        if self.keys.lists.before_is_final:
+            return
+        self.read_key_list()
+        if self.may_read_list:
+            for account in self.profile.accounts[1:]:
+                self._read_list_of(account)
+        self.keys.lists.before_is_final = True
 
 
-def _synthetic_key() -> PixKey:
+def _key_in_answer(registration: Exchange) -> str:
+    """The text in the field Key of a registration result; empty if there is none."""
+    member = member_named(data_of(registration.response) or {}, "Key")
+    if member is None or not isinstance(member[1], str):
+        return ""
+    return member[1]
+
+
+def _new_synthetic_key() -> PixKey:
+    """A synthetic key that no other call returns."""
     return PixKey("EMAIL", f"{synthetic()}@example.com")

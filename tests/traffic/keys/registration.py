@@ -1,11 +1,21 @@
-"""The key registrations of a run: what must be refused, and what must be accepted."""
+"""The key registrations of a run: POST /v1/pix/keys/{accountId} in the interface document.
+
+The scenario `register` takes the steps of `_STEPS`. Some registrations must be accepted, some must be refused, and of
+others the document says neither. Words of this module:
+
+| word | meaning |
+|---|---|
+| synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
+| row | a credential and the way in which a request with it is written, a row of the table in `wrong_tokens.py` |
+| companion | a valid request that does nothing, sent at the same moment as one that must be refused |
+| neighbour | a refused request or a read, sent right before a valid registration, on the same connection |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +31,6 @@ from spec.message import Text, say
 from spec.rules import ROBUSTNESS
 from tests.traffic.keys.listed import REFUSALS, KeyLists
 from tests.traffic.keys.purposes import (
-    OTHER_TYPES,
     KeyListing,
     Registering,
     accepted_registrations,
@@ -34,23 +43,47 @@ from tests.traffic.keys.purposes import (
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import send_refused_types_again
-from tests.traffic.keys.registrar import FORGET_KEY, UNKNOWN_KEY, Registrar, given, registration
+from tests.traffic.keys.registrar import (
+    FORGET_KEY,
+    UNKNOWN_KEY,
+    Registrar,
+    keys_with_a_value,
+    registration_body,
+)
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
 from tests.traffic.neighbours import neighbours_of_registrations
 from tests.traffic.refused_credentials import wrong_token_rows
 from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.together import Send
 
 _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
-_ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
-SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
+_ROBUSTNESS_IDS = tuple(f"registerPixKey.{end_of_id}" for end_of_id in ROBUSTNESS)
+SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
 """The requirements that registrations with a wrong token are for."""
-_FOR_OWN_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
-_BEHIND = 3  # wrong tokens that go right behind each registration
-_ENOUGH_RANDOM = ENOUGH + 4  # keys of other types are registered a second time, too, which gives further answers
-_MOST_MADE = 4  # RANDOM keys that are there at once: an account may have few
+_WITH_THE_TOKEN = Row(VALID)
+_ROWS_FOR_A_REGISTERED_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
+"""The rows that are sent with the synthetic key while it is registered."""
+_ROWS_BEHIND_A_REGISTRATION = 3
+"""Rows that are sent right behind each granted registration."""
+_ENOUGH_RANDOM = ENOUGH + 4
+"""Keys of other types are registered a second time, too, which gives further answers. RANDOM keys are not."""
+_MOST_MADE = 4
+"""RANDOM keys that are registered at once, because an account may have few keys."""
+_LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
+"""Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
+them: the interface document says neither which type a number means, nor what a list shows of such a key."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A registration that must be refused, or may be refused."""
+
+    key_or_body: PixKey | dict[str, Any]
+    """The key to register at the account of the run; or the whole body of the request."""
+    row: Row = _WITH_THE_TOKEN
 
 
 def nothing_to_delete(log: Log) -> Text:
@@ -63,45 +96,50 @@ def nothing_to_delete(log: Log) -> Text:
 
 @scenario(serves=["registerPixKey.*", "deletePixKey.*"], needs="register-keys")
 def register(traffic: Traffic) -> None:
-    """Register keys and delete them, with the requests that are to be refused, in the order of `_STEPS`."""
+    """Register keys, delete them, and send the registrations that must be refused, in the order of `_STEPS`."""
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
         traffic.missing[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
         return
-    scene = _scene_of(traffic)
+    scene = _prepared_scene(traffic)
     for step in _STEPS:
         step(scene)
 
 
 @dataclass
 class _Scene:
-    """What the steps share."""
+    """What the steps of the scenario share."""
 
     traffic: Traffic
     registrar: Registrar
-    keys: list[PixKey]  # of the profile, that may be registered
+    keys: list[PixKey]
+    """The keys of the profile that may be registered."""
     sends_wrong_tokens: bool
-    rows_left: list[Row]  # of the table of wrong tokens, that were not sent for a key of nobody
+    """True if the selection has a requirement that wrong tokens can show."""
+    rows_left: list[Row]
+    """The rows that were not sent so far. Each is sent once, with a synthetic key."""
     registered_and_deleted: list[PixKey] = field(default_factory=list)
 
     @property
-    def own_keys(self) -> list[PixKey]:
-        """The keys of the profile that may be sent with a wrong token: on a sandbox all."""
+    def keys_for_wrong_tokens(self) -> list[PixKey]:
+        """The keys of the profile that may be sent with a wrong token: all on a sandbox, none elsewhere."""
         return self.keys if self.traffic.profile.is_sandbox else []
 
-    def rows_for_own_key(self) -> list[Row]:
-        """The wrong tokens that go with a key which was registered just before."""
-        return _FOR_OWN_KEY if self.sends_wrong_tokens else []
+    def rows_for_a_registered_key(self) -> list[Row]:
+        """The rows that are sent with the synthetic key while it is registered."""
+        return _ROWS_FOR_A_REGISTERED_KEY if self.sends_wrong_tokens else []
 
     def take_rows(self) -> list[Row]:
-        """The next wrong tokens for keys of nobody, which go right behind a registration."""
-        rows, self.rows_left = self.rows_left[:_BEHIND], self.rows_left[_BEHIND:]
+        """Take the rows that are sent right behind the next registration."""
+        rows = self.rows_left[:_ROWS_BEHIND_A_REGISTRATION]
+        self.rows_left = self.rows_left[_ROWS_BEHIND_A_REGISTRATION:]
         return rows
 
 
-def _scene_of(traffic: Traffic) -> _Scene:
+def _prepared_scene(traffic: Traffic) -> _Scene:
+    """Make the keys of the profile free, and return what the steps need."""
     registrar = Registrar(traffic.client, traffic.profile)
-    keys = registrar.choose_keys()
+    keys = registrar.make_keys_free()
     sends_wrong_tokens = traffic.reach.wants(*SHOWN_BY_WRONG_TOKENS)
     rows = wrong_token_rows(traffic, _REGISTER) if sends_wrong_tokens else []
     return _Scene(traffic, registrar, keys, sends_wrong_tokens, rows)
@@ -111,199 +149,269 @@ def _scene_of(traffic: Traffic) -> _Scene:
 
 
 def _register_synthetic_key(scene: _Scene) -> None:
-    """Register the synthetic key, if keys are deleted; try it with wrong tokens; and register it a second time."""
-    for key in scene.registrar.synthetic_keys():
-        if _register_new(scene.registrar, key, scene.rows_for_own_key):
-            scene.registered_and_deleted.append(key)
+    """Register the synthetic key twice, with wrong tokens while it is registered, and delete it."""
+    key = scene.registrar.key_for_deletions()
+    if key is None:
+        return
+    key_is_free = _register_and_delete(scene.registrar, key, scene.rows_for_a_registered_key)
+    if key_is_free:
+        scene.registered_and_deleted.append(key)
 
 
 def _send_keys_without_a_token(scene: _Scene) -> None:
-    """Send on a sandbox the keys of the profile, else one of nobody, without a token; and on a sandbox those that are
-    no e-mail address with another token, too, because a check may depend on the type."""
+    """Send the keys of the profile without a token. Off a sandbox send a synthetic key instead.
+
+    On a sandbox the keys that are no e-mail address go with a wrong token, too, because a check may depend on the type.
+    """
     if not scene.sends_wrong_tokens:
         return
-    registrar, purpose = scene.registrar, Registering.WITHOUT_A_TOKEN
-    keys = scene.own_keys or [registrar.key_of_nobody()]
-    _send(registrar, purpose, [(key, Row(NO_HEADER)) for key in keys], company=True)
-    others = [key for key in scene.own_keys if key.type != "EMAIL"]
-    _send(registrar, purpose, [(key, Row(ANOTHER)) for key in others], company=True)
+    purpose = Registering.WITHOUT_A_TOKEN
+    keys = scene.keys_for_wrong_tokens or [scene.registrar.synthetic_key()]
+    without_header = [_Attempt(key, Row(NO_HEADER)) for key in keys]
+    _send_and_delete(scene.registrar, purpose, without_header, with_companions=True)
+    keys_but_email = [key for key in scene.keys_for_wrong_tokens if key.type != "EMAIL"]
+    with_another_token = [_Attempt(key, Row(ANOTHER)) for key in keys_but_email]
+    _send_and_delete(scene.registrar, purpose, with_another_token, with_companions=True)
 
 
 def _send_other_schemes(scene: _Scene) -> None:
-    """Send keys of nobody with the token under other schemes, if keys are deleted."""
+    """Send synthetic keys with the token under other schemes, if keys are deleted."""
     registrar = scene.registrar
-    if registrar.deletes and scene.traffic.reach.wants("registerPixKey.token.scheme", *_ROBUST):
-        schemes = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
-        _send(registrar, Registering.OTHER_SCHEME, _with_keys_of_nobody(registrar, schemes), company=True)
+    if registrar.deletes_keys and scene.traffic.reach.wants("registerPixKey.token.scheme", *_ROBUSTNESS_IDS):
+        rows = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
+        attempts = _with_synthetic_keys(registrar, rows)
+        _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
 
 
-def _clear_the_way(scene: _Scene) -> None:
-    """Delete what was refused and registered all the same. Ask an unknown path, from which later registrations may
-    suffer."""
+def _prepare_for_valid_registrations(scene: _Scene) -> None:
+    """Delete the keys that were refused and registered nevertheless, and read the list.
+
+    Then a request goes to an unknown path, to see in the next steps whether later registrations suffer from it.
+    """
     registrar = scene.registrar
     registrar.clean_up()
-    registrar.look()
+    registrar.read_key_list()
     purpose = Registering.UNDOCUMENTED_PATH
     registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}", purpose=purpose)
 
 
 def _register_keys_of_the_profile(scene: _Scene) -> None:
-    """Register the keys of the profile but RANDOM, one by one and a second time, with wrong tokens for keys of
-    nobody."""
-    for key in given(scene.keys):
-        if _register_new(scene.registrar, key, scene.take_rows):
+    """Register each key of the profile but RANDOM, twice, and delete it. Wrong tokens go between the registrations."""
+    for key in keys_with_a_value(scene.keys):
+        key_is_free = _register_and_delete(scene.registrar, key, scene.take_rows)
+        if key_is_free:
             scene.registered_and_deleted.append(key)
 
 
+def _send_other_name_of_random(scene: _Scene) -> None:
+    """Send EVP, the Central Bank's name for RANDOM, as the type of a synthetic key.
+
+    On a sandbox a RANDOM key of the profile goes with it, too. Elsewhere the service might make a key for it that
+    nobody can name.
+    """
+    keys = [scene.registrar.synthetic_key()]
+    random_key = _own_keys_by_type(scene).get("RANDOM")
+    if random_key is not None:
+        keys.append(random_key)
+    attempts = [_Attempt(replace(key, type="EVP")) for key in keys]
+    _send_and_delete(scene.registrar, Registering.OTHER_NAME, attempts)
+
+
 def _send_undocumented_types(scene: _Scene) -> None:
-    """Send types that are not documented, and the Central Bank's own name for RANDOM: on a sandbox with keys of the
-    profile, as far as there are any. Elsewhere no type that a service may make a key for, which nobody could name,
-    unless lists tell it."""
+    """Send types that are not documented. On a sandbox each goes with a key of the profile that fits it, if any.
+
+    A service may make a key for some of these types. They are sent only if lists tell the value of such a key, because
+    otherwise nobody could name it.
+    """
     registrar = scene.registrar
-    own = {key.type: key for key in scene.own_keys} if registrar.deletes else {}
-    made = [own["RANDOM"]] if "RANDOM" in own else []  # elsewhere nobody could name the key
-    names = [replace(key, type="EVP") for key in (registrar.key_of_nobody(), *made)]
-    _send(registrar, Registering.OTHER_NAME, _with_the_token(names))
-    bodies = []
-    for undocumented in undocumented_types(with_empty_keys=bool(made)):
+    own_keys = _own_keys_by_type(scene)
+    attempts = []
+    for undocumented in undocumented_types(with_empty_keys="RANDOM" in own_keys):
         if undocumented.may_make_a_key and not registrar.keys.may_tell_random_by_lists:
             continue
-        key = own.get(undocumented.fits) or registrar.key_of_nobody()
-        body = {**registration(key, registrar.account), "pixKeyType": undocumented.name}
+        key = own_keys.get(undocumented.fits) or registrar.synthetic_key()
+        body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
         if undocumented.with_an_empty_key:
             body["pixKey"] = ""
-        bodies.append(body)
-    _send(registrar, Registering.UNDOCUMENTED_TYPE, _with_the_token(bodies))
-    _send_without_a_type(registrar)
+        attempts.append(_Attempt(body))
+    _send_and_delete(registrar, Registering.UNDOCUMENTED_TYPE, attempts)
 
 
-def _send_without_a_type(registrar: Registrar) -> None:
-    """Send a registration without pixKeyType if an empty type was accepted: then it stands for none, and whether a type
-    is required is not shown."""
-    sent = registrations_for(registrar.log, Registering.UNDOCUMENTED_TYPE)
-    accepted = [exchange for exchange in sent if registered(exchange) and body_sent(exchange)["pixKeyType"] in EMPTY]
-    for exchange in accepted[:1]:
-        body = {name: value for name, value in body_sent(exchange).items() if name != "pixKeyType"}
-        _send(registrar, Registering.WITHOUT_A_TYPE, _with_the_token([body]))
+def _own_keys_by_type(scene: _Scene) -> dict[str, PixKey]:
+    """By type, a key of the profile that may be sent with another type; none off a sandbox or if no key is deleted."""
+    if not scene.registrar.deletes_keys:
+        return {}
+    return {key.type: key for key in scene.keys_for_wrong_tokens}
+
+
+def _send_without_a_type(scene: _Scene) -> None:
+    """Send a registration without pixKeyType if an empty type was accepted.
+
+    If this one is accepted, too, an empty type stands for none. The interface document does not show whether a type is
+    required.
+    """
+    registrar = scene.registrar
+    for exchange in registrations_for(registrar.log, Registering.UNDOCUMENTED_TYPE):
+        type_is_empty = body_sent(exchange)["pixKeyType"] in EMPTY
+        if type_is_empty and registered(exchange):
+            body = {name: value for name, value in body_sent(exchange).items() if name != "pixKeyType"}
+            _send_and_delete(registrar, Registering.WITHOUT_A_TYPE, [_Attempt(body)])
+            return
 
 
 def _register_keys_beside_each_other(scene: _Scene) -> None:
-    """Register the keys that could be deleted once more, at the same moment."""
-    if not scene.registrar.deletes:
+    """Register each key once more that was registered and deleted before, and delete it again.
+
+    All keys go at the same moment, if the run may send several requests at once; else one after the other.
+    """
+    if not scene.registrar.deletes_keys:
         return
     if scene.registrar.together.is_possible:
-        _register_beside_each_other(scene.registrar, scene.registered_and_deleted)
+        _register_and_delete_at_once(scene.registrar, scene.registered_and_deleted)
         return
     for key in scene.registered_and_deleted:
-        _register_new(scene.registrar, key, scene.take_rows)
+        _register_and_delete(scene.registrar, key, scene.take_rows)
 
 
-def _send_wrong_tokens_that_are_left(scene: _Scene) -> None:
-    """Send keys of nobody with the wrong tokens that are left: those that are written as usual first."""
-    registrar, rows = scene.registrar, scene.rows_left
-    usual, unusual = [row for row in rows if not row.written], [row for row in rows if row.written]
+def _send_rows_that_are_left(scene: _Scene) -> None:
+    """Send synthetic keys with the rows that are left: first the rows that are written as usual."""
+    registrar = scene.registrar
     purpose = Registering.WITHOUT_A_TOKEN
-    _send(registrar, purpose, _with_keys_of_nobody(registrar, usual), company=True)
-    _send(registrar, purpose, _with_keys_of_nobody(registrar, unusual))
+    usual_rows = [row for row in scene.rows_left if not row.written]
+    unusual_rows = [row for row in scene.rows_left if row.written]
+    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_rows), with_companions=True)
+    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_rows))
 
 
 def _send_other_spellings(scene: _Scene) -> None:
-    """Send types in lower case and as digits, if keys are deleted: the interface document does not say that they are
-    refused, nor accepted. A key that the service makes of digits can be named on a sandbox, or if the RANDOM entry is
-    disposable. 1 and 2 are EMAIL if the documented names are numbered from 0 and from 1."""
+    """Send types in lower case and as digits, if keys are deleted.
+
+    The interface document says neither that they are refused nor that they are accepted. Digits go only if lists tell
+    the value of a key that the service makes, because a service may take them for RANDOM. 1 and 2 mean EMAIL if the
+    documented names are numbered from 0 and from 1.
+    """
     registrar = scene.registrar
-    if not registrar.deletes:
+    if not registrar.deletes_keys:
         return
-    _send(registrar, Registering.LOWER_CASE, _with_the_token([replace(registrar.key_of_nobody(), type="email")]))
-    for number in ("1", "2") if registrar.keys.may_tell_random_by_lists else ():
-        _send(registrar, Registering.NUMERIC, _with_the_token([replace(registrar.key_of_nobody(), type=number)]))
+    lower_case_key = replace(registrar.synthetic_key(), type="email")
+    _send_and_delete(registrar, Registering.LOWER_CASE, [_Attempt(lower_case_key)])
+    if registrar.keys.may_tell_random_by_lists:
+        for number in ("1", "2"):
+            key = replace(registrar.synthetic_key(), type=number)
+            _send_and_delete(registrar, Registering.NUMERIC, [_Attempt(key)])
 
 
 def _register_random_keys(scene: _Scene) -> None:
-    """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left."""
-    for key in [key for key in scene.keys if key.type == "RANDOM"]:
-        why_not = _register_random(scene.registrar, key)
-        if why_not:
-            scene.traffic.missing["registerPixKey.pixKeyType.RANDOM"] = why_not
+    """Register each RANDOM key of the profile, and delete it. Stop while a RANDOM key of unknown value is left."""
+    random_keys = [key for key in scene.keys if key.type == "RANDOM"]
+    for key in random_keys:
+        reason_to_stop = _register_random(scene.registrar, key)
+        if reason_to_stop:
+            scene.traffic.missing["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
             return
 
 
 def _register_until_enough(scene: _Scene) -> None:
-    """Register keys of each type again and again, and delete them, until each type was registered often enough. Right
-    before the first ones go requests that are refused, and reads. Off a sandbox only the synthetic key goes again."""
+    """Register a key of each type again and again, and delete it, until each type was registered often enough.
+
+    A neighbour goes right before each of the first registrations: a request that is refused, or a read. Off a sandbox
+    only the synthetic key is registered again.
+    """
     registrar = scene.registrar
-    if not registrar.deletes:
+    if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours = iter(neighbours_of_registrations(scene.traffic))
+    neighbours_left = neighbours_of_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
-        sends_before = list(islice(neighbours, len(bodies)))
-        sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies]
-        answers = []
-        for send_neighbour, send in zip(sends_before, sends, strict=False):
-            send_neighbour()
-            answers.append(send())
-        answers += registrar.together.send_all(sends[len(sends_before) :])
-        registrar.undo_all([answer for answer in answers if type_sent(answer) != "RANDOM"])
+        neighbours = neighbours_left[: len(bodies)]
+        neighbours_left = neighbours_left[len(bodies) :]
+        answers = _register_once_more(registrar, bodies, neighbours)
+        registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
         bodies = [body for body in bodies if _is_wanted(registrar.log, body, refused_types)]
         if len(made) >= _MOST_MADE or not bodies:
-            _undo_made(registrar, made)
+            _delete_made_keys(registrar, made)
             made = []
 
 
-def _undo_made(registrar: Registrar, made: list[Exchange]) -> None:
-    """Delete keys that the service made: one list tells the values of all."""
-    for answer in made[:1]:
-        registrar.undo(answer)
-    registrar.undo_all(made[1:])
+def _register_once_more(
+    registrar: Registrar, bodies: Sequence[dict[str, Any]], neighbours: Sequence[Send]
+) -> list[Exchange]:
+    """Send registrations with these bodies, and return the answers.
+
+    Each of the first ones goes alone, right behind a neighbour. Once there is no neighbour left, they go together.
+    """
+    answers = []
+    for body, send_neighbour in zip(bodies, neighbours, strict=False):  # there may be fewer neighbours than bodies
+        send_neighbour()
+        answers.append(registrar.register(body, Registering.ONCE_MORE))
+    bodies_left = bodies[len(answers) :]
+    sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies_left]
+    return answers + registrar.together.send_all(sends)
+
+
+def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
+    """Delete keys that the service made. The first one goes alone, because its list tells the values of all."""
+    for registration in registrations[:1]:
+        registrar.delete_key_of(registration)
+    registrar.delete_keys_of(registrations[1:])
 
 
 def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
-    """A body of each key type whose key was registered, and is free again."""
+    """For each key type, a body whose key was registered and is free again. Off a sandbox only synthetic keys."""
     bodies: dict[str, dict[str, Any]] = {}
     for answer in filter(registered, registrations_of_free_keys(registrar.log)):
         body = body_sent(answer)
-        may_be_sent = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
-        if may_be_sent and registrar.is_undone(answer) and _is_wanted(registrar.log, body):
+        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
+        if is_permitted and registrar.is_deleted(answer) and _is_wanted(registrar.log, body):
             bodies.setdefault(body["pixKeyType"], body)
     return list(bodies.values())
 
 
 def _is_wanted(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
-    """True if too few keys of the type were registered, and it was not refused the last time."""
-    if body["pixKeyType"] in refused_types:
+    """True if too few keys of the type were registered, and the type was not refused the last time."""
+    key_type = body["pixKeyType"]
+    if key_type in refused_types:
         return False
-    same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == body["pixKeyType"]]
-    return len(same_type) < (_ENOUGH_RANDOM if body["pixKeyType"] == "RANDOM" else ENOUGH)
+    same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
+    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH
+    return len(same_type) < enough
 
 
 def _clean_up(scene: _Scene) -> None:
-    """Delete what is left."""
+    """Delete the keys that are left."""
     scene.registrar.clean_up()
 
 
-def _learn_keys_refused_with_effect(scene: _Scene) -> None:
-    """Learn the value of a key that the service made and refused, so that it can be deleted. If no registration was
-    accepted, a note says what the list shows."""
+def _learn_keys_that_were_refused_and_made(scene: _Scene) -> None:
+    """Learn the values of keys that the service made although it refused the registration, so that they can be deleted.
+
+    If no registration was accepted, a note says that the list shows a refused key.
+    """
     registrar = scene.registrar
     lists = KeyLists(registrar.log, registrar.profile)
     effects = [*lists.effects_of_refusals(), *lists.effects_without_a_token()]
     if effects and not accepted_registrations(registrar.log):
-        first = effects[0].exchange
-        has_effect = say(
-            "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
-            "registered",
-            answer=answer_in_words(first),
-            number=first.number,
-        )
-        registrar.client.door.note(NoteAbout.SET_UP, has_effect)
+        _note_that_a_refused_key_is_listed(registrar, effects[0].exchange)
     for effect in effects:
         key = registrar.keys.key_of(effect.exchange) if effect.is_certain else None
-        if key and (key.value is not None or registrar.keys.may_tell_random_by_lists):
+        if key is None:
+            continue
+        if key.value is not None or registrar.keys.may_tell_random_by_lists:
             registrar.keys.learn_value(key, effect.key)
+
+
+def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange) -> None:
+    """Leave a note for the report: somebody has to look whether the key of this exchange is registered."""
+    text = say(
+        "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
+        "registered",
+        answer=answer_in_words(exchange),
+        number=exchange.number,
+    )
+    registrar.client.door.note(NoteAbout.SET_UP, text)
 
 
 def _ask_why_types_are_refused(scene: _Scene) -> None:
@@ -315,16 +423,18 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
     _register_synthetic_key,  # first, because an account may have room for one more
     _send_keys_without_a_token,
     _send_other_schemes,
-    _clear_the_way,
+    _prepare_for_valid_registrations,
     _register_keys_of_the_profile,
+    _send_other_name_of_random,
     _send_undocumented_types,
-    _register_keys_beside_each_other,  # after those that were registered alone
-    _send_wrong_tokens_that_are_left,
+    _send_without_a_type,  # after the empty type, whose answer decides whether it is sent
+    _register_keys_beside_each_other,  # after each key was registered alone
+    _send_rows_that_are_left,
     _send_other_spellings,
     _register_random_keys,  # late, because a key that the service made may be beyond deletion
-    _register_until_enough,  # after one of each type went alone
+    _register_until_enough,  # after one key of each type was registered alone
     _clean_up,
-    _learn_keys_refused_with_effect,
+    _learn_keys_that_were_refused_and_made,
     _clean_up,
     _ask_why_types_are_refused,  # when all types were tried
     _clean_up,
@@ -332,104 +442,123 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
 """The steps of the scenario. Whatever was granted is deleted before the next step, if the run may."""
 
 
-# -- what must be refused, or may be ------------------------------------------------------------------------------
+# -- registrations that must be refused, or may be refused --------------------------------------------------------
 
 
-def _with_keys_of_nobody(registrar: Registrar, rows: list[Row]) -> list[tuple[PixKey, Row]]:
-    return [(registrar.key_of_nobody(), row) for row in rows]
+def _with_synthetic_keys(registrar: Registrar, rows: list[Row]) -> list[_Attempt]:
+    """An attempt for each row, with a synthetic key."""
+    return [_Attempt(registrar.synthetic_key(), row) for row in rows]
 
 
-def _with_the_token(keys: Sequence[PixKey | dict[str, Any]]) -> list[tuple[PixKey | dict[str, Any], Row]]:
-    return [(key, Row(VALID)) for key in keys]
-
-
-def _send(
-    registrar: Registrar,
-    what: Registering,
-    keys: Sequence[tuple[PixKey | dict[str, Any], Row]],
-    *,
-    company: bool = False,
+def _send_and_delete(
+    registrar: Registrar, purpose: Registering, attempts: Sequence[_Attempt], *, with_companions: bool = False
 ) -> None:
-    """Send keys, each with a row of the table, at the same time, and delete what is granted at once. With `company`,
-    valid requests that do nothing are under way."""
-    sends = [partial(registrar.register, key, what, valid=False, **row._asdict()) for key, row in keys]
-    together = registrar.together
-    answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
-    sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
-    if what in OTHER_TYPES[:-1]:  # how digits are understood is not shown, nor what a list shows of such a key
-        _read_lists_after(registrar, sent)
-    registrar.undo_all(sent)
+    """Send registrations at the same time, and delete at once the keys that are granted.
+
+    With `with_companions`, each goes at the same moment as a valid request that does nothing.
+    """
+    sends: list[Send] = []
+    for attempt in attempts:
+        row = attempt.row
+        key = attempt.key_or_body
+        send = partial(registrar.register, key, purpose, valid=False, credential=row.credential, written=row.written)
+        sends.append(send)
+    if with_companions:
+        answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
+    else:
+        answers = registrar.together.send_all(sends)
+    sent_registrations = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens kept it back
+    if purpose in _LISTS_ARE_READ_AFTER:
+        _read_lists_after_granted(registrar, sent_registrations)
+    registrar.delete_keys_of(sent_registrations)
 
 
-# -- what must be accepted --------------------------------------------------------------------------------------
+# -- registrations that must be accepted --------------------------------------------------------------------------
 
 
-def _register_new(registrar: Registrar, key: PixKey, take_rows: Callable[[], list[Row]]) -> bool:
-    """Register the key as a new one, with wrong tokens right behind it, for the key itself if the row says so, and
-    delete it. The wrong tokens are taken if it was granted. True if it is free again."""
-    was_readable = registrar.listing is not None
+def _register_and_delete(registrar: Registrar, key: PixKey, rows_to_send: Callable[[], list[Row]]) -> bool:
+    """Register a key twice, and delete it. True if the key is free then.
+
+    `rows_to_send` is called if the first registration is granted. Its rows go between the two registrations, with the
+    key itself if a row says so, else with a synthetic key.
+    """
+    was_list_readable = registrar.last_list is not None
     seems_free = registrar.keys.seems_free(key.key)
-    exchange = registrar.register(key, Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED)
-    if registered(exchange):
-        for row in take_rows():
-            named = key if FOR_A_REGISTERED_KEY in row.written else registrar.key_of_nobody()
-            _send(registrar, Registering.WITHOUT_A_TOKEN, [(named, row)])
-        registrar.look()
+    purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
+    first_answer = registrar.register(key, purpose)
+    if registered(first_answer):
+        for row in rows_to_send():
+            is_for_this_key = FOR_A_REGISTERED_KEY in row.written
+            named_key = key if is_for_this_key else registrar.synthetic_key()
+            _send_and_delete(registrar, Registering.WITHOUT_A_TOKEN, [_Attempt(named_key, row)])
+        registrar.read_key_list()
         registrar.register(key, Registering.SECOND_TIME)
-    elif was_readable:
-        _look_for_effect(registrar, exchange)
-    return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
+    elif was_list_readable:
+        _read_lists_after_refusal(registrar, first_answer)
+    is_deleted = registrar.delete_key_of(first_answer)
+    return is_deleted and registrar.keys.seems_free(key.key)
 
 
-def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> None:
-    """Register keys at the same time that were registered one after the other before, and delete them. The first one
-    and a read of the list, where it is permitted, leave at the same moment: that list says nothing of the keys. One
-    that the list does not show later, although it showed all of them before, is lost."""
+def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> None:
+    """Register keys at the same time that were registered one after the other before, and delete them.
+
+    If the run may read lists, a read leaves at the same moment as the first registration. The two lists that are read
+    later show whether a key was lost.
+    """
     together = registrar.together
-    sends: list[Callable[[], Exchange]] = [partial(registrar.register, key, Registering.BESIDE_OTHERS) for key in keys]
-    if keys and registrar.may_list:
+    sends: list[Send] = [partial(registrar.register, key, Registering.BESIDE_OTHERS) for key in keys]
+    if sends and registrar.may_read_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
-        sends[:1] = together.meeting(read, sends[0])
+        sends = [*together.meeting(read, sends[0]), *sends[1:]]
     together.send_all(sends)
     answers = registrar.log.of(_REGISTER, Registering.BESIDE_OTHERS)
-    _read_lists_after(registrar, answers)
-    registrar.undo_all(answers)
+    _read_lists_after_granted(registrar, answers)
+    registrar.delete_keys_of(answers)
 
 
 def _register_random(registrar: Registrar, key: PixKey) -> Text:
-    """Register a RANDOM key, and delete it. How such a key is asked for is not shown: as the profile does, with a UUID,
-    or without pixKey. Returns the reason why none may be registered, if there is one."""
-    body = registration(key, registrar.account)
-    without_key = {name: value for name, value in body.items() if name != "pixKey"}
-    for sent in (body, {**body, "pixKey": str(uuid4())}, without_key):
-        listing = registrar.look()  # first: it may show that one of unknown value is not there
+    """Register a RANDOM key in different forms, until a form is not refused, and delete it.
+
+    The interface document does not show how such a key is asked for. Returns the reason if no RANDOM key may be
+    registered now, else an empty text.
+    """
+    for body in _bodies_for_random(registrar, key):
+        listing = registrar.read_key_list()  # first: it may show that a key of unknown value is gone
         if registrar.holds_an_unknown_key():
-            tells_the_value = registrar.profile.key_at is not None
-            return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if tells_the_value else UNKNOWN_KEY
-        exchange = registrar.register(sent, Registering.FIRST_TIME)
+            list_tells_the_value = registrar.profile.key_at is not None
+            return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if list_tells_the_value else UNKNOWN_KEY
+        answer = registrar.register(body, Registering.FIRST_TIME)
         if listing is not None:
-            _look_for_effect(registrar, exchange)
-        registrar.undo(exchange)
-        if not is_refused_outright(exchange):
+            _read_lists_after_refusal(registrar, answer)
+        registrar.delete_key_of(answer)
+        if not is_refused_outright(answer):
             break
     return ""
 
 
-# -- what is read after them --------------------------------------------------------------------------------------
+def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]]:
+    """Bodies that may ask for a RANDOM key: with pixKey as the profile has it, with a UUID, and without pixKey."""
+    body = registration_body(key, registrar.account)
+    body_with_uuid = {**body, "pixKey": str(uuid4())}
+    body_without_key = {name: value for name, value in body.items() if name != "pixKey"}
+    return [body, body_with_uuid, body_without_key]
 
 
-def _look_for_effect(registrar: Registrar, exchange: Exchange) -> None:
-    """Read the list twice after a registration that was refused: it may show the key nevertheless."""
+# -- lists that are read after registrations ----------------------------------------------------------------------
+
+
+def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
+    """Read the list twice if a registration was refused, because the list may show the key nevertheless."""
     if refused_or_lost(exchange) in REFUSALS:
-        registrar.look()
-        registrar.look()
+        registrar.read_key_list()
+        registrar.read_key_list()
 
 
-def _read_lists_after(registrar: Registrar, sent: list[Exchange]) -> None:
-    """Read the list twice after registrations of which one was granted, if it has shown accepted keys."""
-    granted = [exchange.number for exchange in sent if registered(exchange)]
+def _read_lists_after_granted(registrar: Registrar, registrations: list[Exchange]) -> None:
+    """Read the list twice if one of the registrations was granted, and an earlier list showed an accepted key."""
+    granted = [exchange.number for exchange in registrations if registered(exchange)]
     lists = KeyLists(registrar.log, registrar.profile)
     if granted and lists.have_shown_an_accepted_key(before=min(granted)):
-        registrar.look()
-        registrar.look()
+        registrar.read_key_list()
+        registrar.read_key_list()

@@ -19,7 +19,7 @@ from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
 from spec.answers import data_of, is_granted
 from spec.exchange import Exchange, Purpose
-from spec.facts import facts_of, text_of
+from spec.facts import facts_as_text, facts_of
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
 
@@ -33,12 +33,17 @@ _LONGEST_FACTS = 300
 def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None = None) -> list[Exchange]:
     """Prepare transfers, at most so many, with the keys of the profile in turn. Gives the exchanges.
 
-    No further transfer is prepared after one whose code was not found, because it cannot be executed.
+    No further transfer is prepared after one whose code was not found, because it cannot be executed. None is prepared
+    if the profile does not say how.
     """
     plan = profile.transactions.prepare
-    prepared = client.door.guard.prepared
     preparations: list[Exchange] = []
-    while plan and len(preparations) < most and not prepared.has(""):  # "" is the code of a transfer without one
+    if plan is None:
+        return preparations
+    while len(preparations) < most:
+        lacks_a_code = client.door.guard.prepared.has("")  # the code of a transfer whose code was not found
+        if lacks_a_code:
+            break
         preparations.append(prepare_one(client, profile, plan, len(preparations), purpose))
     return preparations
 
@@ -59,7 +64,7 @@ def prepare_one(
         trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
         if trouble:
             door.note(NoteAbout.SET_UP, trouble)
-            code = ""
+            code = ""  # stands for a transfer that cannot be executed
         door.secrets.learn(CODE, code)
         door.guard.prepared.learn(exchange.number, code)
     return exchange
@@ -79,16 +84,17 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
     """A note that the answer has no code, or one that may not be sent; empty if there is no trouble.
 
-    `supplied` has the codes of the profile.
+    `supplied` has the codes of the profile. An answer without data gets no note, because it is not as documented.
     """
-    if not code and exchange.response and data_of(exchange.response):
-        facts = text_of(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
+    answer_has_data = bool(data_of(exchange.response))
+    if exchange.response and answer_has_data and not code:
+        facts = facts_as_text(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
         return (
             f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
             f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
             "executed"
         )
-    if not code or _may_be_sent(code, secrets, supplied):
+    if not code or _code_may_be_sent(code, secrets, supplied):
         return ""
     return (
         f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it is not 1 to 200 printable "
@@ -97,7 +103,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
     )
 
 
-def _may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
+def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
     """True if a code from an answer can be nothing but a code.
 
     A wrong `code_at` may point to anything. So a secret is never sent in a path, and a code of the profile is not
@@ -108,7 +114,8 @@ def _may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
     is_secret = folded_code in folded_secrets or secrets.token().casefold() in folded_code
     is_supplied = canonical(code) in map(canonical, supplied)
     has_a_meaning = code in (".", "..") or code in requirements() or is_supplied
-    return _CODE.fullmatch(code) is not None and not is_secret and not has_a_meaning
+    has_the_form_of_a_code = _CODE.fullmatch(code) is not None
+    return has_the_form_of_a_code and not (is_secret or has_a_meaning)
 
 
 def filled(body: Any, profile: Profile, place: int = 0) -> Any:
@@ -117,7 +124,11 @@ def filled(body: Any, profile: Profile, place: int = 0) -> Any:
     The keys are the first one of each type, in the order of the profile. `place` counts through them, and begins again
     at the end.
     """
-    first_of_type = {key.type: key for key in reversed(profile.pix_keys) if key.key}  # the first one is put in last
+    first_of_type: dict[str, PixKey] = {}
+    for key in profile.pix_keys:
+        if key.key:
+            first_of_type.setdefault(key.type, key)
     keys = list(first_of_type.values()) or [PixKey("", "")]
-    key = keys[~place % len(keys)]  # from the end, because the profile was read from its end
-    return fill(body, account=next(iter(profile.accounts), ""), key=key.key, type=key.type)
+    key_in_turn = keys[place % len(keys)]
+    account = next(iter(profile.accounts), "")
+    return fill(body, account=account, key=key_in_turn.key, type=key_in_turn.type)

@@ -125,8 +125,8 @@ class _Asker:
         """Send a request that names nobody. What is registered all the same is deleted."""
         if self.operation == "executePix":
             return self._client.send(self.operation, synthetic(), purpose=purpose, **sent)
-        answer = self._registrar.register_for_nobody(key_type, purpose, **sent)
-        self._registrar.undo(answer)
+        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **sent)
+        self._registrar.delete_key_of(answer)
         return answer
 
     # -- plain requests ---------------------------------------------------------------------------------------------

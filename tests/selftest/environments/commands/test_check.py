@@ -17,10 +17,10 @@ from environments.door.liveness import UnreachableError
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Response
-from tests.selftest.services.hostile import Says
-from tests.selftest.services.one_run import journal_in
-from tests.selftest.services.running import TOKEN, write_profile
-from tests.selftest.services.serving import as_bytes
+from tests.selftest.services.hostile import SaysOneAnswer
+from tests.selftest.services.one_run import started_journal
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
+from tests.selftest.services.serving import response_bytes
 
 PREPARE = {
     "operation": "createPix",
@@ -31,71 +31,80 @@ PREPARE = {
 
 @pytest.fixture(autouse=True)
 def token(monkeypatch):
-    """The environment of a check: the token, and nothing else of ours."""
+    """Leaves only the token in the environment of a check."""
     for name in [name for name in os.environ if name.startswith("PIX_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv(*next(iter(TOKEN.items())))
+    monkeypatch.setenv(*next(iter(TOKEN_VARIABLES.items())))
 
 
 @pytest.fixture
-def check(tmp_path, capsys):
-    """The command against a service, with changes to the profile of the sandbox: its exit status, and its lines without
-    the address and the path of the profile."""
+def check_command(tmp_path, capsys):
+    """Runs the command against a service, with changes to the profile of the sandbox: its exit status, and its lines
+    with ADDRESS and PROFILE in place of address and path.
+    """
 
-    def run(service, *, base_url="", options=(), **changes):
+    def run_check(service, *, base_url="", options=(), **changes):
         changes = {"transactions": {"prepare": PREPARE}, **changes}
         profile = write_profile(tmp_path, base_url or service.base_url, **changes)
-        before = dict(os.environ)
+        variables_before = dict(os.environ)
         status = main(["check", str(profile), *options])
-        os.environ.update(before)  # the command forgets the token
+        os.environ.update(variables_before)  # the command forgets the token
         printed = capsys.readouterr()
         lines = (printed.out + printed.err).replace(str(profile), "PROFILE").splitlines()
         lines = [re.sub(r"PROFILE:\d+:", "PROFILE:", line.replace(service.base_url, "ADDRESS")) for line in lines]
-        assert not [line for line in lines if next(iter(TOKEN.values())) in line]
+        assert not [line for line in lines if next(iter(TOKEN_VARIABLES.values())) in line]
         return status, lines
 
-    return run
+    return run_check
 
 
 READY = "ready: pytest --environment=PROFILE --plan"
-BARE = "without a media type to listAccounts"
+WITHOUT_MEDIA_TYPE = "without a media type to listAccounts"
 NOT_READY = "not ready: exit status {}; the lines above say why"
 
 
-def test_a_profile_is_ready(check, service, tmp_path):
-    """The command sends reads alone, and writes nothing."""
+def test_a_profile_is_ready(check_command, service, tmp_path):
+    """The command sends only reads, and writes nothing."""
     journal = tmp_path / "kept" / "journal.jsonl"
-    assert check(service, journal=str(journal)) == (
+    assert check_command(service, journal=str(journal)) == (
         0,
         ["profile: PROFILE is valid; its target is a sandbox", "reachable: ADDRESS", "token: 200 application/json to listAccounts", READY],
     )  # fmt: skip
-    assert {seen.method for seen in service.seen} == {"GET"}
+    assert {request.method for request in service.received} == {"GET"}
     assert service.executions == []
     assert not journal.parent.exists()
 
 
 @pytest.mark.parametrize(
-    ("status", "ended", "line"),
+    ("status", "exit_status", "line"),
     [
-        (401, 6, f"token: 401 {BARE}: it may be wrong, expired or not permitted; check auth and base_url"),
-        (500, 6, f"the service fails: 500 {BARE}"),
-        (503, 7, f"not ready: the service answers 503 {BARE}; it may be starting"),
+        (
+            401,
+            6,
+            f"token: 401 {WITHOUT_MEDIA_TYPE}: it may be wrong, expired or not permitted; check auth and base_url",
+        ),
+        (500, 6, f"the service fails: 500 {WITHOUT_MEDIA_TYPE}"),
+        (503, 7, f"not ready: the service answers 503 {WITHOUT_MEDIA_TYPE}; it may be starting"),
     ],
 )
-def test_an_answer_that_is_no_success_decides_the_exit_status(status, ended, line, check, monkeypatch):
-    """A run would be incomplete; or the service may be starting, and the target counts as unreachable."""
+def test_an_answer_that_is_no_success_decides_the_exit_status(status, exit_status, line, check_command, monkeypatch):
+    """After a 401 or a 500 a run would be incomplete.
+
+    After a 503 the service may be starting, so the target counts as unreachable.
+    """
     monkeypatch.setattr(backoff, "WAITS_S", ())
-    with Says(as_bytes(Response(status, b""))) as service:
-        found, lines = check(service)
+    with SaysOneAnswer(response_bytes(Response(status, b""))) as service:
+        status_of_check, lines = check_command(service)
 
-    assert (found, lines[-2:]) == (ended, [line, NOT_READY.format(ended)])
+    assert status_of_check == exit_status
+    assert lines[-2:] == [line, NOT_READY.format(exit_status)]
 
 
-def test_missing_secrets_are_told_before_anything_is_sent(check, service):
-    """A line for each secret, and for each thing that the profile lacks."""
+def test_missing_secrets_are_named_before_anything_is_sent(check_command, service):
+    """Each missing secret, and each key that the profile lacks, has a line. Nothing is sent."""
     headers = {"X-Api-Key": {"env": "PIX_API_KEY"}, "X-Tenant": {"env": "PIX_TENANT"}}
 
-    assert check(service, headers=headers, accounts=None) == (
+    assert check_command(service, headers=headers, accounts=None) == (
         4,
         [
             "profile: PROFILE is valid; its target is a sandbox",
@@ -105,24 +114,25 @@ def test_missing_secrets_are_told_before_anything_is_sent(check, service):
             NOT_READY.format(4),
         ],
     )
-    assert service.seen == []
+    assert service.received == []
 
 
-def test_a_target_without_a_listener_is_unreachable(check, tmp_path, service, monkeypatch):
-    """The lines about earlier runs, and about what the profile lacks, are there nevertheless."""
+def test_a_target_without_a_listener_is_unreachable(check_command, tmp_path, service, monkeypatch):
+    """The lines about earlier runs and about the profile are printed, too."""
     monkeypatch.setattr(backoff, "_RESTARTS_S", ())
-    gone = {
+    unreachable_profile = {
         "base_url": "http://127.0.0.1:9",
         "sandbox": None,
         "journal": str(tmp_path / "journal.jsonl"),
         "accounts": None,
     }
-    journal_in(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
-    record = record_of_keys(load(str(write_profile(tmp_path, **gone))))
+    started_journal(tmp_path, environment="profile").write("TX-1", Outcome.UNKNOWN)
+    record = record_of_keys(load(str(write_profile(tmp_path, **unreachable_profile))))
     record.note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
-    status, lines = check(service, **gone)
+    status, lines = check_command(service, **unreachable_profile)
 
-    assert (status, lines[-1]) == (7, NOT_READY.format(7))
+    assert status == 7
+    assert lines[-1] == NOT_READY.format(7)
     assert lines[2] == "keys left by earlier runs: 1; python -m environments cleanup PROFILE lists them"
     assert "then python -m environments journal PROFILE --settle " in lines[3]
     assert lines[4:6] == [
@@ -146,24 +156,26 @@ def test_a_target_without_a_listener_is_unreachable(check, tmp_path, service, mo
         ),
     ],
 )
-def test_a_profile_that_lacks_something_makes_a_run_incomplete(changes, line, check, service):
-    """A run says so in the same words. An account that is mistyped is told by the command alone."""
-    status, lines = check(service, **changes)
+def test_a_profile_that_lacks_something_makes_a_run_incomplete(changes, line, check_command, service):
+    """The line has the words of a run. Only the command names a mistyped account."""
+    status, lines = check_command(service, **changes)
 
     assert status == 6
     assert line in lines
 
 
-def test_codes_of_earlier_runs_are_not_sent(check, service, tmp_path):
-    """The journal has them. Without a journal a run would be incomplete."""
+def test_codes_of_earlier_runs_are_not_sent(check_command, service, tmp_path):
+    """The journal has the codes. Without a journal a run would be incomplete."""
     changes = {"transactions": {"codes": ["TX-1"]}, "sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
-    missing = check(service, **changes)
-    journal_in(tmp_path).write("TX-1", Outcome.SENT)
-    status, lines = check(service, **changes)
+    status_without_journal, lines_without_journal = check_command(service, **changes)
+    started_journal(tmp_path).write("TX-1", Outcome.SENT)
+    status, lines = check_command(service, **changes)
 
-    assert (missing[0], missing[1][0]) == (6, "profile: PROFILE is valid; its target is not a sandbox")
-    assert missing[1][1].startswith("journal: transactions.codes are not sent")
-    assert (status, lines[1]) == (6, f"journal: codes in {changes['journal']}: 1")
+    assert status_without_journal == 6
+    assert lines_without_journal[0] == "profile: PROFILE is valid; its target is not a sandbox"
+    assert lines_without_journal[1].startswith("journal: transactions.codes are not sent")
+    assert status == 6
+    assert lines[1] == (f"journal: codes in {changes['journal']}: 1")
     assert "not exercised: every transaction code was sent by an earlier run: prepare new ones" in lines
 
 
@@ -189,8 +201,8 @@ ITEM = {"pixKey": "qa@pix-conformance.example", "pixKeyType": "EMAIL", "id": "c0
         ),
     ],
 )  # fmt: skip
-def test_the_list_of_keys_tells_what_a_profile_lacks(key_list, lines):
-    """The lines are ready to paste. A member whose name may be data is not shown."""
+def test_the_check_prints_missing_lines_of_the_profile_from_the_list_of_keys(key_list, lines):
+    """The lines can be pasted into the profile. The name of a member that may be data is not shown."""
     profile = replace(load("sandbox"), key_at=None)
 
     assert [line.partition(" (")[0] for line in missing_lines(key_list, profile)] == lines
@@ -200,62 +212,64 @@ def test_the_list_of_keys_tells_what_a_profile_lacks(key_list, lines):
     ("key_list", "name"), [({"data": [{"chave": "a@b.example"}]}, "chave"), ({"data": []}, "pixKey")]
 )
 def test_a_body_for_deletions_is_guessed(key_list, name):
-    """The key has the name that it has in the list, or that of a registration."""
+    """The key has the name that it has in the list, or the name of a registration."""
     profile = replace(load("sandbox"), key_at=None, requests={})
     [line] = [line for line in missing_lines(key_list, profile) if line.startswith("requests: ")]
 
     assert line.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
 
 
-def test_missing_lines_are_printed(check, service):
-    """They do not make a profile less ready."""
-    status, lines = check(service, key_at=None)
+def test_missing_lines_are_printed(check_command, service):
+    """A profile without them is ready."""
+    status, lines = check_command(service, key_at=None)
 
     assert status == 0
     assert [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]
 
 
-def test_another_address_than_that_of_the_profile_is_said(check, service):
-    """Right behind the profile."""
+def test_an_address_other_than_that_of_the_profile_has_a_line(check_command, service):
+    """The line stands after the one about the profile."""
     options = [f"--base-url={service.base_url}"]
-    _, lines = check(service, base_url="https://staging.bank.example", options=options, sandbox=None)
+    _, lines = check_command(service, base_url="https://staging.bank.example", options=options, sandbox=None)
 
     assert lines[1] == "--base-url: ADDRESS is not the address of the profile"
 
 
-def test_another_address_than_the_embedded_sandbox_is_only_read(check, service):
-    """What the profile says is said in place of that it is another address."""
-    _, lines = check(service, base_url="embedded", options=[f"--base-url={service.base_url}"], sandbox=None)
+def test_another_address_than_the_embedded_sandbox_is_only_read(check_command, service):
+    """The line says what the run does there, in place of saying that it is another address."""
+    _, lines = check_command(service, base_url="embedded", options=[f"--base-url={service.base_url}"], sandbox=None)
 
     assert lines[1].startswith("--base-url: PROFILE is for the embedded sandbox, this run only reads; keys, codes")
 
 
-def test_the_address_of_the_profile_is_not_said_twice(check, service):
-    """Whether or not it is given."""
-    _, lines = check(service, options=[f"--base-url={service.base_url}"])
+def test_base_url_with_the_address_of_the_profile_prints_no_line(check_command, service):
+    """A line about another address would say the same address twice."""
+    _, lines = check_command(service, options=[f"--base-url={service.base_url}"])
 
     assert not [line for line in lines if line.startswith("--base-url")]
 
 
-def test_without_the_permission_to_read_nothing_is_sent(check, service):
-    """Whatever else the profile allows."""
-    status, lines = check(service, allow=["register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"])
+def test_without_the_permission_to_read_nothing_is_sent(check_command, service):
+    """The token is not tried, whatever else the profile permits."""
+    status, lines = check_command(
+        service, allow=["register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
+    )
 
     assert "token: not tried, because allow has no read" in lines
-    assert service.seen == []
+    assert service.received == []
     assert status == 0
 
 
 def test_a_check_may_only_read():
-    """Whatever the profile allows: the door that it opens refuses the rest."""
-    opened = []
+    """The door of the command has the permission `read` alone, whatever the profile permits."""
+    permissions = []
 
     @contextmanager
     def open_client(profile):
-        opened.append(profile.allow)
+        permissions.append(profile.allow)
         raise UnreachableError("nobody is asked here")
         yield
 
     check_of_profile(load("sandbox"), open_client)
 
-    assert opened == [{"read"}]
+    assert permissions == [{"read"}]

@@ -8,39 +8,40 @@ from environments.__main__ import main
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.one_run import (
     CODE,
-    OTHER,
-    Bank,
-    bank_profile,
-    journal_in,
-    notes_of,
-    whole_run,
+    OTHER_CODE,
+    FakeBank,
+    profile_off_sandbox,
+    report_notes,
+    run_suite_in_memory,
+    started_journal,
 )
 
-THIRD = "SBX-CPF-1"
+THIRD_CODE = "SBX-CPF-1"
 
 
-def command(capsys, *arguments):
-    """`python -m environments journal`: exit status and lines."""
+def journal_command(capsys, *arguments):
+    """Run `python -m environments journal`: exit status and lines."""
     status = main(["journal", *map(str, arguments)])
     out, err = capsys.readouterr()
     return status, (out + err).splitlines()
 
 
 def test_a_journal_that_nothing_needs_is_in_order(tmp_path, capsys, monkeypatch):
-    """A profile without codes needs no journal. A journal that is damaged is not in order."""
+    """A profile without codes needs no journal, so exit status 0. A damaged journal is exit status 6."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "pix-conformance/journal.jsonl"
-    untouched = command(capsys)
+    result_without_journal = journal_command(capsys)
     path.parent.mkdir(mode=0o700)
     path.with_suffix(".count").write_text("2")
-    status, lines = command(capsys)
+    status, lines = journal_command(capsys)
 
-    assert untouched == (0, [f"codes in {path}: 0"])
-    assert (status, lines[1].startswith(f"error: transactions.codes are not sent: {path}")) == (6, True)
+    assert result_without_journal == (0, [f"codes in {path}: 0"])
+    assert status == 6
+    assert lines[1].startswith(f"error: transactions.codes are not sent: {path}")
 
 
 def test_a_reader_that_closes_the_pipe_has_enough():
-    """`python -m environments journal | head` ends with nothing on standard error."""
+    """`python -m environments journal | head` prints nothing to standard error."""
     arguments = [sys.executable, "-m", "environments", "journal"]
     with Popen(arguments, cwd=ROOT, stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
@@ -49,29 +50,37 @@ def test_a_reader_that_closes_the_pipe_has_enough():
 
 
 def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, monkeypatch):
-    """By each later run of the environment, whatever it may do. It is listed without its code, and settled by the code
-    or by the name of its entry; no other outcome is."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    journal = journal_in(tmp_path / "pix-conformance", environment="profile")
-    journal.start()
-    for code, outcome in ((THIRD, "success"), (CODE, "sent"), (OTHER, "unknown")):
-        journal.write(code, outcome)
-    reads = bank_profile(tmp_path, allow=["read"], transactions=None, journal=None)
-    models = [whole_run(Bank(), reads, "listAccounts.exists")]
-    models.append(whole_run(Bank(), replace(reads, name="another"), "listAccounts.exists"))
-    listed = command(capsys)[1][2]
-    name = listed.split()[0]
-    settled = [command(capsys, f"--settle={each}") for each in (CODE, name, THIRD)]
-    models.append(whole_run(Bank(), reads, "listAccounts.exists"))
+    """Each later run of the environment has an alert.
 
-    assert [len([note for note in notes_of(model) if "OUTCOME UNKNOWN" in note]) for model in models] == [2, 0, 0]
+    The list names the entry without its code, and --settle takes the code or the name of the entry. Only an unknown
+    outcome can be settled.
+    """
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    journal = started_journal(tmp_path / "pix-conformance", environment="profile")
+    journal.start()
+    for code, outcome in ((THIRD_CODE, "success"), (CODE, "sent"), (OTHER_CODE, "unknown")):
+        journal.write(code, outcome)
+    reading_profile = profile_off_sandbox(tmp_path, allow=["read"], transactions=None, journal=None)
+    models = [run_suite_in_memory(FakeBank(), reading_profile, "listAccounts.exists")]
+    models.append(run_suite_in_memory(FakeBank(), replace(reading_profile, name="another"), "listAccounts.exists"))
+    _, lines = journal_command(capsys)
+    line_of_entry = lines[2]
+    name = line_of_entry.split()[0]
+    results_of_settling = [journal_command(capsys, f"--settle={entry}") for entry in (CODE, name, THIRD_CODE)]
+    models.append(run_suite_in_memory(FakeBank(), reading_profile, "listAccounts.exists"))
+
+    alerts = ["; ".join(report_notes(model)).count("OUTCOME UNKNOWN") for model in models]
+
+    assert alerts == [2, 0, 0]
     assert (
-        f"python -m environments journal {reads.path} prints its name, and with --settle NAME "
-        in notes_of(models[0])[0]
+        f"python -m environments journal {reading_profile.path} prints its name, and with --settle NAME "
+        in report_notes(models[0])[0]
     )
-    assert "resend" not in str(notes_of(models[0]))
-    assert listed.endswith(f"  unknown: look the transfer up; then python -m environments journal --settle {name}")
-    assert [status for status, _ in settled] == [0, 0, 4]
+    assert "resend" not in str(report_notes(models[0]))
+    assert line_of_entry.endswith(
+        f"  unknown: look the transfer up; then python -m environments journal --settle {name}"
+    )
+    assert [status for status, _ in results_of_settling] == [0, 0, 4]
     assert journal.path.parent.stat().st_mode & 0o077 == 0
-    assert settled[2][1] == [f"error: --settle: {journal.path} has no unknown outcome of this code"]
+    assert results_of_settling[2][1] == [f"error: --settle: {journal.path} has no unknown outcome of this code"]
     assert journal.fault() == ""

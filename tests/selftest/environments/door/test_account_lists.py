@@ -12,29 +12,35 @@ OWN, OTHER = "ac-0001", "ac-0002"
 OLD, SECOND, NEW = "old@bank.example", "second@bank.example", "new@bank.example"
 
 
-class Seen:
-    """Lists and deletions that are noted one after the other."""
+class ListHistory:
+    """Lists and deletions of keys, noted one after the other, as in a run.
+
+    Each method returns the history, so that calls chain.
+    """
 
     def __init__(self, account=OWN, *, is_sandbox=False, key_at="/data/keys/*/pixKey"):
         self.lists = AccountLists(account, is_sandbox=is_sandbox, key_at=key_at)
         self._number = 0
 
     def list(self, *keys, account=OWN, status=200, beside=0, **members):
-        """The list of an account is read."""
+        """Note a list that shows these keys.
+
+        `beside` is the number of a request that was on its way at the same time.
+        """
         data = {"keys": [{"pixKey": key} for key in keys], **members}
         exchange = answer("listPixKeys", {"code": 0, "data": data}, status=status, beside=beside)
         self.listing = self.lists.note_list(self._numbered(exchange, account))
         return self
 
     def delete(self, *texts, status=200):
-        """A deletion that has these texts is sent."""
+        """Note a deletion whose body has these texts."""
         exchange = answer("deletePixKey", {"code": 0, "data": {}}, status=status, sent={"pixKeys": [*texts]})
         self.lists.note_deletion(self._numbered(exchange, OWN))
         return self
 
-    def start(self):
-        """A change of a key was sent."""
-        self.lists.started = True
+    def begin_changes(self):
+        """From here on the run has changed a key."""
+        self.lists.before_is_final = True
         return self
 
     def _numbered(self, exchange, account):
@@ -44,85 +50,91 @@ class Seen:
 
     @property
     def keys_before(self):
-        """By account, the keys that were there before the run."""
+        """The keys that each account had before the run, by account."""
         return {account: {*listing.values} for account, listing in self.lists.before.items()}
 
 
-def test_the_last_list_before_the_first_change_is_that_of_before():
-    """A later one is the last one alone."""
-    seen = Seen().list(OLD).list(OLD, SECOND).start().list(NEW)
+def test_the_last_list_before_the_first_change_shows_the_keys_of_before():
+    """A list that is read after the first change is only the last list."""
+    history = ListHistory().list(OLD).list(OLD, SECOND).begin_changes().list(NEW)
 
-    assert seen.keys_before == {OWN: {OLD, SECOND}}
-    assert seen.lists.last == {OWN: seen.listing}
-    assert {*seen.listing.values} == {NEW}
+    assert history.keys_before == {OWN: {OLD, SECOND}}
+    assert history.lists.last == {OWN: history.listing}
+    assert {*history.listing.values} == {NEW}
 
 
 @pytest.mark.parametrize("other", [OTHER, "ac-0000"])
-def test_of_another_account_the_first_list_is_that_of_before(other):
-    """The run registers at its own account, whose list after a change is not of before."""
-    seen = Seen().start().list(NEW).list(OLD, account=other).list(SECOND, account=other)
+def test_the_first_list_of_another_account_shows_its_keys_of_before(other):
+    """The run registers at its own account only, so a list of its own account after a change does not show the keys
+    of before.
+    """
+    history = ListHistory().begin_changes().list(NEW).list(OLD, account=other).list(SECOND, account=other)
 
-    assert seen.keys_before == {other: {OLD}}
+    assert history.keys_before == {other: {OLD}}
 
 
 def test_without_an_account_no_list_after_a_change_is_of_before():
-    """Then nobody knows where the run registers."""
-    assert Seen("").start().list(OLD, account=OTHER).keys_before == {}
+    """Without an account in the profile nobody knows at which account the run registers."""
+    assert ListHistory("").begin_changes().list(OLD, account=OTHER).keys_before == {}
 
 
-def test_before_the_first_change_the_list_of_another_account_is_read_anew():
-    """The last one is that of before there, too."""
-    assert Seen().list(OLD, account=OTHER).list(SECOND, account=OTHER).keys_before == {OTHER: {SECOND}}
+def test_the_last_list_of_another_account_before_the_first_change_counts():
+    """Before the first change of a key, a later list of that account replaces an earlier one."""
+    assert ListHistory().list(OLD, account=OTHER).list(SECOND, account=OTHER).keys_before == {OTHER: {SECOND}}
 
 
 @pytest.mark.parametrize("status", [400, 503])
 def test_a_list_that_was_refused_is_no_list(status):
-    """Nobody knows any more which keys are there."""
-    seen = Seen().list(OLD).list(status=status)
+    """After a refused list nobody knows which keys the account has. The keys of before stay known."""
+    history = ListHistory().list(OLD).list(status=status)
 
-    assert seen.listing is None
-    assert seen.lists.last == {OWN: None}
-    assert seen.keys_before == {OWN: {OLD}}
+    assert history.listing is None
+    assert history.lists.last == {OWN: None}
+    assert history.keys_before == {OWN: {OLD}}
 
 
 def test_a_list_that_cannot_be_read_is_no_list():
-    """Its status says that it was granted."""
-    seen = Seen()
+    """An HTML page with status 200 shows no keys."""
+    history = ListHistory()
     exchange = replace(answer("listPixKeys", b"<html>"), request=Request("GET", f"http://127.0.0.1/v1/{OWN}", ()))
 
-    assert seen.lists.note_list(exchange) is None
-    assert seen.lists.last == {OWN: None}
+    assert history.lists.note_list(exchange) is None
+    assert history.lists.last == {OWN: None}
 
 
-def test_a_list_beside_another_request_says_nothing():
-    """It may be older than the other request. The list before it stays the last one."""
-    seen = Seen().list(OLD)
-    last = seen.listing
-    seen.list(NEW, beside=1)
+def test_a_list_during_another_request_is_not_used():
+    """The list may be older than the effect of that request, so the list before it stays the last one."""
+    history = ListHistory().list(OLD)
+    earlier_list = history.listing
+    history.list(NEW, beside=1)
 
-    assert seen.listing is None
-    assert seen.lists.last == {OWN: last}
-    assert seen.keys_before == {OWN: {OLD}}
+    assert history.listing is None
+    assert history.lists.last == {OWN: earlier_list}
+    assert history.keys_before == {OWN: {OLD}}
 
 
 def test_a_text_is_new_since_the_first_list_that_shows_it():
-    """One beside another request counts, too: it shows what was there. What no service makes is not new."""
-    made = "c0ffee00-0001-4000-8000-00000000000a"
-    seen = Seen().list().list(made, beside=1).list(made)
+    """A text is a key of the run only if no list showed it before its registration.
 
-    assert [seen.lists.is_new_since(made, number) for number in (1, 2, 3)] == [True, True, False]
-    assert seen.lists.is_new_since("never-shown", 9)
-    assert not seen.lists.is_new_since(NEW, 1)
+    A list beside another request counts, because it shows what was there. A text that looks like an own address is
+    never new.
+    """
+    made = "c0ffee00-0001-4000-8000-00000000000a"
+    history = ListHistory().list().list(made, beside=1).list(made)
+
+    assert [history.lists.is_new_since(made, number) for number in (1, 2, 3)] == [True, True, False]
+    assert history.lists.is_new_since("never-shown", 9)
+    assert not history.lists.is_new_since(NEW, 1)
 
 
 def test_a_refused_list_shows_no_text():
-    """What stands in an error is no key."""
-    assert Seen().list("made-1", status=400).lists.is_new_since("made-1", 9)
+    """A text in the body of an error is no key."""
+    assert ListHistory().list("made-1", status=400).lists.is_new_since("made-1", 9)
 
 
 def test_a_key_of_before_is_looked_for_in_the_lists_of_all_accounts():
-    """Letter case apart."""
-    lists = Seen().list(OLD).list(SECOND, account=OTHER).start().list(OLD, NEW).lists
+    """A key of any account counts as a key of before, in whatever letter case."""
+    lists = ListHistory().list(OLD).list(SECOND, account=OTHER).begin_changes().list(OLD, NEW).lists
 
     assert [lists.were_showing(key) for key in (OLD.upper(), SECOND, NEW)] == [True, True, False]
 
@@ -130,76 +142,82 @@ def test_a_key_of_before_is_looked_for_in_the_lists_of_all_accounts():
 # -- what is gone ----------------------------------------------------------------------------------------------------
 
 
-def gone_after(seen):
-    """The keys that are gone, and whether a deletion was sent since they were there."""
-    return {*seen.lists.gone}, seen.lists.gone_after_a_deletion
+def gone_after(history):
+    """The keys that are gone, and whether a deletion was sent since a list showed them."""
+    return {*history.lists.gone}, history.lists.gone_after_a_deletion
 
 
 def test_a_key_is_gone_if_two_lists_in_a_row_lack_it():
-    """One may lag."""
-    seen = Seen().list(OLD, SECOND).start().list(SECOND)
-    assert gone_after(seen) == (set(), False)
+    """One list may lag behind. A key that is gone stays so, even if a later list shows it again."""
+    history = ListHistory().list(OLD, SECOND).begin_changes().list(SECOND)
+    assert gone_after(history) == (set(), False)
 
-    assert gone_after(seen.list(SECOND)) == ({OLD}, False)
-    assert gone_after(seen.list()) == ({OLD}, False)
-    assert gone_after(seen.list()) == ({OLD, SECOND}, False)
-    assert gone_after(seen.list(OLD, SECOND)) == ({OLD, SECOND}, False)
+    assert gone_after(history.list(SECOND)) == ({OLD}, False)
+    assert gone_after(history.list()) == ({OLD}, False)
+    assert gone_after(history.list()) == ({OLD, SECOND}, False)
+    assert gone_after(history.list(OLD, SECOND)) == ({OLD, SECOND}, False)
 
 
 def test_a_key_that_came_back_is_not_gone():
-    """Two lists must lack it one after the other."""
-    assert gone_after(Seen().list(OLD).start().list().list(OLD).list()) == (set(), False)
+    """A key is gone only if two consecutive lists lack it."""
+    assert gone_after(ListHistory().list(OLD).begin_changes().list().list(OLD).list()) == (set(), False)
 
 
 def test_the_lists_of_two_accounts_are_not_in_a_row():
-    """Each account has its own."""
-    seen = Seen().list(OLD).list(SECOND, account=OTHER).start().list().list(account=OTHER)
-    assert gone_after(seen) == (set(), False)
+    """Consecutive lists are counted for each account."""
+    history = ListHistory().list(OLD).list(SECOND, account=OTHER).begin_changes().list().list(account=OTHER)
+    assert gone_after(history) == (set(), False)
 
-    assert gone_after(seen.list(account=OTHER)) == ({SECOND}, False)
+    assert gone_after(history.list(account=OTHER)) == ({SECOND}, False)
 
 
 @pytest.mark.parametrize("named", [SECOND, SECOND.upper()])
 def test_a_key_that_a_deletion_named_is_not_gone(named):
-    """However it is written; others are, after a deletion."""
-    seen = Seen().list(OLD, SECOND).start().delete("x", named).list().list()
+    """A deletion may name the key in another letter case. A key that no deletion named is gone after a deletion."""
+    history = ListHistory().list(OLD, SECOND).begin_changes().delete("x", named).list().list()
 
-    assert gone_after(seen) == ({OLD}, True)
+    assert gone_after(history) == ({OLD}, True)
 
 
 def test_a_masked_key_that_a_deletion_may_have_named_is_not_gone():
-    """The list hides some of its characters."""
-    assert gone_after(Seen().list("sec***@bank.example").delete(SECOND).start().list().list())[0] == set()
-    assert gone_after(Seen().list("old***@bank.example").delete(SECOND).start().list().list())[0] != set()
+    """A masked text stands for the deleted key if its visible characters fit."""
+    fitting, _ = gone_after(ListHistory().list("sec***@bank.example").delete(SECOND).begin_changes().list().list())
+    not_fitting, _ = gone_after(ListHistory().list("old***@bank.example").delete(SECOND).begin_changes().list().list())
+
+    assert fitting == set()
+    assert not_fitting != set()
 
 
-def test_a_deletion_before_a_whole_list_did_not_take_the_key():
-    """The key was there after it."""
-    seen = Seen().list(OLD).start().delete(NEW).list(OLD).list().list()
+def test_a_key_that_is_listed_after_a_deletion_was_not_deleted_by_it():
+    """Two later lists lack the key, so it is gone.
 
-    assert gone_after(seen) == ({OLD}, False)
-    assert gone_after(Seen().list(OLD).start().list(OLD).delete(NEW).list().list()) == ({OLD}, True)
+    A deletion of another key may have taken it only if no list shows the key after that deletion.
+    """
+    history = ListHistory().list(OLD).begin_changes().delete(NEW).list(OLD).list().list()
+
+    assert gone_after(history) == ({OLD}, False)
+    assert gone_after(ListHistory().list(OLD).begin_changes().list(OLD).delete(NEW).list().list()) == ({OLD}, True)
 
 
 def test_without_a_list_of_before_nothing_is_gone():
-    """Nobody knows what was there."""
-    seen = Seen().start().list().list()
+    """Without a list of before nobody knows which keys the account had."""
+    history = ListHistory().begin_changes().list().list()
 
-    assert gone_after(seen) == (set(), False)
-    assert seen.lists.gone_from(seen.listing, OWN) == frozenset()
+    assert gone_after(history) == (set(), False)
+    assert history.lists.gone_from(history.listing, OWN) == frozenset()
 
 
 @pytest.mark.parametrize(("before", "now"), [(True, False), (False, True)])
-def test_a_list_that_goes_on_says_of_no_key_that_it_is_gone(before, now):
-    """The key may stand on another page."""
-    seen = Seen().list(OLD, hasMore=before).start().list(hasMore=now).list(hasMore=now)
+def test_a_list_with_more_pages_proves_no_key_gone(before, now):
+    """A list with `hasMore` may show the key on another page."""
+    history = ListHistory().list(OLD, hasMore=before).begin_changes().list(hasMore=now).list(hasMore=now)
 
-    assert gone_after(seen) == (set(), False)
+    assert gone_after(history) == (set(), False)
 
 
-def test_a_key_that_stands_twice_and_then_once_is_gone_once():
-    """Two keys may look alike to a reader."""
-    assert gone_after(Seen().list(OLD, OLD).start().list(OLD).list(OLD)) == ({OLD}, False)
+def test_of_two_equal_texts_one_is_gone_if_a_list_shows_one():
+    """Two different keys may have the same masked text."""
+    assert gone_after(ListHistory().list(OLD, OLD).begin_changes().list(OLD).list(OLD)) == ({OLD}, False)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +230,11 @@ def test_a_key_that_stands_twice_and_then_once_is_gone_once():
         (False, [], 200, {OLD}),
     ],
 )
-def test_on_a_sandbox_a_deletion_of_no_key_may_be_one_of_all(is_sandbox, texts, status, gone):
-    """If it was granted. Off a sandbox none is sent for an account of the profile."""
-    seen = Seen(is_sandbox=is_sandbox).list(OLD).start().delete(*texts, status=status).list().list()
+def test_on_a_sandbox_a_deletion_without_a_key_may_delete_all(is_sandbox, texts, status, gone):
+    """A granted deletion that names no key may have deleted all keys of a sandbox.
 
-    assert gone_after(seen)[0] == gone
+    Off a sandbox no such deletion is sent for an account of the profile.
+    """
+    history = ListHistory(is_sandbox=is_sandbox).list(OLD).begin_changes().delete(*texts, status=status).list().list()
+
+    assert gone_after(history)[0] == gone

@@ -3,8 +3,8 @@
 import pytest
 
 from environments.door.permission import ForbiddenError
-from tests.selftest.services.guarded import RECEIVER, guarded
-from tests.selftest.services.one_run import ADDRESS
+from tests.selftest.services.guarded import RECEIVING_ACCOUNT, client_of_profile
+from tests.selftest.services.one_run import UNUSED_ADDRESS
 
 ABOVE_OR_NOTHING = {
     "above that of the profile": b'{"value": 3.01}',
@@ -34,13 +34,14 @@ PERMITTED = {
 
 
 def transfer(door, body, operation="transferP2p"):
+    """Send a transfer with this body through the door."""
     return door.client.send(operation, body=body)
 
 
 @pytest.mark.parametrize("body", ABOVE_OR_NOTHING.values(), ids=ABOVE_OR_NOTHING)
 def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp_path):
-    """Off a sandbox the door refuses it, whoever sends it. Nothing leaves."""
-    door = guarded(tmp_path)
+    """Off a sandbox the door raises ForbiddenError and sends nothing."""
+    door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         transfer(door, body)
 
@@ -49,8 +50,8 @@ def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp
 
 @pytest.mark.parametrize("body", PERMITTED.values(), ids=PERMITTED)
 def test_a_transfer_up_to_the_amount_of_the_profile_passes(body, tmp_path):
-    """An amount above 0 and at most that of the profile; and what is no amount."""
-    door = guarded(tmp_path)
+    """The door sends an amount above 0 and at most that of the profile, and a body without an amount."""
+    door = client_of_profile(tmp_path)
     transfer(door, body)
 
     assert door.connections.sent == [body]
@@ -58,8 +59,8 @@ def test_a_transfer_up_to_the_amount_of_the_profile_passes(body, tmp_path):
 
 @pytest.mark.parametrize("body", [*ABOVE_OR_NOTHING.values(), *PERMITTED.values()], ids=[*ABOVE_OR_NOTHING, *PERMITTED])
 def test_on_a_sandbox_each_amount_passes(body, tmp_path):
-    """Nothing is worth anything there."""
-    door = guarded(tmp_path, sandbox=ADDRESS)
+    """The door checks no amount on a sandbox, because its money is not real."""
+    door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
     transfer(door, body)
 
     assert door.connections.sent == [body]
@@ -77,8 +78,11 @@ def test_on_a_sandbox_each_amount_passes(body, tmp_path):
     ],
 )
 def test_each_operation_has_the_amounts_of_its_own_body(operation, body, is_sent, tmp_path):
-    """A text is sent as the profile has it. Without a body in the profile a transfer moves 0.01 at most."""
-    door = guarded(tmp_path)
+    """The limit is the amount in the body that the profile gives for the operation, or 0.01 without such a body.
+
+    A text passes only if it is that of the profile.
+    """
+    door = client_of_profile(tmp_path)
     if is_sent:
         transfer(door, body, operation)
     else:
@@ -90,10 +94,10 @@ def test_each_operation_has_the_amounts_of_its_own_body(operation, body, is_sent
 
 @pytest.mark.parametrize(("amount", "is_sent"), [(0, True), (-5, True), (0.01, True), (0.02, False)])
 def test_the_amount_of_the_profile_is_sent_as_it_is(amount, is_sent, tmp_path):
-    """Even if it is not above 0: the operator wants to see what the service says."""
-    requests = {"transferP2p": {"json": {"to": RECEIVER, "value": amount if amount <= 0 else 0}}}
-    door = guarded(tmp_path, requests=requests)
-    body = f'{{"to": "{RECEIVER}", "value": {amount}}}'.encode()
+    """An amount of the profile is sent even if it is 0 or negative, because the operator wants to see the answer."""
+    requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount if amount <= 0 else 0}}}
+    door = client_of_profile(tmp_path, requests=requests)
+    body = f'{{"to": "{RECEIVING_ACCOUNT}", "value": {amount}}}'.encode()
     if is_sent:
         transfer(door, body)
     else:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from environments.door.bodies import key_sent, names, texts_of
+from environments.door.bodies import key_and_type_in, names, texts_of
 
 
 @pytest.mark.parametrize(
-    ("body", "named"),
+    ("body", "key_and_type"),
     [
         (b'{"pixKey": "a@b.example", "pixKeyType": "EMAIL"}', ("a@b.example", "EMAIL")),
         (b'{"pixKey": 1.50, "pixKeyType": "CPF"}', ("1.50", "CPF")),
@@ -19,19 +19,19 @@ from environments.door.bodies import key_sent, names, texts_of
         (b"", (None, "")),
     ],
 )
-def test_the_key_in_a_body(body, named):
-    """As JSON or as a form. None if the service has to make it: a RANDOM key, or one of an unknown type."""
-    assert key_sent(body) == named
+def test_the_key_in_a_body(body, key_and_type):
+    """The key and its type in a body of JSON or of a form. The key is None if the service has to make it."""
+    assert key_and_type_in(body) == key_and_type
 
 
 def test_the_texts_of_a_body_are_its_texts_and_numbers():
-    """At any depth, and numbers as they were written."""
+    """Texts and numbers at any depth are given, and numbers as they were written."""
     assert texts_of(b'{"a": ["x", 1.50, true, null], "b": {"c": 9}}') == ["x", "1.50", "9"]
     assert texts_of(b"[" * 100_000) == []
 
 
-def test_a_text_names_a_key_and_not_a_longer_one():
-    """A key may stand in a path or in an address."""
+def test_a_text_names_a_key_only_as_a_whole_word():
+    """The key may stand in a mailto address."""
     assert names("mailto:a@b.example", "a@b.example")
     assert not names("aa@b.example", "a@b.example")
     assert not names("123456", "12345")

@@ -14,8 +14,8 @@ CODE = "TX-1"
 EXECUTE = f"{BASE}/v1/execute/pix"
 
 
-def sent(method, url, allow=("read", "execute"), *, credential="valid", with_token=True):
-    """Ask whether a request may be sent."""
+def check_permission(method, url, allow=("read", "execute"), *, credential="valid", with_token=True):
+    """Raise ForbiddenError if a request may not be sent with these permissions."""
     request = requests.Request(method, url).prepare()
     sending = Sending(request, Intent("", credential=credential), with_token=with_token)
     permission = Permission(BASE, frozenset(allow), Secrets({"code": (CODE,)}))
@@ -35,10 +35,10 @@ def sent(method, url, allow=("read", "execute"), *, credential="valid", with_tok
         ("HEAD", f"{EXECUTE}/TX-2", "a transaction code that is neither known nor synthetic"),
     ],
 )
-def test_what_is_not_sent(method, url, why):
-    """A GET executes a transfer: permission goes by operation, never by method."""
+def test_a_request_without_permission_is_refused(method, url, why):
+    """Permission goes by operation and never by method, because a GET executes a transfer."""
     with pytest.raises(ForbiddenError, match=f"^{why}"):
-        sent(method, url)
+        check_permission(method, url)
 
 
 @pytest.mark.parametrize(
@@ -51,35 +51,38 @@ def test_what_is_not_sent(method, url, why):
         (f"{EXECUTE}//{CODE}", False),
     ],
 )
-def test_what_is_sent(url, with_token):
-    """A known code, a synthetic identifier, and without the token a known code in another spelling, too."""
-    sent("GET", url, with_token=with_token)
+def test_a_request_with_permission_passes(url, with_token):
+    """A known code and a synthetic identifier pass. Without the token a known code passes in another spelling, too."""
+    check_permission("GET", url, with_token=with_token)
 
 
-def test_without_the_permission_of_the_operation_nothing_goes_to_it():
-    """Not even a synthetic code."""
+def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
+    """A synthetic code needs the permission `execute`, too."""
     with pytest.raises(ForbiddenError, match=r"^GET needs execute in allow"):
-        sent("GET", f"{EXECUTE}/{MARK}1", allow=("read",))
+        check_permission("GET", f"{EXECUTE}/{MARK}1", allow=("read",))
 
 
-def test_a_credential_that_tells_the_token_needs_fuzz():
-    """Such as the token cut short."""
+def test_a_wrong_token_that_shows_the_token_needs_fuzz():
+    """The token can be restored from such a wrong token, as from the token cut short."""
     credential = next(iter(RESTORABLE))
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
-        sent("GET", f"{BASE}/v1/accounts", credential=credential)
-    sent("GET", f"{BASE}/v1/accounts", allow=("read", "fuzz"), credential=credential)
+        check_permission("GET", f"{BASE}/v1/accounts", credential=credential)
+    check_permission("GET", f"{BASE}/v1/accounts", allow=("read", "fuzz"), credential=credential)
 
 
 def test_the_code_in_a_path_is_found_in_whatever_segment():
-    """Percent-encoded, too. A synthetic one is no real code."""
+    """A known code is recognised if it is percent-encoded or followed by another segment.
+
+    A synthetic code is no real code.
+    """
     permission = Permission(BASE, frozenset(), Secrets({"code": ("TX/1",)}))
     urls = (f"{EXECUTE}/TX%2F1", f"{EXECUTE}/TX%2F1/x", f"{EXECUTE}/{MARK}1")
-    found = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
+    codes = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
 
-    assert found == ["TX/1", "TX/1", None]
+    assert codes == ["TX/1", "TX/1", None]
 
 
 def test_a_synthetic_identifier_is_new_each_time():
-    """It begins with the mark of the suite."""
+    """Each synthetic identifier begins with the mark of the suite."""
     assert synthetic() != synthetic()
     assert synthetic().startswith(MARK)

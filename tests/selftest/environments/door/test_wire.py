@@ -18,33 +18,33 @@ from environments.door.outgoing import Intent, Sending
 from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
-from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.secured import Certificates, Proxy, Secured
 
-CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
+WHAT_TO_CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 PASSPHRASE = "pass-phrase-of-qa"
 
 
 @pytest.fixture
 def certificates(tmp_path):
-    """A fresh authority."""
+    """The certificates of a new authority."""
     return Certificates(tmp_path)
 
 
-def showing(certificates, *names, **options):
-    """A service with another certificate of the authority."""
+def service_with_certificate(certificates, *names, **options):
+    """A service over TLS with another certificate of the authority."""
     certificates.server = certificates.authority.issue_cert(*names, **options)
     return Secured(certificates, mutual=False)
 
 
 def wire_of(proxy=None, **tls):
-    """A wire with this section `tls`."""
+    """A wire of a profile with this section `tls`."""
     profile = Profile(name="", path=Path("staging.yaml"), base_url="", tls=Tls(**tls))
     return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), Ending())
 
 
 def attempt(wire, service):
-    """The outcome of one request."""
+    """Send one request: its response or its failure."""
     request = requests.Request("GET", f"{service.base_url}/v1/accounts").prepare()
     return wire.attempt(Sending(request, Intent("listAccounts")))
 
@@ -53,42 +53,49 @@ def attempt(wire, service):
     ("made", "is_trusted", "why"),
     [
         (lambda made: Secured(made, mutual=False), False, "self-signed certificate in certificate chain"),
-        (lambda made: showing(made, "bank.example"), True, "Hostname mismatch, certificate is not valid for 'localhost'"),
+        (lambda made: service_with_certificate(made, "bank.example"), True, "Hostname mismatch, certificate is not valid for 'localhost'"),
     ],
     ids=["an unknown authority", "another host"],
 )  # fmt: skip
-def test_why_tls_fails_is_one_line(made, is_trusted, why, certificates):
-    """The library's own reason and what to do, to a request and to a mere connection; nothing was sent."""
+def test_a_failed_tls_handshake_is_one_line(made, is_trusted, why, certificates):
+    """A failed handshake gives the reason of the library and what to check, for a request and for a mere connection.
+
+    Nothing was sent.
+    """
     ca_bundle = certificates.ca_bundle if is_trusted else None
     with made(certificates) as service, closing(wire_of(ca_bundle=ca_bundle)) as wire:
-        failure, refused = attempt(wire, service), wire.connect(service.base_url)
+        failure = attempt(wire, service)
+        message_of_connecting = wire.connect(service.base_url)
 
-    assert (failure.kind, failure.message, refused) == (
-        FailureKind.TLS,
-        f"TLS failed ({why}): {CHECK}",
-        failure.message,
-    )
-    assert service.seen == []
+    assert failure.kind is FailureKind.TLS
+    assert failure.message == f"TLS failed ({why}): {WHAT_TO_CHECK}"
+    assert message_of_connecting == failure.message
+    assert service.received == []
 
 
 def test_a_client_certificate_that_is_missing_is_named(certificates):
-    """TLS 1.3 tells it only after the handshake, when the request has left."""
+    """TLS 1.3 reports the missing certificate only after the handshake, when the request was sent."""
     with Secured(certificates) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
         failure = attempt(wire, service)
 
-    assert (failure.kind, service.seen) == (FailureKind.TLS, [])
-    assert failure.message.endswith(f"): {CHECK}")
+    assert failure.kind is FailureKind.TLS
+    assert service.received == []
+    assert failure.message.endswith(f"): {WHAT_TO_CHECK}")
 
 
 def test_a_connection_is_opened_and_closed(certificates):
-    """Where TLS comes about nothing is said and nothing is sent; through a proxy, too. Nothing goes around one."""
+    """`connect` opens TLS, directly or through a proxy, and sends nothing.
+
+    If the proxy is gone, nothing goes around it.
+    """
     with Secured(certificates, mutual=False) as service, Proxy() as proxy:
         proxies = (None, proxy.base_url, "http://127.0.0.1:9")
         wires = [wire_of(proxy, ca_bundle=certificates.ca_bundle) for proxy in proxies]
         direct, through, nowhere = [wire.connect(service.base_url) for wire in wires]
 
-    assert (direct, through, service.seen) == ("", "", [])
-    assert [seen.method for seen in proxy.seen] == ["CONNECT"]
+    assert (direct, through) == ("", "")
+    assert service.received == []
+    assert [request.method for request in proxy.received] == ["CONNECT"]
     assert nowhere == "the proxy cannot be reached: check proxy"
 
 
@@ -104,21 +111,23 @@ def encrypted(certificates):
 
 
 def test_everything_goes_through_the_proxy(certificates, encrypted, tmp_path):
-    """The proxy of the profile sees the tunnel and nothing of what goes through it; variables are not read. The client
-    certificate is shown, and the passphrase of its key, from the environment, is nowhere in what the run leaves."""
+    """The proxy of the profile gets a CONNECT and nothing else; HTTPS_PROXY is not read.
+
+    The passphrase of the client key is nowhere in the files and output of the run.
+    """
     with Secured(certificates) as service, Proxy() as proxy:
         profile = write_profile(tmp_path, service.base_url, tls=encrypted, proxy=proxy.base_url)
         variables = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:1")
-        result = run(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **variables)
+        result = run_suite(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **variables)
 
     assert result.status == 0, result.output
     assert service.executions == ["SBX-PHONE-1"]
-    assert {seen.method for seen in proxy.seen} == {"CONNECT"}
+    assert {request.method for request in proxy.received} == {"CONNECT"}
     assert PASSPHRASE not in result.output + "".join(file.read_text() for file in result.folder.iterdir())
 
 
-def test_files_that_are_none_are_one_line(certificates, encrypted, monkeypatch):
-    """An authority without a certificate, and a key with another passphrase, are mistakes in the profile."""
+def test_an_unreadable_pem_file_is_one_line(certificates, encrypted, monkeypatch):
+    """A file without a certificate, and a key with another passphrase, are mistakes in the profile."""
     monkeypatch.setenv("PIX_KEY_PASSPHRASE", "another")
     with pytest.raises(
         ProfileError, match=r"^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"

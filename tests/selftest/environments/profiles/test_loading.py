@@ -38,33 +38,33 @@ SECRET = "eyJhbGciOiJIUzI1NiJ9.e30.s3cr3t"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A working directory with an empty ``environments`` folder."""
+    """A working directory with an empty folder `environments`."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "environments").mkdir()
     return tmp_path
 
 
-def loaded(text, base_url=None):
-    """The profile with this text, as ``environments/staging.yaml``."""
+def loaded_profile(text, base_url=None):
+    """The profile with this text, as `environments/staging.yaml`."""
     file = Path("environments/staging.yaml")
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return load("staging", folder=Path("environments"), base_url=base_url)
 
 
-def refusal(text, base_url=None):
-    """The line and the message about the profile with this text."""
+def refusal_message(text, base_url=None):
+    """The line number and the message about the profile with this text."""
     with pytest.raises(ProfileError) as caught:
-        loaded(text, base_url)
+        loaded_profile(text, base_url)
     return str(caught.value).removeprefix("environments/staging.yaml:").strip()
 
 
-def switched_on(text):
-    """An example with every line that is switched off switched on, except the second and third source of the token."""
+def with_lines_switched_on(text):
+    """The example with every commented line switched on, except for the second and third source of the token."""
     return re.sub(r"(?m)^( *)#(?=\S)(?!token_)", r"\1", text)
 
 
 def refused_profiles():
-    """The first lines, the rest and the message of every profile of invalid_profiles.txt."""
+    """The first lines, the other lines and the message of every profile in invalid_profiles.txt."""
     first_lines = {"an address and a token": GOOD, "an address": GOOD.splitlines(keepends=True)[0], "nothing": ""}
     text = Path(__file__).with_name("invalid_profiles.txt").read_text("utf-8")
     for title, section in re.findall(r"(?ms)^=== (.*?)\n(.*?)(?=^===|\Z)", text):
@@ -73,35 +73,42 @@ def refused_profiles():
 
 
 class TestWhatAProfileSays:
-    def test_defaults(self):
-        """A profile that permits nothing reads, and what fails is what is documented, or not robust."""
-        profile = loaded(GOOD)
+    def test_a_profile_has_defaults(self):
+        """A profile without permissions only reads. Deviations from documented and robustness requirements fail."""
+        profile = loaded_profile(GOOD)
 
-        assert (profile.name, profile.path) == ("staging", Path("environments/staging.yaml"))
-        assert (profile.allow, profile.fail_on) == ({"read"}, {"documented", "robustness"})
+        assert profile.name == "staging"
+        assert profile.path == Path("environments/staging.yaml")
+        assert profile.allow == {"read"}
+        assert profile.fail_on == {"documented", "robustness"}
         assert profile.limits == profiles.Limits(5, 20, 20, 2000, 900, None, 8, 30, 5_000_000, None)
 
-    def test_what_is_listed_twice_counts_once(self):
-        """An account, and a code: it is executed once."""
-        profile = loaded(f"{GOOD}accounts: [a, b, a]\ntransactions: {{codes: [TX, TX]}}\n")
+    def test_an_account_or_code_that_is_listed_twice_counts_once(self):
+        """A code that stands twice in the profile is executed once."""
+        profile = loaded_profile(f"{GOOD}accounts: [a, b, a]\ntransactions: {{codes: [TX, TX]}}\n")
 
-        assert (profile.accounts, profile.transactions.codes) == (("a", "b"), ("TX",))
+        assert profile.accounts == ("a", "b")
+        assert profile.transactions.codes == ("TX",)
 
-    def test_empty_sections(self):
-        """A section whose entries are all commented out is as if it were not there."""
-        assert loaded(f"{GOOD}allow:\ninsecure:\naccounts:\ntransactions:\nlimits:\ntls:\nheaders:\n") == loaded(GOOD)
+    def test_an_empty_section_is_as_if_absent(self):
+        """A section whose entries are all commented out changes nothing."""
+        assert loaded_profile(
+            f"{GOOD}allow:\ninsecure:\naccounts:\ntransactions:\nlimits:\ntls:\nheaders:\n"
+        ) == loaded_profile(GOOD)
 
-    def test_every_section(self):
-        """The staging example, with everything switched on, is read into typed values."""
-        profile = loaded(switched_on(EXAMPLE.read_text("utf-8")).replace("[read]", "[read, transfer]"))
+    def test_every_section_is_read_into_typed_values(self):
+        """The staging example is loaded with every line switched on."""
+        profile = loaded_profile(
+            with_lines_switched_on(EXAMPLE.read_text("utf-8")).replace("[read]", "[read, transfer]")
+        )
 
         assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com", True))
         assert profile.known_failures[0].until == date(2027, 1, 31)
 
-    def test_what_yaml_would_change_is_text(self):
-        """A date, a number with zeros before it or colons in it, and NO are sent as they are written."""
+    def test_yaml_values_stay_as_they_are_written(self):
+        """A date, a number with leading zeros or colons, and NO are kept as they are written."""
         body = "{json: {date: 2026-12-01, account: 0001, time: 10:30, state: NO, value: 1.50, paid: true}}"
-        profile = loaded(f"{GOOD}requests: {{transferP2p: {body}}}\n")
+        profile = loaded_profile(f"{GOOD}requests: {{transferP2p: {body}}}\n")
 
         assert profile.requests["transferP2p"].json == {
             "date": "2026-12-01", "account": "0001", "time": "10:30", "state": "NO", "value": 1.5, "paid": True,
@@ -111,7 +118,7 @@ class TestWhatAProfileSays:
         """A relative path starts at the folder of the profile; ~ is the home folder."""
         (here / "environments/token").touch()
 
-        profile = loaded("base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n")
+        profile = loaded_profile("base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n")
 
         assert profile.auth.token_file == here / "environments/token"
         assert profile.journal == Path.home() / "pix.journal"
@@ -125,12 +132,12 @@ class TestWhatAProfileSays:
             "  prepare: {operation: transferP2p, json: [owned6], code_at: /id}\n"
         )
 
-        assert "owned" not in repr(loaded(text))
+        assert "owned" not in repr(loaded_profile(text))
 
 
 class TestFindingTheFile:
     def test_a_file_that_cannot_be_read(self):
-        """It is named in one line, with the reason of the system and the environments that are there."""
+        """One line names the file, the reason of the system, and the environments that exist."""
         Path("environments/qa.yaml").touch()
 
         with pytest.raises(ProfileError) as caught:
@@ -142,10 +149,9 @@ class TestFindingTheFile:
 
 class TestAnInvalidProfile:
     @pytest.mark.parametrize(("first_lines", "rest", "message"), list(refused_profiles()))
-    def test_one_problem(self, first_lines, rest, message):
-        """What is unknown, missing, of another type or out of place is named in one line with what was expected; a
-        secret that was written where its name belongs is not shown."""
-        assert refusal(first_lines + rest) == message
+    def test_a_problem_of_a_profile_is_one_line(self, first_lines, rest, message):
+        """The line names the place and what was expected. A secret in the place of a name is not shown."""
+        assert refusal_message(first_lines + rest) == message
 
     @pytest.mark.parametrize(
         "text",
@@ -153,13 +159,13 @@ class TestAnInvalidProfile:
         ids=["not UTF-8", "control", "digits", "open lists", "half a character", "too large", "a key that is a list"],
     )  # fmt: skip
     def test_text_that_is_no_profile(self, text):
-        """What is not YAML, or YAML without an equal in JSON, is refused in one line."""
-        assert refusal(text)
+        """Text that is not YAML, or YAML that JSON cannot express, is refused with a message."""
+        assert refusal_message(text)
 
-    def test_every_problem_is_told(self):
-        """The message tells the first, which is an unknown key, and counts the others."""
+    def test_the_message_has_all_problems_of_a_profile(self):
+        """The first problem and an unknown key are named, and the others are counted."""
         with pytest.raises(ProfileError) as caught:
-            loaded(f"{GOOD}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
+            loaded_profile(f"{GOOD}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
 
         problems = [
             'environments/staging.yaml:3: limits.timeuot: unknown key; did you mean "timeout"?',
@@ -176,21 +182,28 @@ class TestTheExampleAndTheSchema:
     validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED.read_text("utf-8")), validate_formats=True)
 
     def test_the_example_explains_in_the_words_of_the_model(self):
-        """It has every key; each stands below its description, as a comment."""
-        schema, text = editor_schema(), EXAMPLE.read_text("utf-8")
-        written = "\n".join(line.strip().lstrip("# ") for line in text.splitlines())
+        """The example has every key, below a comment with its description."""
+        schema = editor_schema()
+        text = EXAMPLE.read_text("utf-8")
+        text_without_comment_signs = "\n".join(line.strip().lstrip("# ") for line in text.splitlines())
         parts = [schema, *(schema["$defs"][name] for name in ("Auth", "Limits", "Prepare", "Tls", "Transactions"))]
-        told = {key: rule.get("description", "") for part in parts for key, rule in part["properties"].items()}
-        keys = {key for each in (schema, *schema["$defs"].values()) for key in each["properties"]}
+        descriptions = {key: rule.get("description", "") for part in parts for key, rule in part["properties"].items()}
+        keys = set().union(*(part["properties"] for part in (schema, *schema["$defs"].values())))
 
-        assert schema["description"] in written
-        assert [key for key, words in told.items() if not re.search(rf"(?m)^{re.escape(words)}\n{key}:", written)] == []
+        assert schema["description"] in text_without_comment_signs
+        assert [
+            key
+            for key, words in descriptions.items()
+            if not re.search(rf"(?m)^{re.escape(words)}\n{key}:", text_without_comment_signs)
+        ] == []
         assert [key for key in keys if not re.search(rf"\b{key}\b", text)] == []
 
     def test_the_schema_is_made_from_the_model(self):
-        """To make it: python -m environments.profiles.loading > environments/profile.schema.json. It accepts every profile
-        of the project, also the example with everything switched on."""
-        texts = [*(path.read_text("utf-8") for path in PROFILES), switched_on(EXAMPLE.read_text("utf-8"))]
+        """`python -m environments.profiles.loading > environments/profile.schema.json` makes it.
+
+        It accepts every profile of the project, and the example with every line switched on.
+        """
+        texts = [*(path.read_text("utf-8") for path in PROFILES), with_lines_switched_on(EXAMPLE.read_text("utf-8"))]
 
         assert json.loads(PUBLISHED.read_text("utf-8")) == editor_schema()
         assert [text for text in texts if not self.validator.is_valid(parse_yaml(text, "profile").data)] == []
@@ -201,59 +214,65 @@ REFUSED = [(address, message) for message, addresses in ADDRESSES["refused"].ite
 
 
 class TestAddresses:
-    def test_wrong_addresses(self):
-        """A wrong address, of the profile or of --base-url, is described and not repeated: it may hold a password."""
-        said = {
-            (refusal(f'base_url: "{one}"\nauth: {{token_env: A}}'), refusal(GOOD, one)): message
-            for one, message in REFUSED
+    def test_a_wrong_address_is_described_and_not_repeated(self):
+        """An address of the profile or of --base-url may hold a password."""
+        messages = {
+            (refusal_message(f'base_url: "{address}"\nauth: {{token_env: A}}'), refusal_message(GOOD, address)): message
+            for address, message in REFUSED
         }
 
         assert {
             pair: message
-            for pair, message in said.items()
+            for pair, message in messages.items()
             if pair != (f"1: base_url: {message}", f"--base-url: {message}")
         } == {}
 
-    def test_addresses(self):
-        """An address has a host and may have a port and a prefix. It ends without a slash, and letter case of scheme and
-        host says nothing."""
-        kept = {one: loaded(f'base_url: "{one}"\nauth: {{token_env: A}}').base_url for one in ADDRESSES["taken"]}
+    def test_an_address_is_kept_in_its_usual_form(self):
+        """An address has a host, and may have a port and a path.
 
-        assert kept == {one: loaded(GOOD, one).base_url for one in kept} == ADDRESSES["taken"]
+        It is kept without a slash at the end, with scheme and host in small letters.
+        """
+        of_profile = {
+            address: loaded_profile(f'base_url: "{address}"\nauth: {{token_env: A}}').base_url
+            for address in ADDRESSES["taken"]
+        }
+
+        assert of_profile == ADDRESSES["taken"]
+        assert {address: loaded_profile(GOOD, address).base_url for address in of_profile} == ADDRESSES["taken"]
 
     def test_an_exact_address(self):
-        """The profile may say that the paths of its service start with /v1/v1. A proxy is an address too, and may end in
-        the version."""
+        """With `base_url_is_exact` the address may end in /v1. A proxy may end in it, too."""
         exact = "auth: {token_env: A}\nbase_url_is_exact: true\nbase_url: https://bank.example/pix/V1\n"
 
-        assert loaded(exact).base_url == "https://bank.example/pix/V1"
-        assert loaded(exact, "https://bank.example/v1/").base_url == "https://bank.example/v1"
-        assert loaded(f"{GOOD}proxy: http://proxy.example/v1").proxy == "http://proxy.example/v1"
-        assert refusal(f"{GOOD}proxy: http://me:s3cr3t@proxy.example").startswith(
+        assert loaded_profile(exact).base_url == "https://bank.example/pix/V1"
+        assert loaded_profile(exact, "https://bank.example/v1/").base_url == "https://bank.example/v1"
+        assert loaded_profile(f"{GOOD}proxy: http://proxy.example/v1").proxy == "http://proxy.example/v1"
+        assert refusal_message(f"{GOOD}proxy: http://me:s3cr3t@proxy.example").startswith(
             "3: proxy: an address with a user name"
         )
 
     def test_further_addresses(self):
-        """Those that a pipeline may be given are addresses like base_url, in the same form."""
-        profile = loaded(f"{GOOD}also_at: [HTTPS://Preview.bank.example/a/]")
+        """`also_at` has addresses that a pipeline may be given. They have the form of base_url."""
+        profile = loaded_profile(f"{GOOD}also_at: [HTTPS://Preview.bank.example/a/]")
 
         assert profile.also_at == ("https://preview.bank.example/a",)
-        assert refusal(f"{GOOD}also_at: [http://preview.bank.example]").startswith(
+        assert refusal_message(f"{GOOD}also_at: [http://preview.bank.example]").startswith(
             "3: also_at: http:// sends the token"
         )
-        assert refusal(f"{GOOD}also_at: [embedded]").startswith("3: also_at: not an address")
+        assert refusal_message(f"{GOOD}also_at: [embedded]").startswith("3: also_at: not an address")
 
-    def test_insecure(self):
-        """Clear text to another machine is the operator's word."""
-        assert loaded("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true").insecure
+    def test_clear_text_to_another_machine_needs_insecure(self):
+        """Only the operator can say that the token may be sent in clear text."""
+        assert loaded_profile("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true").insecure
 
     def test_sandbox_permissions_stay_local(self):
-        """What is allowed on the sandbox is not allowed on a service that --base-url names: a run only reads there."""
-        profile = loaded(
+        """At the address of --base-url the profile of the embedded sandbox only reads."""
+        profile = loaded_profile(
             "base_url: embedded\nauth: {token_env: A}\nallow: [read, execute]", base_url="https://bank.example"
         )
 
-        assert (profile.allow, profile.is_sandbox) == ({"read"}, False)
+        assert profile.allow == {"read"}
+        assert not profile.is_sandbox
 
 
 @pytest.mark.parametrize(
@@ -266,30 +285,33 @@ class TestAddresses:
     ],
 )
 def test_an_edited_address_is_no_sandbox(address):
-    """`sandbox` repeats scheme, host, port and path. A copy in which base_url alone was edited is refused, and the
-    line says what to write; --base-url clears it. A slash at the end and capitals in the host say nothing."""
-    text = "base_url: {}\ninsecure: true\nsandbox: {}\nauth: {{token_env: A}}\n"
-    of_sandbox = text.format("https://bank.example/hml", "https://BANK.example/hml/")
+    """`sandbox` repeats the whole base_url.
 
-    assert loaded(of_sandbox).is_sandbox
-    assert not loaded(of_sandbox, address).is_sandbox
-    assert refusal(text.format(address, "https://bank.example/hml")) == (
+    A copy of a profile with another base_url is refused, and the line says what to write. With --base-url the target is
+    no sandbox. A slash at the end and capitals in the host change nothing.
+    """
+    text = "base_url: {}\ninsecure: true\nsandbox: {}\nauth: {{token_env: A}}\n"
+    sandbox_profile = text.format("https://bank.example/hml", "https://BANK.example/hml/")
+
+    assert loaded_profile(sandbox_profile).is_sandbox
+    assert not loaded_profile(sandbox_profile, address).is_sandbox
+    assert refusal_message(text.format(address, "https://bank.example/hml")) == (
         f"3: sandbox: expected the whole base_url again, {address}, if nothing there is worth anything; or null"
     )
 
 
 @pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
-def test_another_address_than_that_of_the_profile_is_told(address):
-    """The same address in another form is no other address."""
-    assert loaded(GOOD, address).redirected == ""
-    assert loaded(GOOD, "HTTPS://BANK.example/").redirected is None
-    assert loaded(GOOD).redirected is None
+def test_redirected_is_the_address_of_base_url_option(address):
+    """`redirected` is None if --base-url gives the address of the profile, perhaps in another form."""
+    assert loaded_profile(GOOD, address).redirected == ""
+    assert loaded_profile(GOOD, "HTTPS://BANK.example/").redirected is None
+    assert loaded_profile(GOOD).redirected is None
 
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])
-def test_a_problem_elsewhere_is_none_of_the_option(line):
+def test_a_problem_of_another_line_is_not_blamed_on_base_url(line):
     """The message names the line of the profile, although --base-url was given."""
-    assert refusal(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
+    assert refusal_message(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
 
 
 WHOLE = {
@@ -324,8 +346,8 @@ WHOLE = {
         ({"allow": ["read"]}, ["TX-1", "TX-2"], []),
     ],
 )
-def test_what_makes_a_run_of_everything_incomplete(changes, sent_before, reasons):
-    """A permission needs something that the profile does not have."""
-    profile = loaded(json.dumps(WHOLE | changes))
+def test_permissions_without_what_they_need_are_listed(changes, sent_before, reasons):
+    """A permission needs something that the profile does not have, or codes that no earlier run sent."""
+    profile = loaded_profile(json.dumps(WHOLE | changes))
 
     assert list(gaps(profile, sent_before)) == reasons

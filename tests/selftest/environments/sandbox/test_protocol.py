@@ -11,8 +11,8 @@ TOKEN = "sandbox-token"
 ACCOUNTS, BALANCE, KEYS, PIX = "/v1/accounts", "/v1/accounts/balance/ac-0001", "/v1/pix/keys/ac-0001", "/v1/pix"
 
 
-def ask(method, path, body=b"", *, authorization=f"Bearer {TOKEN}", content_type="application/json"):
-    """The response to one request."""
+def response_to(method, path, body=b"", *, authorization=f"Bearer {TOKEN}", content_type="application/json"):
+    """The response of a new sandbox to one request."""
     headers = {"authorization": authorization, "content-type": content_type}
     return Service(token=TOKEN).respond(Request(method, path, "", headers, body))
 
@@ -31,16 +31,16 @@ def ask(method, path, body=b"", *, authorization=f"Bearer {TOKEN}", content_type
     ],
 )
 def test_a_path_leads_to_one_operation(method, path, status):
-    """Its parameter is one segment, and is decoded as UTF-8."""
-    response = ask(method, path)
+    """A path parameter is one segment and is decoded as UTF-8."""
+    response = response_to(method, path)
 
     assert response.status == status
     assert json.loads(response.body)["code"] == (0 if status == 200 else status)
 
 
-def test_a_method_that_a_path_does_not_have_names_those_that_it_has():
-    """The header Allow names them in the order of the alphabet."""
-    assert dict(ask("PATCH", KEYS).headers)["Allow"] == "DELETE, GET, POST"
+def test_the_refusal_of_a_method_names_the_methods_of_the_path():
+    """The header Allow names them in alphabetical order."""
+    assert dict(response_to("PATCH", KEYS).headers)["Allow"] == "DELETE, GET, POST"
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_a_method_that_a_path_does_not_have_names_those_that_it_has():
     ],
 )
 def test_every_operation_needs_the_token(authorization, status):
-    """The scheme is Bearer, in any letter case. The refusal names it."""
-    response = ask("GET", ACCOUNTS, authorization=authorization)
+    """The scheme is Bearer in any letter case, and the refusal names it."""
+    response = response_to("GET", ACCOUNTS, authorization=authorization)
 
     assert response.status == status
     assert dict(response.headers).get("WWW-Authenticate") == (None if status == 200 else "Bearer")
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
         (b"", 400, "The body is not JSON in UTF-8."),
         (b"{", 400, "The body is not JSON in UTF-8."),
@@ -79,11 +79,12 @@ def test_every_operation_needs_the_token(authorization, status):
     ],
     ids=["empty", "cut", "no UTF-8", "half a pair", "deep", "an array", "a number", "too large", "as large as may be"],
 )
-def test_a_body_that_is_no_json_object_is_refused(body, status, said):
-    """The text of the refusal repeats nothing of the request."""
-    response = ask("POST", PIX, body)
+def test_a_body_that_is_no_json_object_is_refused(body, status, message):
+    """The message repeats nothing of the request."""
+    response = response_to("POST", PIX, body)
 
-    assert (response.status, json.loads(response.body)["data"]["error"]) == (status, said)
+    assert response.status == status
+    assert json.loads(response.body)["data"]["error"] == message
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_a_body_that_is_no_json_object_is_refused(body, status, said):
 )
 def test_a_body_is_json_by_its_header(content_type, status):
     """The media type is checked before the content."""
-    assert ask("POST", PIX, b"{}", content_type=content_type).status == status
+    assert response_to("POST", PIX, b"{}", content_type=content_type).status == status
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_body_is_json_by_its_header(content_type, status):
     [(0.01, 1), (1.5, 150), (7, 700), (MAX_NUMBER, MAX_NUMBER * 100), (MAX_NUMBER - 1, (MAX_NUMBER - 1) * 100)],
 )
 def test_an_amount_is_an_integer_of_cents(value, cents):
-    """The number is taken as it is written, without the error of a float."""
+    """The number is read as it is written, without the error of a float."""
     assert integer_field({"value": value}, "value", 100) == cents
 
 
@@ -114,22 +115,23 @@ def test_an_amount_is_an_integer_of_cents(value, cents):
     "value", [0, -1, True, False, None, "1", [], MAX_NUMBER + 1, 0.001, float("nan"), float("inf")]
 )
 def test_other_values_are_no_amount(value):
-    """A boolean, a text and a number with more than two decimals are refused."""
-    with pytest.raises(Refusal) as refused:
+    """A boolean, a text, and a number with more than two decimals are refused with 400."""
+    with pytest.raises(Refusal) as refusal:
         integer_field({"value": value}, "value", 100)
-    assert refused.value.status == 400
+    assert refusal.value.status == 400
 
 
 def test_a_text_is_required_without_a_default():
     """A default takes the place of a missing text. A value of another type is refused."""
-    assert (text_field({"a": "x"}, "a"), text_field({}, "a", "y")) == ("x", "y")
+    assert text_field({"a": "x"}, "a") == "x"
+    assert text_field({}, "a", "y") == "y"
     for body, default in (({}, None), ({"a": None}, "y"), ({"a": 1}, None)):
         with pytest.raises(Refusal):
             text_field(body, "a", default)
 
 
-def test_text_of_any_script_is_written_as_it_is():
-    """The answer is UTF-8."""
+def test_letters_are_written_in_utf_8():
+    """The JSON of the sandbox has no escapes in their place."""
     service = Service(token=TOKEN)
 
     assert service.render(200, {"a": "ção"}).body == '{"a": "ção"}'.encode()

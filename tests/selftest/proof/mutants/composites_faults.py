@@ -1,11 +1,18 @@
 """Services that break many statements at once: what one fault hides of another is declared like all else."""
 
 from spec.interface import operations
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed
-from tests.selftest.proof.registry import broken, rows_of
-from tests.selftest.proof.variants.lawful_making import text
+from tests.selftest.proof.mutants.making_faults import (
+    HIDES_REGISTRATION,
+    NAME_OF_OPERATION,
+    ChangesAnswers,
+    ChangesEnvelopes,
+    ChangesResults,
+    without_self,
+)
+from tests.selftest.proof.registry import declare_mutant, ids_of_operation
+from tests.selftest.proof.variants.lawful_making import text_answer
 
-NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
+NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in NAME_OF_OPERATION}
 _RULES_OF_VALUES = {
     "executePix": (
         "id.matches",
@@ -26,48 +33,50 @@ _EXACT_NAMES = {
 
 for _operation in ("executePix", "registerPixKey"):
     _registers = _operation == "registerPixKey"
-    broken(
-        "everything at once", f"Every{SUBJECT[_operation]}FieldAsObject", "Every field is an object.", Results,
+    declare_mutant(
+        "everything at once", f"Every{NAME_OF_OPERATION[_operation]}FieldAsObject", "Every field is an object.", ChangesResults,
         *(f"{_operation}.{field}.type" for field in NAMES[_operation]), OPERATIONS=(_operation,),
-        warns=rows_of(_operation, "Key.example" if _registers else "error.example"),
-        hides=(*rows_of(_operation, *_RULES_OF_VALUES[_operation]), *(UNREGISTERED if _registers else ())),
-        change=fixed(lambda data: {name: {} for name in data}),
+        warns=ids_of_operation(_operation, "Key.example" if _registers else "error.example"),
+        hides=(*ids_of_operation(_operation, *_RULES_OF_VALUES[_operation]), *(HIDES_REGISTRATION if _registers else ())),
+        change=without_self(lambda data: {name: {} for name in data}),
     )  # fmt: skip
-    broken(
-        "everything at once", f"Every{SUBJECT[_operation]}FieldWithAHyphen",
-        "Every name has a hyphen after its first letter, and that is small.", Results,
+    declare_mutant(
+        "everything at once", f"Every{NAME_OF_OPERATION[_operation]}FieldWithAHyphen",
+        "Every name has a hyphen after its first letter, and that is small.", ChangesResults,
         *(f"{_operation}.{field}.spelling" for field in NAMES[_operation]),
         *(["registerPixKey.fields.upperCase"] if _registers else []), OPERATIONS=(_operation,),
-        hides=rows_of(_operation, *_EXACT_NAMES[_operation]),
-        change=fixed(lambda data: {f"{name[0].lower()}-{name[1:]}": value for name, value in data.items()}),
+        hides=ids_of_operation(_operation, *_EXACT_NAMES[_operation]),
+        change=without_self(lambda data: {f"{name[0].lower()}-{name[1:]}": value for name, value in data.items()}),
     )  # fmt: skip
 
 
-DESCRIBED = tuple(SUBJECT)
+DESCRIBED = tuple(NAME_OF_OPERATION)
 
 
 def _described(name, text, base, fails=(), warns=(), **parts):
     failing, warning = (
-        [row for operation in DESCRIBED for row in rows_of(operation, *rows)] for rows in (fails, warns)
+        [row for operation in DESCRIBED for row in ids_of_operation(operation, *rows)] for rows in (fails, warns)
     )
-    broken("everything at once", name, text, base, *failing, warns=warning, OPERATIONS=DESCRIBED, **parts)
+    declare_mutant("everything at once", name, text, base, *failing, warns=warning, OPERATIONS=DESCRIBED, **parts)
 
 
 _described(
     "EveryEnvelopeOfWrongTypes",
     "The code is text, and the data an array with the result in it.",
-    Envelopes,
+    ChangesEnvelopes,
     ("envelope.code.type", "envelope.data.type"),
     hides=(
         "*.envelope.code.example", "*.envelope.result", "*.fields.*",
         *(f"{operation}.{name}.*" for operation, names in NAMES.items() for name in names),
     ),
-    change=fixed(lambda envelope: {"code": "0", "data": [envelope["data"]]}),
+    change=without_self(lambda envelope: {"code": "0", "data": [envelope["data"]]}),
 )  # fmt: skip
 _described(
     "EveryAnswerMentioned",
     "Each answer is labelled as text, starts with a byte order mark and says code twice.",
-    Answers,
+    ChangesAnswers,
     warns=("json.mediaType", "json.unique", "json.byteOrderMark"),
-    alter=fixed(lambda response: text(200, '\ufeff{"code": 0, ' + response.body[1:].decode(), "text/plain")),
+    alter=without_self(
+        lambda response: text_answer(200, '\ufeff{"code": 0, ' + response.body[1:].decode(), "text/plain")
+    ),
 )

@@ -5,13 +5,19 @@ from pathlib import Path
 
 from environments.sandbox import Refusal, Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import DELETION, Demands, breaks, fixed, members_of
-from tests.selftest.proof.registry import broken, mutant, rows_of
+from tests.selftest.proof.mutants.making_faults import (
+    HIDES_DELETION,
+    Demands,
+    declare_mutant_of,
+    json_members,
+    without_self,
+)
+from tests.selftest.proof.registry import declare_mutant, ids_of_operation, mutant
 
 REMOVED = ("from", "to", "value", "date", "description")
 PREPARED = str(Path(__file__).with_name("prepared.yaml"))
 """A profile whose run prepares its codes, so that a refusal cannot mean that they have expired."""
-_UNREGISTERED = rows_of(
+_UNREGISTERED = ids_of_operation(
     "registerPixKey", "envelope.*", "json*", "status", "fields.*", "Success.*", "Message.*", "Key.*", "DocumentNumber.*",
     "pixKeyType.[A-Z]*", "body.*", "token.accepted", "token.required", "repeated",
 )  # fmt: skip
@@ -23,17 +29,17 @@ NEEDS = {
     **{
         field.capitalize(): (
             f"The removed body field {field} is", f"The field {field} is missing.",
-            lambda request, field=field: field not in members_of(request),
+            lambda request, field=field: field not in json_members(request),
         )
         for field in REMOVED
     },
     "AllRemovedFields": (
         "The five removed body fields are", "A field is missing.",
-        lambda request: not set(REMOVED) <= set(members_of(request)),
+        lambda request: not set(REMOVED) <= set(json_members(request)),
     ),
     "AnotherField": (
         "The body field ownerName is", "The field 'ownerName' is missing.",
-        lambda request: "ownerName" not in members_of(request),
+        lambda request: "ownerName" not in json_members(request),
     ),
     "AnApiKey": (
         "The header X-Api-Key is", "Who is calling?", lambda request: not request.header("X-Api-Key"),
@@ -44,9 +50,9 @@ NEEDS = {
     ),
 }  # fmt: skip
 for _name, (_what, _refusal, _lacks) in NEEDS.items():
-    broken(
+    declare_mutant(
         "more is required", f"RegistrationNeeds{_name}", f"{_what} required.", Demands, "registerPixKey.body.sufficient",
-        hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, _refusal), lacks=fixed(_lacks),
+        hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, _refusal), lacks=without_self(_lacks),
     )  # fmt: skip
 
 
@@ -69,19 +75,19 @@ class Renames(Demands):
 
 
 for _sent, _documented in _RENAMED.items():
-    broken(
+    declare_mutant(
         "documented request refused",
         f"RegistrationWants{_sent[0].upper()}{_sent[1:]}For{_documented[0].upper()}{_documented[1:]}",
         f"The field {_documented} is to be called {_sent}.", Renames, f"registerPixKey.body.{_documented}",
         hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "The request is not understood."),
-        lacks=fixed(lambda request, sent=_sent: sent not in members_of(request)),
+        lacks=without_self(lambda request, sent=_sent: sent not in json_members(request)),
     )  # fmt: skip
 
 
-broken(
+declare_mutant(
     "documented request refused", "RegistrationWantsOtherNames", "All fields are to have other names.", Renames,
     "registerPixKey.body.pixKey", hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "What is this?"),
-    lacks=fixed(lambda request: not {"PixKey", "keyType", "Account"} <= {*members_of(request)}),
+    lacks=without_self(lambda request: not {"PixKey", "keyType", "Account"} <= {*json_members(request)}),
 )  # fmt: skip
 
 
@@ -101,9 +107,9 @@ for _name, _text, _kinds, _warns in (
     ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("pixKeyType.letterCase",)),
     ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES, 1)}, ()),
 ):
-    broken(
+    declare_mutant(
         "documented request refused", f"RegistrationWantsKinds{_name}", f"The key types are known {_text} only.", RenamesKinds,
-        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES if kind != "RANDOM"), warns=rows_of("registerPixKey", *_warns),
+        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES if kind != "RANDOM"), warns=ids_of_operation("registerPixKey", *_warns),
         hides=(
             *(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE, "registerPixKey.pixKeyType.RANDOM",
         ), KINDS=_kinds,
@@ -127,22 +133,22 @@ for _name, _wanted in (
     ("Text", "text/plain"),
     ("AVendorType", "application/vnd.bank+json"),
 ):
-    broken(
+    declare_mutant(
         "documented request refused", f"RegistrationWants{_name}", f"A registration is taken as {_wanted} only.",
-        WantsAnotherContentType, _CONTENT_TYPE, hides=(*_UNREGISTERED, *DELETION), WANTED=_wanted,
+        WantsAnotherContentType, _CONTENT_TYPE, hides=(*_UNREGISTERED, *HIDES_DELETION), WANTED=_wanted,
     )  # fmt: skip
-broken(
+declare_mutant(
     "documented request refused", "DeletionWantsText", "A deletion is taken as text/plain only.", WantsAnotherContentType,
-    warns=("deletePixKey.contentType.accepted",), hides=DELETION, OPERATION="deletePixKey", WANTED="text/plain",
+    warns=("deletePixKey.contentType.accepted",), hides=HIDES_DELETION, OPERATION="deletePixKey", WANTED="text/plain",
 )  # fmt: skip
 for _name, _text, _lacks in (
     ("AHeader", "the header X-Request-Id", lambda request: not request.header("X-Request-Id")),
     ("AQuery", "a query", lambda request: not request.query),
     ("ABody", "a body", lambda request: not request.body),
 ):
-    breaks(
+    declare_mutant_of(
         "more is required", "executePix", f"Needs{_name}", f"An execution needs {_text}.", Demands, "request.sufficient",
-        environment=PREPARED, lacks=fixed(_lacks), hides=("executePix.value.matches",),
+        environment=PREPARED, lacks=without_self(_lacks), hides=("executePix.value.matches",),
     )  # fmt: skip
 
 
@@ -164,7 +170,7 @@ class RefusesAKind(Service):
 
 for _kind in KEY_TYPES:
     for _status in (400, 415, 422):
-        broken(
+        declare_mutant(
             "kind refused", f"Refuses{_kind}With{_status}", f"Keys of the type {_kind} are refused with {_status}.",
             RefusesAKind, f"registerPixKey.pixKeyType.{_kind}",
             hides=("registerPixKey.Key.example",) if _kind == "RANDOM" else (), KIND=_kind, STATUS=_status,
@@ -194,7 +200,7 @@ class RegistersAnyKindWithoutAKey(RegistersAnyKind):
 
 
 for _other, _kind in (("CELLPHONE", "PHONE"), ("MAIL", "EMAIL"), ("TAX_ID", "CNPJ")):
-    broken(
+    declare_mutant(
         "kind accepted", f"Takes{_other}For{_kind}", f"The type {_other} is {_kind}: a key has to fit.", Service,
         "registerPixKey.pixKeyType.undocumented",
         key_type=lambda self, body, other=_other, kind=_kind: (
@@ -226,10 +232,10 @@ ACCEPTED["WhatBeginsLikeADocumentedType"] = (
     lambda kind: kind not in Service.KEY_FORMATS and kind.startswith(tuple(Service.KEY_FORMATS)),
 )  # fmt: skip
 for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
-    broken(
+    declare_mutant(
         "kind accepted", f"Registers{_name}", f"Keys of {_types} are registered.", RegistersAnyKind,
-        *rows_of("registerPixKey.pixKeyType", *_fails), warns=rows_of("registerPixKey.pixKeyType", *_warns),
-        takes=fixed(_takes),
+        *ids_of_operation("registerPixKey.pixKeyType", *_fails), warns=ids_of_operation("registerPixKey.pixKeyType", *_warns),
+        takes=without_self(_takes),
     )  # fmt: skip
 
 
@@ -244,7 +250,7 @@ class RegistersEmptyKinds(Service):
 
 
 for _name, _type in (("AnEmptyKind", ""), ("NullAsKind", None)):
-    broken(
+    declare_mutant(
         "kind accepted", f"Registers{_name}", f"A key of the type {_type!r} is registered.", RegistersEmptyKinds,
         "registerPixKey.pixKeyType.undocumented", TYPE=_type,
     )  # fmt: skip

@@ -1,8 +1,8 @@
 """Tax documents that come back in full: always, or of some counterparties only."""
 
 from environments.sandbox import Service
-from tests.selftest.proof.mutants.making_faults import fixed
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import without_self
+from tests.selftest.proof.registry import declare_mutant, mutant
 
 
 class Unmasked(Service):
@@ -80,12 +80,12 @@ class DocumentIsClearInAnotherMember(Service):
 
 
 for _name, (_text, _shown) in SHOWN.items():
-    broken(
+    declare_mutant(
         "document not hidden", f"Document{_name}", f"Documents are {_text}.", Unmasked,
-        "executePix.document.masked", shown=fixed(_shown),
+        "executePix.document.masked", shown=without_self(_shown),
     )  # fmt: skip
 for _name, (_text, _meant) in MEANT.items():
-    broken(
+    declare_mutant(
         "document not hidden", f"Document{_name}", f"A document comes back in full where {_text}.", Unmasked,
-        "executePix.document.masked", meant=fixed(_meant),
+        "executePix.document.masked", meant=without_self(_meant),
     )  # fmt: skip

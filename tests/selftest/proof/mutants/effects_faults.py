@@ -1,16 +1,16 @@
 """Refusals that had an effect: the key is registered, and the answer says that it is not; and deletions that had none."""
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.mutants.making_faults import DELETION
-from tests.selftest.proof.registry import broken, mutant
-from tests.selftest.proof.variants.lawful_making import ForgetsKeys, profile
+from tests.selftest.proof.mutants.making_faults import HIDES_DELETION
+from tests.selftest.proof.registry import declare_mutant, mutant
+from tests.selftest.proof.variants.lawful_making import ForgetsKeys, profile_path
 
 _STATUS = "registerPixKey.status"
 _NOTHING_GRANTED = (
     "registerPixKey.envelope.*", "registerPixKey.json*", "registerPixKey.fields.*", "registerPixKey.Success.*",
     "registerPixKey.Message.*", "registerPixKey.Key.*", "registerPixKey.DocumentNumber.*",
     "registerPixKey.body.*", "registerPixKey.contentType.*",
-    "registerPixKey.token.accepted", "registerPixKey.token.required", "registerPixKey.repeated", *DELETION,
+    "registerPixKey.token.accepted", "registerPixKey.token.required", "registerPixKey.repeated", *HIDES_DELETION,
 )  # fmt: skip
 
 
@@ -67,13 +67,13 @@ for _name, _text, _meant, _parts in (
         _always, {"STATUS": 422, "hides": _NOTHING_GRANTED},
     ),
 ):  # fmt: skip
-    broken("a refusal with an effect", _name, _text, RegistersAndRefuses, _STATUS, meant=_meant, **_parts)
+    declare_mutant("a refusal with an effect", _name, _text, RegistersAndRefuses, _STATUS, meant=_meant, **_parts)
 
 
-broken(
+declare_mutant(
     "a refusal with an effect", "RegistersEmailAndRefusesItForGood",
     "A new EMAIL key is registered and answered with 400; no key is deleted, and the profile has no key_at.",
-    RegistersAndRefuses, warns=(_STATUS,), meant=_new_email, environment=profile("no_deletion"),
+    RegistersAndRefuses, warns=(_STATUS,), meant=_new_email, environment=profile_path("no_deletion"),
 )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ class DeletesEveryKey(Service):
             ledger.remove_key(key)
 
 
-broken("deletion of more", "DeletesItsNeighbours", DeletesEveryKey.__doc__, DeletesEveryKey, warns=(_KEPT,))
+declare_mutant("deletion of more", "DeletesItsNeighbours", DeletesEveryKey.__doc__, DeletesEveryKey, warns=(_KEPT,))
 for _name, _text, _kinds, _warns in (
     (
         "DeletesNothing", "Every deletion is granted, and no key is deleted.", KeepsKeys.KINDS,
@@ -112,9 +112,9 @@ for _name, _text, _kinds, _warns in (
     ("DeletesNoPhone", "The deletion of a PHONE key is granted, and the key stays.", ("PHONE",), (_KEPT,)),
     ("DeletesNoCnpj", "The deletion of a CNPJ key is granted, and the key stays.", ("CNPJ",), (_KEPT,)),
 ):  # fmt: skip
-    broken("deletion without effect", _name, _text, KeepsKeys, warns=_warns, KINDS=_kinds)
+    declare_mutant("deletion without effect", _name, _text, KeepsKeys, warns=_warns, KINDS=_kinds)
 
 
-@mutant("registration without effect", warns=("registerPixKey.status",), hides=DELETION)
+@mutant("registration without effect", warns=("registerPixKey.status",), hides=HIDES_DELETION)
 class RegistersNothing(ForgetsKeys, KeepsKeys):
     """Every registration is granted, and no key is registered."""

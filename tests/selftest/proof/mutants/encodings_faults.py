@@ -1,18 +1,24 @@
 """Successful answers that are no JSON, that only look like it, or that have another status than 200."""
 
 from environments.sandbox import Response
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, breaks, fixed
-from tests.selftest.proof.registry import rows_of
+from tests.selftest.proof.mutants.making_faults import (
+    HIDES_REGISTRATION,
+    NAME_OF_OPERATION,
+    ChangesAnswers,
+    declare_mutant_of,
+    without_self,
+)
+from tests.selftest.proof.registry import ids_of_operation
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
 def _body(change):
-    return fixed(lambda response: Response(response.status, change(response.body), response.headers))
+    return without_self(lambda response: Response(response.status, change(response.body), response.headers))
 
 
 NOT_JSON = {
-    "IsHtml": ("The answer is a page of HTML.", fixed(lambda _: Response(200, b"<!doctype html><p>OK</p>", (HTML,)))),
+    "IsHtml": ("The answer is a page of HTML.", without_self(lambda _: Response(200, b"<!doctype html><p>OK</p>", (HTML,)))),
     "IsEmpty": ("The answer has no body.", _body(lambda body: b"")),
     "IsTruncated": ("The last character of the answer is missing.", _body(lambda body: body[:-1])),
     "HasTrailingText": ("Text follows the JSON.", _body(lambda body: body + b" OK")),
@@ -34,7 +40,7 @@ _OF = {
 }
 
 
-class BrokenOnTheWire(Answers):
+class BrokenOnTheWire(ChangesAnswers):
     """The sandbox, whose answers have a header that their bodies do not keep."""
 
     ON_THE_WIRE = True
@@ -42,12 +48,12 @@ class BrokenOnTheWire(Answers):
 
 def unreadable(operation):
     """What goes unseen where no successful answer of the operation can be read."""
-    hides = rows_of(operation, "json.*", "envelope.*", *_OF[operation])
-    return (*hides, *UNREGISTERED) if operation == "registerPixKey" else hides
+    hides = ids_of_operation(operation, "json.*", "envelope.*", *_OF[operation])
+    return (*hides, *HIDES_REGISTRATION) if operation == "registerPixKey" else hides
 
 
 def _with_status(status):
-    return fixed(lambda response: Response(status, b"" if status == 204 else response.body, response.headers))
+    return without_self(lambda response: Response(status, b"" if status == 204 else response.body, response.headers))
 
 
 ONCE = 6
@@ -56,17 +62,19 @@ ONCE = 6
 
 def _of_operation(index):
     every = list(NOT_JSON)
-    return every[:-ONCE] + every[-ONCE:][index :: len(SUBJECT)]
+    return every[:-ONCE] + every[-ONCE:][index :: len(NAME_OF_OPERATION)]
 
 
-for _index, _operation in enumerate(SUBJECT):
+for _index, _operation in enumerate(NAME_OF_OPERATION):
     for _name in _of_operation(_index):
         _text, _alter = NOT_JSON[_name]
-        breaks("not JSON", _operation, _name, _text, Answers, "json", hides=unreadable(_operation), alter=_alter)
+        declare_mutant_of(
+            "not JSON", _operation, _name, _text, ChangesAnswers, "json", hides=unreadable(_operation), alter=_alter
+        )
     for _word in ("NaN", "Infinity"):
-        breaks(
-            "not JSON", _operation, f"Has{_word}", f"A number is {_word}.", Answers, "json",
-            hides=rows_of(_operation, "envelope.code.*"),
+        declare_mutant_of(
+            "not JSON", _operation, f"Has{_word}", f"A number is {_word}.", ChangesAnswers, "json",
+            hides=ids_of_operation(_operation, "envelope.code.*"),
             alter=_body(lambda body, word=_word: body.decode().replace("0", word, 1).encode()),
         )  # fmt: skip
     for _name, _text, _header in (
@@ -75,16 +83,16 @@ for _index, _operation in enumerate(SUBJECT):
         ("NamesNoLength", "Content-Length is no number.", ("Content-Length", "two")),
         ("PromisesMore", "Content-Length is more than the body has.", ("Content-Length", "9999")),
     ):
-        breaks(
+        declare_mutant_of(
             "not JSON", _operation, _name, _text, BrokenOnTheWire, "json", hides=unreadable(_operation),
-            alter=fixed(lambda it, header=_header: Response(200, it.body, (*it.headers, header, ("Connection", "close")))),
+            alter=without_self(lambda it, header=_header: Response(200, it.body, (*it.headers, header, ("Connection", "close")))),
         )  # fmt: skip
     for _status, _fails, _hides in (
         (201, ("status",), ()),
         (202, ("status",), ()),
         (204, ("status", "json"), unreadable(_operation)),
     ):
-        breaks(
-            "another status", _operation, f"Answers{_status}", f"A success has the status {_status}.", Answers, *_fails,
+        declare_mutant_of(
+            "another status", _operation, f"Answers{_status}", f"A success has the status {_status}.", ChangesAnswers, *_fails,
             hides=_hides, alter=_with_status(_status),
         )  # fmt: skip

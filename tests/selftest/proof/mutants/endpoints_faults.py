@@ -4,8 +4,8 @@ from secrets import token_urlsafe
 
 from environments.sandbox import Refusal, Response, Service
 from spec.interface import operations
-from tests.selftest.proof.mutants.making_faults import DELETION
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import HIDES_DELETION
+from tests.selftest.proof.registry import declare_mutant, mutant
 
 
 class Gone(Service):
@@ -29,11 +29,11 @@ IN_WORDS = {
     "WithAnId": lambda id: Response(404, b'{"error": "not found", "id": "' + id + b'"}'),
     "AndLeadsToALogin": lambda id: Response(302, b"<a href='/login?next=" + id, (("Location", "/login"),)),
 }
-HIDES = {"registerPixKey": DELETION, "createPix": ("executePix.status.transitions", "executePix.value.matches")}
+HIDES = {"registerPixKey": HIDES_DELETION, "createPix": ("executePix.status.transitions", "executePix.value.matches")}
 """What another operation does not show without this one."""
 for _operation in operations():
     for _name, _status in WAYS.items():
-        broken(
+        declare_mutant(
             "endpoint gone", f"{_operation[0].upper()}{_operation[1:]}{_name}",
             f"The endpoint is answered with {_status[0]}.", Gone,
             f"{_operation}.exists", *([f"{_operation}.serverError"] if _status[0] == 501 else []),
@@ -52,14 +52,14 @@ class GoneInWords(Gone):
 
 for _operation in ("listEntries", "registerPixKey", "createPix"):
     for _name, _words in IN_WORDS.items():
-        broken(
+        declare_mutant(
             "endpoint gone", f"{_operation[0].upper()}{_operation[1:]}IsGone{_name}", f"The endpoint is gone {_name}.",
             GoneInWords, f"{_operation}.exists", hides=(f"{_operation}.*", *HIDES.get(_operation, ())),
             OPERATION=_operation, WORDS=staticmethod(_words),
         )  # fmt: skip
 
 
-@mutant("endpoint gone", "deletePixKey.exists", hides=DELETION, warns=("registerPixKey.status",))
+@mutant("endpoint gone", "deletePixKey.exists", hides=HIDES_DELETION, warns=("registerPixKey.status",))
 class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
     """The deletion is answered with 404, and the list shows no keys."""
 
@@ -71,7 +71,7 @@ class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
 
 _WITHOUT_A_PATH_PARAMETER = [name for name, operation in operations().items() if operation.path_parameter is None]
 for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/api/v1"}.items():
-    broken(
+    declare_mutant(
         "version prefix", _name, f"Every path starts with {_prefix or 'no prefix'}.", Service, "general.versionPrefix",
         *(f"{operation}.exists" for operation in _WITHOUT_A_PATH_PARAMETER), hides=("*",),
         ROUTES=tuple((method, path.replace("/v1", _prefix, 1), name) for method, path, name in Service.ROUTES),

@@ -8,9 +8,16 @@ from spec.findings import Conclusion
 from spec.interface import operations
 from spec.requirements import requirements
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Envelopes, Results, breaks, fixed
-from tests.selftest.proof.registry import rows_of
+from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT, answer
+from tests.selftest.proof.mutants.making_faults import (
+    HIDES_REGISTRATION,
+    NAME_OF_OPERATION,
+    ChangesEnvelopes,
+    ChangesResults,
+    declare_mutant_of,
+    without_self,
+)
+from tests.selftest.proof.registry import ids_of_operation
 
 WRONG = {"Text": "7", "Integer": 7, "Fraction": 1.5, "Boolean": True, "Null": None, "Object": {}, "Array": []}
 """One value of each JSON type, integers and fractions apart."""
@@ -51,12 +58,12 @@ def _names(operation):
 
 
 def _all_fields(operation):
-    return rows_of(operation, *_WITHOUT_DATA[operation], *(f"{name}.*" for name in _names(operation)))
+    return ids_of_operation(operation, *_WITHOUT_DATA[operation], *(f"{name}.*" for name in _names(operation)))
 
 
 def _not_judged(operation, path, change):
     """The requirements of the member whose rule is inconclusive about the changed envelope."""
-    data = {"executePix": EXECUTION, "registerPixKey": REGISTRATION}.get(operation, {})
+    data = {"executePix": EXECUTION_RESULT, "registerPixKey": REGISTRATION_RESULT}.get(operation, {})
     envelope = {"code": 0, "data": data}
     changed = answer(operation, change(envelope) if "." in path else envelope | {"data": change(data)}, sent=_SENT)
     rules = [id for id in RULES if id.startswith(f"{operation}.{path}.")]
@@ -80,21 +87,21 @@ _SEEN_BEFORE = "executePix.status.transitions"
 def _ungranted(operation, path, value):
     """Without data, or a Success that says true, the suite takes no key for registered, and deletes none."""
     unread = path == "envelope.data" or (path == "Success" and value is not True)
-    return UNREGISTERED if operation == "registerPixKey" and unread else ()
+    return HIDES_REGISTRATION if operation == "registerPixKey" and unread else ()
 
 
 def _faults(operation, path, base, types):
     """A member that is missing, of each wrong type and in each wrong spelling."""
     name = path.split(".")[-1]
-    sort = "field" if base is Results else "envelope member"
+    sort = "field" if base is ChangesResults else "envelope member"
     named = "".join(part[0].upper() + part[1:] for part in path.split("."))
     unread = _all_fields(operation) if path == "envelope.data" else ()
 
     def damaged(fault, change, word, text, rule, *fails, **expected):
         hides = (*expected.pop("hides", ()), *_not_judged(operation, path, change))
-        breaks(
+        declare_mutant_of(
             f"{sort} {fault}", operation, f"{named}{word}", f"The {sort} {name} is {text}.", base, f"{path}.{rule}", *fails,
-            hides=hides, change=fixed(change), **expected,
+            hides=hides, change=without_self(change), **expected,
         )  # fmt: skip
 
     damaged(
@@ -129,10 +136,10 @@ SHAPES = {
     "EnvelopeInAnArray": (
         "The envelope stands in an array.", ("envelope.object",), _INSIDE, (), lambda envelope: [envelope],
     ),
-    "EnvelopeAsText": ("The envelope is text that holds JSON.", ("envelope.object",), _INSIDE, UNREGISTERED, json.dumps),
-    "EnvelopeNull": ("The answer is null.", ("envelope.object",), _INSIDE, UNREGISTERED, lambda envelope: None),
+    "EnvelopeAsText": ("The envelope is text that holds JSON.", ("envelope.object",), _INSIDE, HIDES_REGISTRATION, json.dumps),
+    "EnvelopeNull": ("The answer is null.", ("envelope.object",), _INSIDE, HIDES_REGISTRATION, lambda envelope: None),
     "DataAsJsonText": (
-        "The data is text that holds JSON.", ("envelope.data.type",), (), UNREGISTERED,
+        "The data is text that holds JSON.", ("envelope.data.type",), (), HIDES_REGISTRATION,
         lambda envelope: envelope | {"data": json.dumps(envelope["data"])},
     ),
     "DataInAnArray": (
@@ -142,23 +149,23 @@ SHAPES = {
 }  # fmt: skip
 """What the answer looks like, what fails, what goes unseen of the envelope, and what of a registration."""
 
-for _operation, _described in ((name, operations()[name]) for name in SUBJECT):
+for _operation, _described in ((name, operations()[name]) for name in NAME_OF_OPERATION):
     for _field in _described.result:
-        _faults(_operation, _field.name, Results, _field.types)
-    _faults(_operation, "envelope.code", Envelopes, ("integer",))
-    _faults(_operation, "envelope.data", Envelopes, ("object",))
+        _faults(_operation, _field.name, ChangesResults, _field.types)
+    _faults(_operation, "envelope.code", ChangesEnvelopes, ("integer",))
+    _faults(_operation, "envelope.data", ChangesEnvelopes, ("object",))
     for _name, (_text, _fails, _unseen, _unregistered, _change) in SHAPES.items():
-        breaks(
-            "envelope of another shape", _operation, _name, _text, Envelopes, *_fails, change=fixed(_change),
+        declare_mutant_of(
+            "envelope of another shape", _operation, _name, _text, ChangesEnvelopes, *_fails, change=without_self(_change),
             hides=(
-                *rows_of(_operation, *_unseen), *_all_fields(_operation),
+                *ids_of_operation(_operation, *_unseen), *_all_fields(_operation),
                 *(_unregistered if _operation == "registerPixKey" else ()),
             ),
         )  # fmt: skip
 for _operation, _case in {"executePix": (), "registerPixKey": ("fields.upperCase",)}.items():
-    breaks(
-        "envelope of another shape", _operation, "EnvelopeDoubled", "The data holds the envelope once more.", Envelopes,
+    declare_mutant_of(
+        "envelope of another shape", _operation, "EnvelopeDoubled", "The data holds the envelope once more.", ChangesEnvelopes,
         "envelope.result", *(f"{name}.present" for name in _names(_operation)), warns=("fields.extra",),
-        hides=rows_of(_operation, *(f"{name}.*" for name in _names(_operation)), *_case),
-        change=fixed(lambda envelope: {"code": 0, "data": envelope}),
+        hides=ids_of_operation(_operation, *(f"{name}.*" for name in _names(_operation)), *_case),
+        change=without_self(lambda envelope: {"code": 0, "data": envelope}),
     )  # fmt: skip

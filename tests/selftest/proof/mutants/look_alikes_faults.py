@@ -5,12 +5,12 @@ import re
 import threading
 from uuid import uuid4
 
-from tests.selftest.proof.mutants.making_faults import breaks
+from tests.selftest.proof.mutants.making_faults import declare_mutant_of
 from tests.selftest.proof.mutants.tokens_faults import LaxService, _bearer
-from tests.selftest.services.signed import Signing, decoded
+from tests.selftest.services.signed import SignsItsToken, base64url_decoded
 
 
-class LaxAboutSignedTokens(LaxService, Signing):
+class LaxAboutSignedTokens(LaxService, SignsItsToken):
     """The sandbox with a signed token, which takes more for it than it is."""
 
     def has(self, sent, *flaws):
@@ -21,7 +21,7 @@ class LaxAboutSignedTokens(LaxService, Signing):
         """What the header names, where it is all there and nothing but the signature is wrong."""
         token = _bearer(sent)
         unsigned = self.has(sent, "algorithm", "signature") and token.endswith(".")
-        return json.loads(decoded(token.partition(".")[0]))["alg"] if unsigned else ""
+        return json.loads(base64url_decoded(token.partition(".")[0]))["alg"] if unsigned else ""
 
     def is_signed_as_before(self, sent):
         """Whether the signature is that of the right token."""
@@ -135,7 +135,7 @@ _NEXT = tuple(("registerPixKey", name) for name in ("LetsInAKnownConnection", "L
 
 
 def _looks_alike(operation, name, text, base, **parts):
-    breaks(
+    declare_mutant_of(
         "token that looks alike", operation, name, text, base, "token.required",
         warns=("token.scheme",) if (operation, name) in _NEXT else (),
         hides=("executePix.token.scheme",) if operation == "executePix" and name in _BLURRED else (), **parts,

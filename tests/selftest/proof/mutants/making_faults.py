@@ -5,27 +5,27 @@ import re
 from dataclasses import replace
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.registry import broken, rows_of
+from tests.selftest.proof.registry import declare_mutant, ids_of_operation
 
-SUBJECT = {"executePix": "Execution", "registerPixKey": "Registration", "deletePixKey": "Deletion"}
+NAME_OF_OPERATION = {"executePix": "Execution", "registerPixKey": "Registration", "deletePixKey": "Deletion"}
 """What the names of mutants call an operation."""
-DELETION = ("deletePixKey.*",)
+HIDES_DELETION = ("deletePixKey.*",)
 """What goes unseen where the suite does not learn that a key was registered, and so deletes none."""
-UNREGISTERED = ("registerPixKey.repeated", *DELETION)
+HIDES_REGISTRATION = ("registerPixKey.repeated", *HIDES_DELETION)
 
 
-def breaks(
+def declare_mutant_of(
     operator, operation, name, text, base, /, *rows,
     warns = (), **parts,
 ):  # fmt: skip
     """Declare a mutant of one operation, whose subject begins its name; `rows` and `warns` are rows of that operation."""
-    broken(
-        operator, f"{SUBJECT[operation]}{name}", text, base, *rows_of(operation, *rows),
-        warns=rows_of(operation, *warns), OPERATIONS=(operation,), **parts,
+    declare_mutant(
+        operator, f"{NAME_OF_OPERATION[operation]}{name}", text, base, *ids_of_operation(operation, *rows),
+        warns=ids_of_operation(operation, *warns), OPERATIONS=(operation,), **parts,
     )  # fmt: skip
 
 
-def rewritten(pattern, by):
+def body_rewritten(pattern, by):
     """A change of an answer: what the pattern matches in its body is written so."""
     return lambda response: replace(response, body=re.sub(pattern, by, response.body))
 
@@ -35,18 +35,18 @@ def with_status(status):
     return lambda response: replace(response, status=status)
 
 
-def fixed(function):
+def without_self(function):
     """A function as an attribute of a class: it does not take `self`."""
     return staticmethod(function)
 
 
-class OfOperations(Service):
+class DiffersInOperations(Service):
     """The sandbox, which differs in `OPERATIONS`."""
 
     OPERATIONS = ("executePix",)
 
 
-class Results(OfOperations):
+class ChangesResults(DiffersInOperations):
     """The sandbox, where `change` sees the data of every successful answer to `OPERATIONS`."""
 
     SENT_THE_SAME = True
@@ -55,7 +55,7 @@ class Results(OfOperations):
         return super().success(operation, self.change(data) if operation in self.OPERATIONS else data)
 
 
-class SomeExecutions(Service):
+class ChangesSomeExecutions(Service):
     """The sandbox, where `change` sees the results of the executions that `meant` picks."""
 
     SENT_THE_SAME = True
@@ -65,7 +65,7 @@ class SomeExecutions(Service):
         return self.change(data) if self.meant(transfer) else data
 
 
-class SomeRegistrations(Service):
+class ChangesSomeRegistrations(Service):
     """The sandbox, where `change` sees the results of the registrations that `meant` picks."""
 
     SENT_THE_SAME = True
@@ -75,7 +75,7 @@ class SomeRegistrations(Service):
         return self.change(data) if self.meant(registration) else data
 
 
-class Envelopes(OfOperations):
+class ChangesEnvelopes(DiffersInOperations):
     """The sandbox, where `change` sees the envelope of every successful answer to `OPERATIONS`."""
 
     SENT_THE_SAME = True
@@ -85,7 +85,7 @@ class Envelopes(OfOperations):
         return self.change(envelope) if operation in self.OPERATIONS else envelope
 
 
-class Answers(OfOperations):
+class ChangesAnswers(DiffersInOperations):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that `strikes` picks, before it leaves."""
 
     SENT_THE_SAME = True
@@ -98,7 +98,7 @@ class Answers(OfOperations):
         return True
 
 
-class Demands(OfOperations):
+class Demands(DiffersInOperations):
     """The sandbox, which refuses every request to `OPERATIONS` that `lacks` something."""
 
     OPERATIONS = ("registerPixKey",)
@@ -110,7 +110,7 @@ class Demands(OfOperations):
         return super().perform(operation, request, argument)
 
 
-def members_of(request):
+def json_members(request):
     """The members of a JSON object; none where the body is something else."""
     try:
         body = json.loads(request.body)

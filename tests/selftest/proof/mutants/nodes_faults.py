@@ -3,8 +3,8 @@
 import random
 
 from environments.sandbox import Refusal, Response, Service
-from tests.selftest.proof.mutants.making_faults import fixed, members_of, rewritten
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.mutants.making_faults import body_rewritten, json_members, without_self
+from tests.selftest.proof.registry import declare_mutant
 
 
 class NodeOfThree(Service):
@@ -72,35 +72,39 @@ class LacksAPathAtOneNode(NodeOfThree):
 
 def _has_type(key_type):
     """A predicate of registrations: it is of this type."""
-    return lambda self, request: members_of(request).get("pixKeyType") == key_type
+    return lambda self, request: json_members(request).get("pixKeyType") == key_type
 
 
 _ANSWERS = {
-    "ExecutionHasNoDigit": ("executePix", "digit.present", rewritten(b'"digit"', b'"dv"'), ("executePix.fields.extra",)),
-    "ExecutionHasATextCode": ("executePix", "envelope.code.type", rewritten(b'"code": 0', b'"code": "0"'), ()),
+    "ExecutionHasNoDigit": ("executePix", "digit.present", body_rewritten(b'"digit"', b'"dv"'), ("executePix.fields.extra",)),
+    "ExecutionHasATextCode": ("executePix", "envelope.code.type", body_rewritten(b'"code": 0', b'"code": "0"'), ()),
     "RegistrationHasNoMessage": (
-        "registerPixKey", "Message.present", rewritten(b'"Message"', b'"Text"'), ("registerPixKey.fields.extra",)
+        "registerPixKey", "Message.present", body_rewritten(b'"Message"', b'"Text"'), ("registerPixKey.fields.extra",)
     ),
-    "DeletionHasANullCode": ("deletePixKey", "envelope.code.type", rewritten(b'"code": 0', b'"code": null'), ()),
+    "DeletionHasANullCode": ("deletePixKey", "envelope.code.type", body_rewritten(b'"code": 0', b'"code": null'), ()),
     "DeletionIsCreated": ("deletePixKey", "status", lambda response: Response(201, response.body, response.headers), ()),
 }  # fmt: skip
 _OF_SOME_TYPES = {
-    "CnpjRegistrationHasATextNumber": ("CNPJ", "DocumentNumber.type", rewritten(b'Number": (\\d+)', rb'Number": "\1"')),
-    "PhoneRegistrationHasATextCode": ("PHONE", "envelope.code.type", rewritten(b'"code": 0', b'"code": "0"')),
-    "RandomRegistrationHasANumberAsKey": ("RANDOM", "Key.type", rewritten(b'"Key": null', b'"Key": 7')),
+    "CnpjRegistrationHasATextNumber": (
+        "CNPJ",
+        "DocumentNumber.type",
+        body_rewritten(b'Number": (\\d+)', rb'Number": "\1"'),
+    ),
+    "PhoneRegistrationHasATextCode": ("PHONE", "envelope.code.type", body_rewritten(b'"code": 0', b'"code": "0"')),
+    "RandomRegistrationHasANumberAsKey": ("RANDOM", "Key.type", body_rewritten(b'"Key": null', b'"Key": 7')),
 }
 for _name, (_operation, _row, _alter, _warns) in _ANSWERS.items():
-    broken(
+    declare_mutant(
         "one node of three", f"{_name}AtOneNode", f"One node of three: {_name}.", AltersAtOneNode, f"{_operation}.{_row}",
-        warns=_warns, OPERATION=_operation, alter=fixed(_alter),
+        warns=_warns, OPERATION=_operation, alter=without_self(_alter),
     )  # fmt: skip
 for _name, (_type, _row, _alter) in _OF_SOME_TYPES.items():
-    broken(
+    declare_mutant(
         "one node of three", f"{_name}AtOneNode", f"One node of three: {_name}.", AltersAtOneNode, f"registerPixKey.{_row}",
-        OPERATION="registerPixKey", strikes=_has_type(_type), alter=fixed(_alter),
+        OPERATION="registerPixKey", strikes=_has_type(_type), alter=without_self(_alter),
         warns=("registerPixKey.Key.example",) if _row == "Key.type" else (),
     )  # fmt: skip
-broken(
+declare_mutant(
     "one node of three", "ExecutionUnmasksAtOneNode", "One node of three does not mask the document.", UnmasksAtOneNode,
     "executePix.document.masked",
 )  # fmt: skip
@@ -108,21 +112,21 @@ for _operation, _subject, _warns, _hides in (
     ("executePix", "Execution", (), ("executePix.*",)),  # two codes whose token is refused end the executions
     ("registerPixKey", "Registration", ("registerPixKey.token.scheme",), ()),
 ):
-    broken(
+    declare_mutant(
         "one node of three", f"{_subject}TrustsAtOneNode", "One node of three does not check the token.", TrustsAtOneNode,
         f"{_operation}.token.required", OPERATION=_operation, warns=_warns,
         hides=("executePix.token.scheme",) if _operation == "executePix" else (),
     )  # fmt: skip
-    broken(
+    declare_mutant(
         "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",
         RefusesTheTokenAtOneNode, f"{_operation}.token.accepted", OPERATION=_operation, hides=_hides,
     )  # fmt: skip
-broken(
+declare_mutant(
     "one node of three", "ExecutionForbidsTheTokenAtOneNode", "One node of three refuses the valid token with 403.",
     RefusesTheTokenAtOneNode, "executePix.token.accepted", OPERATION="executePix", STATUS=403, SEED=5,
 )  # fmt: skip
 for _operation, _seed in (("registerPixKey", 1), ("getBalance", 4), ("listEntries", 4), ("listAccounts", 4)):
-    broken(
+    declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
         OPERATION=_operation, SEED=_seed,

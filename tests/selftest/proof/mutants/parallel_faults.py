@@ -3,24 +3,24 @@ that none depends on chance; a request that stays alone is answered as documente
 
 from environments.sandbox import Refusal, Response
 from spec.interface import MARK, operations
-from tests.selftest.proof.meeting import Meets
+from tests.selftest.proof.meeting import HoldsRequestsTogether
 from tests.selftest.proof.mutants.making_faults import (
-    SUBJECT,
-    UNREGISTERED,
-    OfOperations,
-    fixed,
-    rewritten,
+    HIDES_REGISTRATION,
+    NAME_OF_OPERATION,
+    DiffersInOperations,
+    body_rewritten,
     with_status,
+    without_self,
 )
 from tests.selftest.proof.mutants.robustness_faults import FALLS
 from tests.selftest.proof.mutants.some_answers_faults import FAULTS
-from tests.selftest.proof.registry import broken, mutant, rows_of
-from tests.selftest.proof.variants.lawful_making import as_json, page
+from tests.selftest.proof.registry import declare_mutant, ids_of_operation, mutant
+from tests.selftest.proof.variants.lawful_making import html_answer, json_answer
 
 # -- what a valid request gets
 
 
-class AnswersInCompany(OfOperations, Meets):
+class AnswersInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that is given in company."""
 
     def finish(self, request, operation, response):
@@ -29,19 +29,19 @@ class AnswersInCompany(OfOperations, Meets):
 
 
 def _accounts(response):
-    return as_json(200, {"code": 0, "data": {"accounts": []}})
+    return json_answer(200, {"code": 0, "data": {"accounts": []}})
 
 
 def _registration(response):
     data = {"Success": "true", "Message": "The registration request was received.", "Key": None, "DocumentNumber": 7}
-    return as_json(200, {"code": 0, "data": data})
+    return json_answer(200, {"code": 0, "data": data})
 
 
 _CODE, _CUT = (
     (name, what, alter, (row,)) for name in ("HasATextCode", "IsTruncated") for row, what, alter in (FAULTS[name],)
 )
-_PAGE = ("IsAPage", "is a page of HTML", lambda it: page(200, "Welcome"))
-_OF_RESULT = rows_of("registerPixKey", "Success.*", "Key.*")
+_PAGE = ("IsAPage", "is a page of HTML", lambda it: html_answer(200, "Welcome"))
+_OF_RESULT = ids_of_operation("registerPixKey", "Success.*", "Key.*")
 _NO_REGISTRATION = (
     "envelope.result",
     *(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber")),
@@ -58,23 +58,23 @@ IN_COMPANY = {
             "IsARegistration", "is that of a registration", _registration,
             (*_PRESENT, "key.spelling", "key.type", "message.spelling"), ("fields.extra",),
         ),
-        ("HasNoDigit", "has no digit", rewritten(rb'"digit": "[^"]*", ', b""), ("digit.present",)),
-        ("HasATextValue", "has a value of text", rewritten(rb'("value": )([^,}]+)', rb'\1"\2"'), ("value.type",)),
+        ("HasNoDigit", "has no digit", body_rewritten(rb'"digit": "[^"]*", ', b""), ("digit.present",)),
+        ("HasATextValue", "has a value of text", body_rewritten(rb'("value": )([^,}]+)', rb'\1"\2"'), ("value.type",)),
         _CODE,
-        ("ShowsTheDocument", "shows the document", rewritten(rb'("document": )"[^"]*"', rb'\1"529.982.247-25"'), ("document.masked",)),
-        ("HasNaN", "has NaN for a value", rewritten(rb'("value": )[^,}]+', rb"\1NaN"), ("json",)),
+        ("ShowsTheDocument", "shows the document", body_rewritten(rb'("document": )"[^"]*"', rb'\1"529.982.247-25"'), ("document.masked",)),
+        ("HasNaN", "has NaN for a value", body_rewritten(rb'("value": )[^,}]+', rb"\1NaN"), ("json",)),
         ("Is201", "has the status 201", with_status(201), ("status",)),
     ),
     "registerPixKey": (
         (
             "IsTheAccounts", "is that of listAccounts", _accounts,
             _NO_REGISTRATION,
-            ("fields.extra",), ("registerPixKey.*", *UNREGISTERED),
+            ("fields.extra",), ("registerPixKey.*", *HIDES_REGISTRATION),
         ),
-        ("HasNoMessage", "has no Message", rewritten(rb'"Message": "[^"]*", ', b""), ("Message.present",)),
+        ("HasNoMessage", "has no Message", body_rewritten(rb'"Message": "[^"]*", ', b""), ("Message.present",)),
         (
-            "HasALowerCaseSuccess", "has success for Success", rewritten(b'"Success"', b'"success"'),
-            ("Success.spelling", "fields.upperCase"), (), (*_OF_RESULT, *UNREGISTERED),
+            "HasALowerCaseSuccess", "has success for Success", body_rewritten(b'"Success"', b'"success"'),
+            ("Success.spelling", "fields.upperCase"), (), (*_OF_RESULT, *HIDES_REGISTRATION),
         ),
         _CODE,
         ("Is201", "has the status 201", with_status(201), ("status",)),
@@ -90,14 +90,14 @@ IN_COMPANY = {
 }  # fmt: skip
 IN_SHORT = ("executePix HasNoDigit", "registerPixKey HasNoMessage", "deletePixKey Is202")
 """Tried in the default proof, too."""
-_NAMES = {**SUBJECT, "listPixKeys": "KeyList", "getBalance": "Balance"}
+_NAMES = {**NAME_OF_OPERATION, "listPixKeys": "KeyList", "getBalance": "Balance"}
 
 
 def _declare(operation, name, text, alter, fails, warns=(), hides=()):
-    broken(
+    declare_mutant(
         "answer in parallel", f"{_NAMES[operation]}{name}InParallel", f"With a second request in flight the answer {text}.",
-        AnswersInCompany, *rows_of(operation, *fails), warns=rows_of(operation, *warns),
-        hides=tuple(hides), slow=f"{operation} {name}" not in IN_SHORT, parallel=True, OPERATIONS=(operation,), alter=fixed(alter),
+        AnswersInCompany, *ids_of_operation(operation, *fails), warns=ids_of_operation(operation, *warns),
+        hides=tuple(hides), slow=f"{operation} {name}" not in IN_SHORT, parallel=True, OPERATIONS=(operation,), alter=without_self(alter),
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ for _operation, _faults in IN_COMPANY.items():
         _declare(_operation, *_fault)
 
 
-class MixesUp(Meets):
+class MixesUp(HoldsRequestsTogether):
     """Of two requests in flight to the first of `OPERATIONS`, each gets the result of the other."""
 
     OPERATIONS: tuple[str, ...]
@@ -124,7 +124,7 @@ class MixesUp(Meets):
     def finish(self, request, operation, response):
         if operation != self.OPERATIONS[0] or response.status != 200:
             return response
-        self.tell(response)
+        self.publish_answer(response)
         return (self.in_company() and self.answer_beside()) or response
 
 
@@ -148,14 +148,14 @@ class TwoRegistrationsAreMixedUp(MixesUp):
 
 
 @mutant("refusal in parallel", "executePix.token.accepted", "registerPixKey.token.accepted", parallel=True)
-class RefusalsAreMixedUp(Meets):
+class RefusalsAreMixedUp(HoldsRequestsTogether):
     """A request with the token gets the refusal of one that is in flight with it, unless it has changed something."""
 
     HOLD_S = HOLD_LESS_S = 0.05
 
     def finish(self, request, operation, response):
         changes = request.method != "GET" and response.status == 200
-        self.tell(response)
+        self.publish_answer(response)
         if changes or not self.visit.has_token or not self.in_company():
             return response
         other = self.answer_beside()
@@ -165,7 +165,7 @@ class RefusalsAreMixedUp(Meets):
 # -- the token
 
 
-class TrustsCompany(OfOperations, Meets):
+class TrustsCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
     has it. What does not have it is held."""
 
@@ -191,10 +191,10 @@ OPEN = {
 }  # fmt: skip
 for _operation in ("executePix", "registerPixKey"):
     for _name, (_text, _lets_in, _fails, _warns) in OPEN.items():
-        broken(
-            "token not checked in parallel", f"{SUBJECT[_operation]}{_name}InParallel",
-            f"While a request with the token is in flight, {_text}.", TrustsCompany, *rows_of(_operation, *_fails),
-            warns=rows_of(_operation, *_warns), hides=rows_of(_operation, "token.scheme"), parallel=True,
+        declare_mutant(
+            "token not checked in parallel", f"{NAME_OF_OPERATION[_operation]}{_name}InParallel",
+            f"While a request with the token is in flight, {_text}.", TrustsCompany, *ids_of_operation(_operation, *_fails),
+            warns=ids_of_operation(_operation, *_warns), hides=ids_of_operation(_operation, "token.scheme"), parallel=True,
             slow=_name != "NeedsNoToken",
             OPERATIONS=(_operation,), lets_in=_lets_in,
         )  # fmt: skip
@@ -204,7 +204,7 @@ for _operation in ("executePix", "registerPixKey"):
 
 
 @mutant("registration lost in parallel", warns=("registerPixKey.status",), parallel=True)
-class LosesRegistrations(Meets):
+class LosesRegistrations(HoldsRequestsTogether):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
     def authorize(self, request, operation):
@@ -219,7 +219,7 @@ class LosesRegistrations(Meets):
         return registration
 
 
-class MeetsTheListOfKeys(Meets):
+class MeetsTheListOfKeys(HoldsRequestsTogether):
     """The sandbox, which gives `ALTERED` to requests of `OPERATION` where a registration is granted while the list of keys
     is read."""
 
@@ -234,25 +234,25 @@ class MeetsTheListOfKeys(Meets):
         granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
         if not (granted or operation == "listPixKeys") or not self.in_company():
             return response
-        self.tell(response)
+        self.publish_answer(response)
         return self.ALTERED if self.answer_beside() and operation == self.OPERATION else response
 
 
-broken(
+declare_mutant(
     "answer beside a registration", "RegistrationIsTheListItMeets",
     "A registration that is granted while the list of keys is read gets the list.", MeetsTheListOfKeys,
-    *rows_of("registerPixKey", *_NO_REGISTRATION),
-    warns=("registerPixKey.fields.extra",), hides=("registerPixKey.*", *UNREGISTERED), parallel=True,
-    OPERATION="registerPixKey", ALTERED=as_json(200, {"code": 0, "data": {"keys": []}}),
+    *ids_of_operation("registerPixKey", *_NO_REGISTRATION),
+    warns=("registerPixKey.fields.extra",), hides=("registerPixKey.*", *HIDES_REGISTRATION), parallel=True,
+    OPERATION="registerPixKey", ALTERED=json_answer(200, {"code": 0, "data": {"keys": []}}),
 )  # fmt: skip
-broken(
+declare_mutant(
     "answer beside a registration", "ListIsAPageBesideARegistration",
     "The list of keys is a page of HTML while a registration is granted.", MeetsTheListOfKeys,
-    warns=("listPixKeys.json",), parallel=True, OPERATION="listPixKeys", ALTERED=page(200, "Welcome"),
+    warns=("listPixKeys.json",), parallel=True, OPERATION="listPixKeys", ALTERED=html_answer(200, "Welcome"),
 )  # fmt: skip
 
 
-class FailsInCompany(OfOperations, Meets):
+class FailsInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
 
     def perform(self, operation, request, parameter):
@@ -262,10 +262,10 @@ class FailsInCompany(OfOperations, Meets):
 
 
 for _operation in ("executePix", "registerPixKey", "deletePixKey"):
-    broken(
-        "fails in parallel", f"{SUBJECT[_operation]}FailsInParallel",
+    declare_mutant(
+        "fails in parallel", f"{NAME_OF_OPERATION[_operation]}FailsInParallel",
         "With a second request in flight, the request ends in a server error, and nothing is done.", FailsInCompany,
-        f"{_operation}.serverError", hides=(f"{_operation}.*", *UNREGISTERED), parallel=True, slow=_operation != "registerPixKey",
+        f"{_operation}.serverError", hides=(f"{_operation}.*", *HIDES_REGISTRATION), parallel=True, slow=_operation != "registerPixKey",
         OPERATIONS=(_operation,),
     )  # fmt: skip
 
@@ -273,7 +273,7 @@ for _operation in ("executePix", "registerPixKey", "deletePixKey"):
 # -- invalid requests
 
 
-class FallsInCompany(OfOperations, Meets):
+class FallsInCompany(DiffersInOperations, HoldsRequestsTogether):
     """The sandbox, which falls over a request that it refuses while another one is in flight."""
 
     FALL: Response
@@ -288,9 +288,9 @@ for _operation, _fall in (
     ("deletePixKey", "ShowsATrace"), ("getBalance", "ShowsATraceInJson"), ("listEntries", "Fails"),
 ):  # fmt: skip
     _how, _response, _rows = FALLS[_fall]
-    broken(
+    declare_mutant(
         "breaks on an invalid request in parallel", f"{_operation[0].upper()}{_operation[1:]}{_fall}InParallel",
-        f"With a second request in flight, an invalid request {_how}.", FallsInCompany, *rows_of(_operation, *_rows),
+        f"With a second request in flight, an invalid request {_how}.", FallsInCompany, *ids_of_operation(_operation, *_rows),
         hides=("*",), parallel=True, slow=(_operation, _fall) != ("registerPixKey", "Fails"), OPERATIONS=(_operation,),
         FALL=_response,
     )  # fmt: skip

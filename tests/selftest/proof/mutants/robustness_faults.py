@@ -5,9 +5,15 @@ from urllib.parse import unquote
 
 from environments.sandbox import Response, Server, Service
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
-from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
-from tests.selftest.proof.registry import broken, rows_of
-from tests.selftest.proof.variants.lawful_making import DROPPED, Drops
+from tests.selftest.proof.mutants.making_faults import (
+    ChangesAnswers,
+    Demands,
+    DiffersInOperations,
+    json_members,
+    without_self,
+)
+from tests.selftest.proof.registry import declare_mutant, ids_of_operation
+from tests.selftest.proof.variants.lawful_making import DROPPED, DropsConnections
 
 TRACE = b"Traceback (most recent call last):\n  File \"app.py\", line 7, in handle\nKeyError: 'pixKey'\n"
 JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"
@@ -25,7 +31,7 @@ FALLS = {
 """How a service falls over: what its text says of it, the answer, and the rows that it breaks."""
 
 
-class Falls(OfOperations, Drops):
+class Falls(DiffersInOperations, DropsConnections):
     """The sandbox, which falls over what `trips` picks of the requests to `OPERATIONS`."""
 
     def finish(self, request, operation, response):
@@ -39,12 +45,12 @@ def argument(request):
 
 def holds(name, fits):
     """A member of the body whose value fits."""
-    return lambda request: name in members_of(request) and fits(members_of(request)[name])
+    return lambda request: name in json_members(request) and fits(json_members(request)[name])
 
 
 def lacks(name):
     """A body of three members that is short of one."""
-    return lambda request: len(members_of(request)) == 2 and name not in members_of(request)
+    return lambda request: len(json_members(request)) == 2 and name not in json_members(request)
 
 
 def is_invented(code):
@@ -104,11 +110,11 @@ HIDES = {
 
 def _lie(operation, fall, word, shown, trips):
     how, response, rows = FALLS[fall]
-    broken(
+    declare_mutant(
         "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
-        f"{shown[0].upper()}{shown[1:]} {how}.", Falls, *rows_of(operation, *rows),
+        f"{shown[0].upper()}{shown[1:]} {how}.", Falls, *ids_of_operation(operation, *rows),
         hides=HIDES.get((operation, word), ()) if response is DROPPED or response.status >= 500 or operation == "executePix" else (),
-        OPERATIONS=(operation,), FALL=response, trips=fixed(trips),
+        OPERATIONS=(operation,), FALL=response, trips=without_self(trips),
     )  # fmt: skip
 
 
@@ -126,10 +132,10 @@ class FallsOnce(Falls):
 
     def trips(self, request):
         asked, self.asked = getattr(self, "asked", b""), request.body
-        return self.asked != asked and members_of(request).get("pixKeyType") not in KEY_TYPES
+        return self.asked != asked and json_members(request).get("pixKeyType") not in KEY_TYPES
 
 
-broken(
+declare_mutant(
     "breaks on an invalid request", "RegistrationIsDroppedOnce", "An undocumented key type drops the connection once.",
     FallsOnce, "registerPixKey.connection", OPERATIONS=("registerPixKey",), FALL=DROPPED,
 )  # fmt: skip
@@ -138,14 +144,14 @@ for _name, _what, _operation, _strikes in (
     ("DeletionOfAnEmailFails", "The deletion of an EMAIL key", "deletePixKey", lambda r: b"@" in r.body),
     ("BalanceFails", "Reading the balance", "getBalance", lambda r: True),
 ):
-    broken(
+    declare_mutant(
         "breaks on a valid request", _name, f"{_what} ends in a server error.", Demands, f"{_operation}.serverError",
         hides=() if _operation in ("executePix", "deletePixKey") else (f"{_operation}.*",),
-        OPERATIONS=(_operation,), REFUSAL=(500, "Internal server error."), lacks=fixed(_strikes),
+        OPERATIONS=(_operation,), REFUSAL=(500, "Internal server error."), lacks=without_self(_strikes),
     )  # fmt: skip
-broken(
+declare_mutant(
     "breaks on a valid request", "DeletionsFailAfterDeleting", "Every deletion deletes the key and ends in a server error.",
-    Answers, "deletePixKey.serverError", hides=("deletePixKey.*",), OPERATIONS=("deletePixKey",),
+    ChangesAnswers, "deletePixKey.serverError", hides=("deletePixKey.*",), OPERATIONS=("deletePixKey",),
     alter=lambda self, response: Response(500, b"", PLAIN),
 )  # fmt: skip
 
@@ -178,13 +184,13 @@ class Ends(Service):
     ON_THE_WIRE, SERVER = True, Mortal
 
     def serve(self, request, connection):
-        if members_of(request).get("pixKeyType") != "IBAN":
+        if json_members(request).get("pixKeyType") != "IBAN":
             return super().serve(request, connection)
         self.server.start_again()
         return None
 
 
-broken(
+declare_mutant(
     "ends", "RegistrationOfAnUnknownTypeEndsTheService", "Each undocumented key type ends the process.", Ends,
     "registerPixKey.connection",
 )  # fmt: skip

@@ -3,12 +3,18 @@
 import random
 
 from environments.sandbox import Response
-from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of, rewritten, with_status
-from tests.selftest.proof.registry import broken, mutant, rows_of
-from tests.selftest.proof.variants.lawful_making import KnowsItsConnections, Remembers
+from tests.selftest.proof.mutants.making_faults import (
+    ChangesAnswers,
+    body_rewritten,
+    json_members,
+    with_status,
+    without_self,
+)
+from tests.selftest.proof.registry import declare_mutant, ids_of_operation, mutant
+from tests.selftest.proof.variants.lawful_making import KnowsItsConnections, RemembersThePast
 
 
-class OneOfSeveral(Answers):
+class OneOfSeveral(ChangesAnswers):
     """The sandbox, where `alter` sees some of the successful answers to one operation; not the one for a RANDOM key, which
     alone shows what such a key gets."""
 
@@ -19,7 +25,7 @@ class OneOfSeveral(Answers):
         self.dice = random.Random(3)  # it fails by chance, and always alike
 
     def finish(self, request, operation, response):
-        if members_of(request).get("pixKeyType") == "RANDOM":
+        if json_members(request).get("pixKeyType") == "RANDOM":
             return response
         self.answers += operation in self.OPERATIONS and response.status == 200
         return super().finish(request, operation, response)
@@ -35,11 +41,11 @@ STRIKES = {
 
 
 FAULTS = {
-    "IsTruncated": ("json", "is truncated", rewritten(b"}$", b"")),
+    "IsTruncated": ("json", "is truncated", body_rewritten(b"}$", b"")),
     "HasAnotherStatus": ("status", "has the status 202", with_status(202)),
-    "HasATextCode": ("envelope.code.type", "has a code of text", rewritten(b'"code": 0', b'"code": "0"')),
-    "HasNoDigit": ("digit.present", "has no digit", rewritten(b'"digit"', b'"dv"')),
-    "HasNoMessage": ("Message.present", "has no Message", rewritten(b'"Message"', b'"Text"')),
+    "HasATextCode": ("envelope.code.type", "has a code of text", body_rewritten(b'"code": 0', b'"code": "0"')),
+    "HasNoDigit": ("digit.present", "has no digit", body_rewritten(b'"digit"', b'"dv"')),
+    "HasNoMessage": ("Message.present", "has no Message", body_rewritten(b'"Message"', b'"Text"')),
 }
 OF = {
     "executePix": ("IsTruncated", "HasAnotherStatus", "HasNoDigit", "HasATextCode"),
@@ -61,19 +67,19 @@ for _operation, _faults in OF.items():
     for _strike, (_when, _strikes) in STRIKES.items():
         for _fault in _tried(_strike, _faults):
             _row, _what, _alter = FAULTS[_fault]
-            broken(
+            declare_mutant(
                 "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
                 f"{_when[0].upper()}{_when[1:]} {_what}.", OneOfSeveral, f"{_operation}.{_row}",
                 warns=_WARNS.get(f"{_operation}{_strike}{_fault}", _EXTRA.get(_fault, ())),
-                OPERATIONS=(_operation,), strikes=_strikes, alter=fixed(_alter), SENT_THE_SAME=_row != "json",
+                OPERATIONS=(_operation,), strikes=_strikes, alter=without_self(_alter), SENT_THE_SAME=_row != "json",
             )  # fmt: skip
 
 
-class KnowsWhatWasBefore(Remembers, Answers):
+class KnowsWhatWasBefore(RemembersThePast, ChangesAnswers):
     """The sandbox, where `alter` sees some registrations, by the operations of all requests before."""
 
     OPERATIONS = ("registerPixKey",)
-    alter = fixed(FAULTS["HasATextCode"][2])
+    alter = without_self(FAULTS["HasATextCode"][2])
 
     def finish(self, request, operation, response):
         answer = super().finish(request, operation, response)
@@ -86,24 +92,24 @@ for _name, _strikes in {
     "RegistrationRightAfterAnUnknownPath": lambda self, request: self.past[-1] is None,
     "RegistrationBeforeAnyOther": lambda self, request: "registerPixKey, granted" not in self.past,
 }.items():
-    broken(
+    declare_mutant(
         "shows in some answers", f"{_name}HasATextCode", f"The code of a {_name} is text.", KnowsWhatWasBefore,
         "registerPixKey.envelope.code.type", strikes=_strikes,
     )  # fmt: skip
 for _name, _text, _rows, _strikes, _alter in (
     (
         "DeletionOfAnEmailHasNoContent", "The deletion of an EMAIL key has the status 204.", ("status", "json"),
-        lambda self, request: "@" in str(members_of(request).get("pixKey")), lambda response: Response(204, b""),
+        lambda self, request: "@" in str(json_members(request).get("pixKey")), lambda response: Response(204, b""),
     ),
     (
         "DeletionOfACpfHasNullData", "The data of the deletion of a CPF is null.", ("envelope.data.type",),
-        lambda self, request: len(str(members_of(request).get("pixKey"))) == 11,
+        lambda self, request: len(str(json_members(request).get("pixKey"))) == 11,
         lambda response: Response(200, b'{"code": 0, "data": null}', response.headers),
     ),
 ):  # fmt: skip
-    broken(
-        "shows for some deletions", _name, _text, Answers, *rows_of("deletePixKey", *_rows),
-        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=fixed(_alter), SENT_THE_SAME="json" not in _rows,
+    declare_mutant(
+        "shows for some deletions", _name, _text, ChangesAnswers, *ids_of_operation("deletePixKey", *_rows),
+        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=without_self(_alter), SENT_THE_SAME="json" not in _rows,
     )  # fmt: skip
 
 
@@ -121,7 +127,7 @@ class ForgetsOnAKeptConnection(KnowsItsConnections):
 
 
 for _field in ("digit", "document"):
-    broken(
+    declare_mutant(
         "kept connection", f"ExecutionForgets{_field.title()}OnAKeptConnection",
         f"From the second request of a connection on, {_field} is missing.",
         ForgetsOnAKeptConnection, f"executePix.{_field}.present", FIELD=_field,

@@ -1,8 +1,13 @@
 """Faults of a field that show for one key type, or for some values, only; and Success of another text."""
 
 from environments.sandbox import Service
-from tests.selftest.proof.mutants.making_faults import UNREGISTERED, SomeExecutions, SomeRegistrations, fixed
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import (
+    HIDES_REGISTRATION,
+    ChangesSomeExecutions,
+    ChangesSomeRegistrations,
+    without_self,
+)
+from tests.selftest.proof.registry import declare_mutant, mutant
 
 FAULTS = {
     "Missing": ("present", "is missing", lambda data, name: {key: data[key] for key in data if key != name}),
@@ -81,20 +86,20 @@ def _renamed(data, name, other):
 def _some(operation, subject, base, when, condition, faulty):
     field, fault = faulty.split()
     (phrase, meant), (row, how, change) = when[condition], FAULTS[fault]
-    broken(
+    declare_mutant(
         f"shows for some {subject}s", f"{condition}{subject.capitalize()}{field[0].upper()}{field[1:]}{fault}",
         f"The field {field} of {'an' if subject[0] == 'e' else 'a'} {subject} {phrase} {how}.", base,
-        f"{operation}.{field}.{row}", meant=fixed(meant), change=fixed(lambda data: change(data, field)),
+        f"{operation}.{field}.{row}", meant=without_self(meant), change=without_self(lambda data: change(data, field)),
         **_ASKED.get((condition, faulty), {}),
     )  # fmt: skip
 
 
 for _condition, _faults in FAULTY_EXECUTIONS.items():
     for _faulty in _faults.split(", "):
-        _some("executePix", "execution", SomeExecutions, EXECUTIONS, _condition, _faulty)
+        _some("executePix", "execution", ChangesSomeExecutions, EXECUTIONS, _condition, _faulty)
 for _condition, _faults in FAULTY_REGISTRATIONS.items():
     for _faulty in _faults.split(", "):
-        _some("registerPixKey", "registration", SomeRegistrations, REGISTRATIONS, _condition, _faulty)
+        _some("registerPixKey", "registration", ChangesSomeRegistrations, REGISTRATIONS, _condition, _faulty)
 
 
 # -- the answer of the request before
@@ -130,19 +135,19 @@ TEXTS = {
 }  # fmt: skip
 _CASE = ("registerPixKey.Success.letterCase",)
 for _name, _text in TEXTS.items():
-    broken(
-        "Success of another text", f"Success{_name}", f"Success is the text {_text!r}.", SomeRegistrations,
+    declare_mutant(
+        "Success of another text", f"Success{_name}", f"Success is the text {_text!r}.", ChangesSomeRegistrations,
         "registerPixKey.Success.text", warns=("registerPixKey.Success.example",),
-        hides=(*_CASE, *UNREGISTERED),
+        hides=(*_CASE, *HIDES_REGISTRATION),
         meant=lambda self, registration: True, change=lambda self, data, text=_text: data | {"Success": text},
     )  # fmt: skip
 for _name, _value in {
     "No": "no", "Empty": "", "Zero": "0", "Pending": "pending", "AsBoolean": False, "AsNull": None, "AsInteger": 0,
 }.items():  # fmt: skip
     _what = "text" if isinstance(_value, str) else "type"
-    broken(
+    declare_mutant(
         f"Success of another {_what}", f"Failure{_name}", f"Success is {_value!r} where a registration is declined.",
-        SomeRegistrations, f"registerPixKey.Success.{_what}",
+        ChangesSomeRegistrations, f"registerPixKey.Success.{_what}",
         meant=lambda self, registration: not registration.accepted,
         change=lambda self, data, value=_value: data | {"Success": value},
     )  # fmt: skip
@@ -153,7 +158,7 @@ for _name, _changed, _meant in (
     ("SuccessCapitalisedForEmail", str.capitalize, lambda self, registration: registration.key.type == "EMAIL"),
     ("FailureCapitalised", str.capitalize, lambda self, registration: not registration.accepted),
 ):
-    broken(
-        "Success in another letter case", _name, f"Success is written with {_changed.__name__}().", SomeRegistrations,
+    declare_mutant(
+        "Success in another letter case", _name, f"Success is written with {_changed.__name__}().", ChangesSomeRegistrations,
         warns=_CASE, meant=_meant, change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
     )  # fmt: skip

@@ -2,10 +2,10 @@
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING
-from tests.selftest.proof.mutants.making_faults import rewritten
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import body_rewritten
+from tests.selftest.proof.registry import declare_mutant, mutant
 
-_TEXT_CODE = rewritten(b'"code": 0', b'"code": "0"')
+_TEXT_CODE = body_rewritten(b'"code": 0', b'"code": "0"')
 
 
 class RightAfter(Service):
@@ -48,7 +48,7 @@ _PAIRS = {
 }  # fmt: skip
 for _operation, _names in _PAIRS.items():
     for _name in _names:
-        broken(
+        declare_mutant(
             "right after", f"{_operation[0].upper()}{_operation[1:]}RightAfter{_name}HasATextCode",
             f"Right after {_name}, the code of {_operation} is text.", RightAfter, f"{_operation}.envelope.code.type",
             OPERATION=_operation, follows=_OCCASIONS[_name],
@@ -138,7 +138,7 @@ for _name, _text, _base, _parts in (
     ),
     ("KeepsARefusalForABody", "From a wrong token with a body on, registrations with it", KeepsTheRefusalOfABody, {}),
 ):
-    broken(
+    declare_mutant(
         "kept refusal", _name, f"{_text} are refused with 401.", _base, "registerPixKey.token.accepted",
         hides=("registerPixKey.*",), **_parts,
     )  # fmt: skip
@@ -147,7 +147,7 @@ for _name, _text, _parts in (
     ("KeepsARefusalOfAWrongTokenOnce", "After a wrong token", {"IS_KEPT_WITHOUT_A_TOKEN": False}),
     ("KeepsARefusalOfAReadOnce", "After a read without the valid token", {"KEPT_FOR": ("getBalance",)}),
 ):
-    broken(
+    declare_mutant(
         "kept refusal", _name, f"{_text}, one registration for the same account is refused with 401.",
         KeepsTheRefusalOfAnAccount, "registerPixKey.token.accepted", TIMES=1, **_parts,
     )  # fmt: skip

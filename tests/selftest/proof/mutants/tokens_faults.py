@@ -6,11 +6,17 @@ from urllib.parse import unquote
 
 from environments.sandbox import Refusal, Response, Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import DELETION, OfOperations, breaks, fixed, members_of
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import (
+    HIDES_DELETION,
+    DiffersInOperations,
+    declare_mutant_of,
+    json_members,
+    without_self,
+)
+from tests.selftest.proof.registry import declare_mutant, mutant
 
 
-class LaxService(OfOperations):
+class LaxService(DiffersInOperations):
     """The sandbox, which for `OPERATIONS` takes what `lets_in` lets in for the token."""
 
     calls = 0
@@ -30,7 +36,7 @@ class LaxService(OfOperations):
     def key_type_of(self, request):
         """The kind of the key that a registration, or a prepared transfer, is about."""
         if request.method == "POST":
-            return str(members_of(request).get("pixKeyType"))
+            return str(json_members(request).get("pixKeyType"))
         with self.database.transaction() as ledger:
             transfer = ledger.transfer(request.path.rsplit("/", 1)[-1])
             return transfer.key_type if transfer else ""
@@ -96,7 +102,7 @@ _TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequ
 
 def _not_checked(operation, name, text, lets_in):
     blurred = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
-    breaks(
+    declare_mutant_of(
         "token not checked", operation, name, text, LaxService, "token.required",
         warns=("token.scheme",) if operation == "registerPixKey" and name in _TAKE_ANOTHER_SCHEME else (),
         hides=("executePix.token.scheme",) if blurred else (), lets_in=lets_in,
@@ -134,7 +140,7 @@ class LaxAboutAddresses(LaxService):
 
     def is_registered(self, request):
         with self.database.transaction() as ledger:
-            return ledger.key(str(members_of(request).get("pixKey"))) is not None
+            return ledger.key(str(json_members(request).get("pixKey"))) is not None
 
     def register(self, *arguments):
         return replace(super().register(*arguments), accepted=True)
@@ -161,12 +167,12 @@ for _operation in ("executePix", "registerPixKey"):
         ("OfAChunkedBody", "a chunked body", LaxAboutAddresses, lambda self, request: request.header("Transfer-Encoding")),
         ("OfARegisteredKey", "a registered key", LaxAboutAddresses, LaxAboutAddresses.is_registered),
     )[: None if _operation == "registerPixKey" else 10]:  # fmt: skip
-        breaks(
+        declare_mutant_of(
             "token not checked somewhere", _operation, f"{_name}NeedsNoToken", f"The token is not checked with {_text}.",
             _base, "token.required",
             lets_in=lambda self, request, sent, is_so=_is_so: is_so(self, request),
         )  # fmt: skip
-        breaks(
+        declare_mutant_of(
             "token not checked somewhere", _operation, f"{_name}TakesAnyBearer", f"Any bearer token will do with {_text}.",
             _base, "token.required",
             lets_in=lambda self, request, sent, is_so=_is_so: bool(_bearer(sent)) and is_so(self, request),
@@ -193,12 +199,12 @@ for _operation in ("executePix", "registerPixKey"):
         ("IsDoneBehindAText", "is a line of text, then", {"FIRST": b"Unauthorized {1}\n"}),
         ("IsDoneBehindARefusal", "is a refusal in JSON, then", {"FIRST": b'{"code": 401, "data": {}}'}),
     ):
-        breaks(
+        declare_mutant_of(
             "refusal with the result", _operation, _name, f"Without a valid token the answer {_text} the whole result.",
             AnswersAfterItsRefusal, "token.required",
             warns=("token.scheme",) if _operation == "registerPixKey" else (), **_parts,
         )  # fmt: skip
-breaks(
+declare_mutant_of(
     "refusal with the result", "registerPixKey", "IsDoneAndRefused", "Without a valid token the key is registered, and the answer refuses it.",
     AnswersAfterItsRefusal, "token.required", GOES_ON=False,
 )  # fmt: skip
@@ -226,9 +232,9 @@ for _name, _lets_in in (
     ("ForAnybody", lambda request: True),
     ("ForAnyToken", lambda request: request.header("Authorization")),
 ):
-    broken(
+    declare_mutant(
         "cache", f"Caches{_name}", "An address that was executed answers the same again.", Caches, "executePix.token.required",
-        lets_in=fixed(_lets_in),
+        lets_in=without_self(_lets_in),
     )  # fmt: skip
 
 
@@ -245,14 +251,14 @@ class CachesWhenItIsWarm(Caches):
 
 for _operation in ("executePix", "registerPixKey"):
     for _name, _scheme in (("Bare", ""), ("UnderDigest", "Digest ")):
-        breaks(
+        declare_mutant_of(
             "token under another scheme", _operation, f"TakesTheToken{_name}",
             f"The token is taken as 'Authorization: {_scheme}<ACCESS_TOKEN>'.", LaxService, warns=("token.scheme",),
             lets_in=lambda self, request, sent, scheme=_scheme: sent == f"{scheme}{self.token}",
         )  # fmt: skip
 
 
-class RefusesTheToken(OfOperations):
+class RefusesTheToken(DiffersInOperations):
     """The sandbox, which never accepts the token for `OPERATIONS`."""
 
     def authorize(self, request, operation):
@@ -263,9 +269,9 @@ class RefusesTheToken(OfOperations):
 
 for _operation, _what, _unseen in (
     ("executePix", "an execution", ()),
-    ("registerPixKey", "a key registration", DELETION),
+    ("registerPixKey", "a key registration", HIDES_DELETION),
 ):
-    breaks(
+    declare_mutant_of(
         "token refused", _operation, "RefusesTheToken", f"A valid token is never accepted for {_what}.", RefusesTheToken,
         "token.accepted", hides=(f"{_operation}.*", *_unseen),
     )  # fmt: skip

@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from hashlib import sha256
 
-from tests.selftest.proof.mutants.making_faults import breaks, members_of
+from tests.selftest.proof.mutants.making_faults import declare_mutant_of, json_members
 from tests.selftest.proof.mutants.tokens_faults import LaxService, _bearer
-from tests.selftest.services.signed import Signing, decoded
+from tests.selftest.services.signed import SignsItsToken, base64url_decoded
 
 HEADERS = {
     "TrustsTheLoopbackAddress": (
@@ -53,11 +53,11 @@ HEADERS = {
 }  # fmt: skip
 for _operation in ("executePix", "registerPixKey"):
     for _name, (_text, _lets_in) in HEADERS.items():
-        breaks("trust", _operation, _name, _text, LaxService, "token.required", lets_in=_lets_in)
-breaks(
+        declare_mutant_of("trust", _operation, _name, _text, LaxService, "token.required", lets_in=_lets_in)
+declare_mutant_of(
     "trust", "registerPixKey", "OfCPFTakesAnEmptyBearer", "A bearer without a token is let in where the key is a CPF.",
     LaxService, "token.required",
-    lets_in=lambda self, request, sent: sent == "Bearer" and members_of(request).get("pixKeyType") == "CPF",
+    lets_in=lambda self, request, sent: sent == "Bearer" and json_members(request).get("pixKeyType") == "CPF",
 )  # fmt: skip
 
 
@@ -88,18 +88,18 @@ class LaxAboutMoments(LaxService):
         return response
 
 
-class LaxAboutSignatures(LaxService, Signing):
+class LaxAboutSignatures(LaxService, SignsItsToken):
     """The sandbox with a signed token, which has another key for some."""
 
     def is_signed_with(self, sent, key):
         """Whether somebody signed a token with this key."""
         signed, _, signature = _bearer(sent).rpartition(".")
-        return hmac.compare_digest(decoded(signature), hmac.digest(key, signed.encode(), sha256))
+        return hmac.compare_digest(base64url_decoded(signature), hmac.digest(key, signed.encode(), sha256))
 
     def member(self, sent, part, name):
         """The member of the header (0) or the claims (1) of a signed token; None of another text."""
         try:
-            members = [json.loads(decoded(each)) for each in _bearer(sent).split(".")[:2]]
+            members = [json.loads(base64url_decoded(each)) for each in _bearer(sent).split(".")[:2]]
             return members[part].get(name)
         except (ValueError, IndexError, AttributeError):
             return None
@@ -137,12 +137,12 @@ SIGNATURES = {
 for _operation in ("executePix", "registerPixKey"):
     for _table, _base in ((SESSIONS, LaxAboutSessions), (SIGNATURES, LaxAboutSignatures)):
         for _name, (_text, _lets_in) in _table.items():
-            breaks("trust", _operation, _name, _text, _base, "token.required", lets_in=_lets_in)
-    breaks(
+            declare_mutant_of("trust", _operation, _name, _text, _base, "token.required", lets_in=_lets_in)
+    declare_mutant_of(
         "trust", _operation, "IsNotCheckedAtFirst", "The token is not checked in the first three requests.",
         LaxAboutMoments, "token.required", lets_in=lambda self, request, sent: self.calls <= 3,
     )  # fmt: skip
-    breaks(
+    declare_mutant_of(
         "trust", _operation, "IsNotCheckedBehindARefusal", "The token is not checked right behind a refusal for it.",
         LaxAboutMoments, "token.required",
         warns=("token.scheme",) if _operation == "registerPixKey" else (),

@@ -4,37 +4,49 @@ import secrets
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS
-from tests.selftest.proof.registry import lawful, rows_of, variant
-from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, declined, empty, page, problem, text
-from tests.selftest.services.signed import CLAIMS, Signing
+from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
+from tests.selftest.proof.variants.lawful_making import (
+    RefusesTokensDifferently,
+    declined_registration,
+    empty_answer,
+    html_answer,
+    json_answer,
+    problem_answer,
+    text_answer,
+)
+from tests.selftest.services.signed import CLAIMS, SignsItsToken
 
 LOGIN = (("Location", "/login?next=%2Fv1"), ("Set-Cookie", "session=new; HttpOnly; Path=/"))
 RESULT = ("id", "date", "bank", "account", "digit", "branch", "accountType", "document", "name", "type", "key", "value")
 SKELETON = dict.fromkeys((*RESULT, "message", "status", "error"))
 CHALLENGE = (("WWW-Authenticate", 'Bearer realm="pix", error="invalid_token", error_description="ex\\"pired"'),)
 WAYS = {
-    "401WithoutABody": lambda refusal: empty(401, (("WWW-Authenticate", "Bearer"),)),
-    "401WithoutAChallenge": lambda refusal: as_json(401, {"code": 401, "data": {}}),
-    "401WithTwoChallenges": lambda refusal: text(401, "no", headers=(*CHALLENGE, ("WWW-Authenticate", "Basic"))),
-    "403": lambda refusal: as_json(403, {"message": "Forbidden"}),
-    "400": lambda refusal: problem(400, "invalid_request"),
-    "404LikeAnUnknownPath": lambda refusal: as_json(404, {"code": 404, "data": {"error": "There is no such path."}}),
-    "407": lambda refusal: text(407, "proxy authentication required"),
-    "419": lambda refusal: page(419, "Page expired"),
-    "302ToALoginPage": lambda refusal: empty(302, LOGIN),
-    "302ToAnotherHost": lambda refusal: empty(302, (("Location", "https://login.example.test/authorize"),)),
-    "303WithALoginPage": lambda refusal: page(303, "Entrar", LOGIN),
-    "ALoginPage": lambda refusal: page(200, "Entrar"),
-    "AnEmpty200": lambda refusal: empty(200),
-    "AnEmpty204": lambda refusal: empty(204),
-    "Text": lambda refusal: text(200, "unauthorized"),
-    "CodeMinus1": lambda refusal: as_json(200, {"code": -1, "data": None}),
-    "Code401AndASkeleton": lambda refusal: as_json(200, {"code": 401, "data": {**SKELETON, "status": "DENIED"}}),
-    "CodeZeroAndNulls": lambda refusal: as_json(200, {"code": 0, "data": SKELETON}),
-    "CodeZeroAndNothing": lambda refusal: as_json(200, {"code": 0, "data": {}}),
-    "CodeZeroAndAnError": lambda refusal: as_json(200, {"code": 0, "data": {"status": "DENIED", "error": "no token"}}),
-    "SuccessFalse": lambda refusal: as_json(200, {"code": 0, "data": declined("no token")}),
-    "429AndComeAgain": lambda refusal: text(429, "slow down", headers=(("Retry-After", "0"),)),
+    "401WithoutABody": lambda refusal: empty_answer(401, (("WWW-Authenticate", "Bearer"),)),
+    "401WithoutAChallenge": lambda refusal: json_answer(401, {"code": 401, "data": {}}),
+    "401WithTwoChallenges": lambda refusal: text_answer(401, "no", headers=(*CHALLENGE, ("WWW-Authenticate", "Basic"))),
+    "403": lambda refusal: json_answer(403, {"message": "Forbidden"}),
+    "400": lambda refusal: problem_answer(400, "invalid_request"),
+    "404LikeAnUnknownPath": lambda refusal: json_answer(
+        404, {"code": 404, "data": {"error": "There is no such path."}}
+    ),
+    "407": lambda refusal: text_answer(407, "proxy authentication required"),
+    "419": lambda refusal: html_answer(419, "Page expired"),
+    "302ToALoginPage": lambda refusal: empty_answer(302, LOGIN),
+    "302ToAnotherHost": lambda refusal: empty_answer(302, (("Location", "https://login.example.test/authorize"),)),
+    "303WithALoginPage": lambda refusal: html_answer(303, "Entrar", LOGIN),
+    "ALoginPage": lambda refusal: html_answer(200, "Entrar"),
+    "AnEmpty200": lambda refusal: empty_answer(200),
+    "AnEmpty204": lambda refusal: empty_answer(204),
+    "Text": lambda refusal: text_answer(200, "unauthorized"),
+    "CodeMinus1": lambda refusal: json_answer(200, {"code": -1, "data": None}),
+    "Code401AndASkeleton": lambda refusal: json_answer(200, {"code": 401, "data": {**SKELETON, "status": "DENIED"}}),
+    "CodeZeroAndNulls": lambda refusal: json_answer(200, {"code": 0, "data": SKELETON}),
+    "CodeZeroAndNothing": lambda refusal: json_answer(200, {"code": 0, "data": {}}),
+    "CodeZeroAndAnError": lambda refusal: json_answer(
+        200, {"code": 0, "data": {"status": "DENIED", "error": "no token"}}
+    ),
+    "SuccessFalse": lambda refusal: json_answer(200, {"code": 0, "data": declined_registration("no token")}),
+    "429AndComeAgain": lambda refusal: text_answer(429, "slow down", headers=(("Retry-After", "0"),)),
 }
 LIKE_ANSWERS = (
     "ALoginPage", "AnEmpty200", "AnEmpty204", "Text",
@@ -49,8 +61,8 @@ HIDDEN_BY = {
 """What no answer shows, because no more wrong tokens are sent after the second lock."""
 
 for _name, _way in WAYS.items():
-    lawful(
-        "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
+    declare_variant(
+        "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokensDifferently,
         say_no=staticmethod(_way),
         hides=HIDDEN_BY.get(_name, NO_REFUSAL if _name in LIKE_ANSWERS else ()),
     )  # fmt: skip
@@ -76,7 +88,7 @@ for _name, _fact, _base, _draw in (
     ("TokenIsGuessable", "The token is that of a test environment.", OtherToken, lambda: "qa-token-1"),
     ("TokenIsOfDigits", "The token is a long number.", OtherToken, lambda: str(10**40 + secrets.randbelow(10**40))),
 ):
-    lawful("token", _name, _fact, _base, draw=staticmethod(_draw))
+    declare_variant("token", _name, _fact, _base, draw=staticmethod(_draw))
 
 
 class OpenTo(Service):
@@ -98,7 +110,7 @@ OPEN = {
     "PreparingIsPublic": PREPARING,
 }
 for _name, _operations in OPEN.items():
-    lawful(
+    declare_variant(
         "open", _name, f"No token is asked for by {', '.join(_operations)}.", OpenTo,
         OPEN=_operations, SENT_THE_SAME=True, hides=NO_REFUSAL if "listAccounts" in _operations else (),
     )  # fmt: skip
@@ -158,7 +170,7 @@ class TellsTheReasonApart(Service):
             raise Refusal(403, "Another token.")
 
 
-@variant("no token", hides=rows_of("getBalance", "json", "status", "envelope.shape", "shape"))
+@variant("no token", hides=ids_of_operation("getBalance", "json", "status", "envelope.shape", "shape"))
 class ReadsTellTheScopeWith401(Service):
     """The token is not for the balance, which is told with 401."""
 
@@ -174,26 +186,26 @@ _REFUSALS = {"form": 400, "algorithm": 403, "exp": 419, "nbf": 425, "sub": 404, 
 
 
 @variant("signed token")
-class TokenIsSigned(Signing):
+class TokenIsSigned(SignsItsToken):
     """The token is signed, and its signature is compared as bytes."""
 
 
 @variant("signed token")
-class TokenIsSignedInWholeGroups(Signing):
+class TokenIsSignedInWholeGroups(SignsItsToken):
     """The signature has no spare bits, and what stands behind it is left out where it is no byte."""
 
     ALGORITHM = "HS384"
 
 
 @variant("signed token")
-class TokenNeverExpires(Signing):
+class TokenNeverExpires(SignsItsToken):
     """The token has no exp, and says what it is for in another language."""
 
     CLAIMS = {"iss": CLAIMS["iss"], "função": "integração", "sub": CLAIMS["sub"]}
 
 
 @variant("signed token")
-class TellsEachFlawApart(Signing):
+class TellsEachFlawApart(SignsItsToken):
     """What is wrong with a token is told by the status: another one for each flaw."""
 
     def authorize(self, request, operation):

@@ -4,8 +4,8 @@ import uuid
 
 from environments.sandbox import Key, Refusal, Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Remembers
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import RemembersThePast
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
@@ -103,9 +103,9 @@ ATTEMPTS = {
     ),
 }  # fmt: skip
 for _name, (_fact, _base, _tell) in ATTEMPTS.items():
-    lawful("attempts in the list", _name, _fact, _base, tell=_tell, hides=_UNGRANTED)
+    declare_variant("attempts in the list", _name, _fact, _base, tell=_tell, hides=_UNGRANTED)
 for _status in (400, 403, 404, 415, 422, 409, 408, 503):
-    lawful(
+    declare_variant(
         "attempts in the list", f"ListsKeysThatWereRefusedWith{_status}",
         f"EMAIL keys get {_status} and are listed as failed.", ListsAttempts,
         tell=_with_a_status("OK", "FAILED"), hides=_UNGRANTED, STATUS=_status,
@@ -138,11 +138,11 @@ for _name, _mark in {
     "Word": {"status": "WAITING"}, "Number": {"state": 0}, "Flag": {"active": False}, "Null": {"since": None},
     "Name": {"pendingSince": "2026-11-21T10:00:00Z"}, "Text": {"note": "awaiting the owner"},
 }.items():  # fmt: skip
-    lawful(
+    declare_variant(
         "every key waits", f"EveryKeyWaitsWithA{_name}", f"No key is accepted, and each is listed with a mark ({_name}).",
         EveryKeyWaits, hides=_NOTHING_GRANTED, tell=lambda self, listed, mark=_mark: {"keys": self.attempted(**mark)},
     )  # fmt: skip
-lawful(
+declare_variant(
     "every key waits", "EveryKeyWaitsInAListOfItsOwn", "No key is accepted, and each stands among those that wait.",
     EveryKeyWaits, hides=_NOTHING_GRANTED, tell=lambda self, listed: {"keys": [], "pending": self.attempted()},
 )  # fmt: skip
@@ -161,7 +161,7 @@ class SomebodyElse(RefusesDuplicates):
 
 
 for _status in (400, 422, 409):
-    lawful(
+    declare_variant(
         "somebody else", f"SomebodyElseRegistersTheKeyAndItGets{_status}",
         f"Somebody else registers the key just before; a registered key gets {_status}.", SomebodyElse, STATUS=_status,
         hides=_UNGRANTED,
@@ -169,7 +169,7 @@ for _status in (400, 422, 409):
 
 
 @variant("made keys")
-class OthersHaveRandomKeysMade(Remembers):
+class OthersHaveRandomKeysMade(RemembersThePast):
     """Somebody else has a RANDOM key made for the account whenever the suite does.
 
     `past` are theirs; the test of the keys that are left looks whether they are still there.
@@ -182,7 +182,7 @@ class OthersHaveRandomKeysMade(Remembers):
         return super().register(ledger, account_id, kind, value)
 
 
-class ListsLag(Remembers):
+class ListsLag(RemembersThePast):
     """The sandbox, whose list is as it was before the last `BEHIND` requests for it."""
 
     BEHIND = 1
@@ -193,7 +193,7 @@ class ListsLag(Remembers):
 
 
 @variant("list")
-class ListsWhatWasRefused(Remembers):
+class ListsWhatWasRefused(RemembersThePast):
     """The list shows the keys that were refused, too, with a status that says so."""
 
     def register_pix_key(self, request, account_id):
@@ -223,4 +223,4 @@ class IdsVaryInTheList(Service):
 
 
 for _behind in (1, 2, 5):
-    lawful("made keys", f"ListsLagBy{_behind}", f"The list is {_behind} behind.", ListsLag, BEHIND=_behind)
+    declare_variant("made keys", f"ListsLagBy{_behind}", f"The list is {_behind} behind.", ListsLag, BEHIND=_behind)

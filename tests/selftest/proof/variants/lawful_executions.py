@@ -3,8 +3,15 @@
 from itertools import count
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Remembers, TakesTurns, as_json, verbatim
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import (
+    ActsInTurn,
+    AddsFieldsInTurn,
+    RefusesDifferently,
+    RemembersThePast,
+    json_answer,
+    number_as_written,
+)
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
 
@@ -36,7 +43,7 @@ OF_A_FIELD = {
     ),
     "DatesWithExponentsInTurn": (
         "The date has an exponent, a point and zeros, or many digits.", "date",
-        tuple(map(verbatim, ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400"))),
+        tuple(map(number_as_written, ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400"))),
     ),
     "AmountsInTurn": (
         "The value is in cents, zero, negative, binary, an integer, and large.", "value",
@@ -44,11 +51,11 @@ OF_A_FIELD = {
     ),
     "AmountsWithExponentsInTurn": (
         "The value has an exponent or zeros, is minus zero, and beyond what a double holds.", "value",
-        tuple(map(verbatim, ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99"))),
+        tuple(map(number_as_written, ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99"))),
     ),
     "AccountTypesInTurn": (
         "The account type is an integer in any form.", "accountType",
-        tuple(map(verbatim, ("1.0", "1e2", "0", "-1", "7" * 6_000, "20E-1"))),
+        tuple(map(number_as_written, ("1.0", "1e2", "0", "-1", "7" * 6_000, "20E-1"))),
     ),
     "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", "type", ("PHONE",)),
 }  # fmt: skip
@@ -69,10 +76,10 @@ IN_TURN = {
 }
 
 for _name, (_fact, _ways) in IN_TURN.items():
-    lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways, SENT_THE_SAME=True)
-lawful(
+    declare_variant("execution result", _name, _fact, AddsFieldsInTurn, EXECUTIONS=_ways, SENT_THE_SAME=True)
+declare_variant(
     "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
-    InTurn, EXECUTIONS=({"date": verbatim("9" * 2_000)},),
+    AddsFieldsInTurn, EXECUTIONS=({"date": number_as_written("9" * 2_000)},),
 )  # fmt: skip
 
 
@@ -103,7 +110,7 @@ EXPIRED = {
 PERHAPS_SPENT = ("executePix.token.required",)
 """Refused after wrong tokens, while another code is executed without them: an alert, and not exercised."""
 for _name, (_status, _codes) in EXPIRED.items():
-    lawful(
+    declare_variant(
         "expired", _name, f"Expired codes get {_status}: {', '.join(_codes)}.", Expired, CODES=_codes, STATUS=_status,
         hides=PERHAPS_SPENT,
     )  # fmt: skip
@@ -118,7 +125,7 @@ class NoFunds(Service):
 
 
 @variant("expired", hides=EXECUTION)
-class EveryCodeWasExecutedBefore(Refuses):
+class EveryCodeWasExecutedBefore(RefusesDifferently):
     """Every code was executed long ago: a 200 with code 17, which tells of that execution."""
 
     def check_prepared(self, transfer):
@@ -128,7 +135,9 @@ class EveryCodeWasExecutedBefore(Refuses):
         return not refusal.error
 
     def say_no(self, refusal):
-        return as_json(200, {"code": 17, "data": {"message": "Já executada", "before": {"id": "x", "status": "DONE"}}})
+        return json_answer(
+            200, {"code": 17, "data": {"message": "Já executada", "before": {"id": "x", "status": "DONE"}}}
+        )
 
 
 @variant("expired")
@@ -149,7 +158,7 @@ class AnExpiredCodeIsACodeIn200(Expired):
 
     def refusal(self, refusal):
         if refusal.error == "There is no such transaction code.":
-            return as_json(200, {"code": 17, "data": None})
+            return json_answer(200, {"code": 17, "data": None})
         return super().refusal(refusal)
 
 
@@ -175,11 +184,11 @@ class ARepeatIsACodeIn200(Service):
     SENT_THE_SAME = True
 
     def refusal(self, refusal):
-        return as_json(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
+        return json_answer(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
 
 
 @variant("expired", hides=("executePix.token.required",))
-class ABadTokenSpendsTheCode(Remembers):
+class ABadTokenSpendsTheCode(RemembersThePast):
     """A code that was named with a bad token is cancelled, to be safe."""
 
     def authorize(self, request, operation):
@@ -193,7 +202,7 @@ class ABadTokenSpendsTheCode(Remembers):
 
 
 @variant("repeated execution", hides=EXECUTION)
-class ExecutesLaterWithACodeOfItsOwn(InTurn):
+class ExecutesLaterWithACodeOfItsOwn(AddsFieldsInTurn):
     """An execution is accepted with code 2 and the status PROCESSING: no success that the document shows."""
 
     EXECUTIONS = ({"status": "PROCESSING"},)
@@ -243,7 +252,7 @@ def _behind(sign):
     return lambda document: f"{sign * 3}{document[3:-5]}{sign * 5}"
 
 
-class MasksInTurn(TakesTurns):
+class MasksInTurn(ActsInTurn):
     """The sandbox, whose executions hide the document in another way each time."""
 
     SENT_THE_SAME = True
@@ -257,7 +266,7 @@ AT_ONCE = 6
 """Executions of one run."""
 for _start in range(0, len(ALL), AT_ONCE):
     _names = list(ALL)[_start : _start + AT_ONCE]
-    lawful(
+    declare_variant(
         "mask", f"MasksFrom{_names[0]}To{_names[-1]}", f"Documents are hidden by {', '.join(_names)}, in turn.",
         MasksInTurn, WAYS=tuple(ALL[name] for name in _names),
     )  # fmt: skip

@@ -1,8 +1,8 @@
 """Members beyond the documented ones, anywhere: they are allowed, and a warning lists them."""
 
 from environments.sandbox import Service
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import AddsFieldsInTurn
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
@@ -42,24 +42,24 @@ EXTRAS = {
     "AnotherDocument": {"payerDocument": "529.982.247-25", "payer": {"document": "52998224725"}},
 }
 for _name, _fields in EXTRAS.items():
-    lawful(
+    declare_variant(
         "extra",
         f"ExecutionsHave{_name}",
         f"An execution result has {_name} beside its own.",
-        InTurn,
+        AddsFieldsInTurn,
         EXECUTIONS=(_fields,),
         SENT_THE_SAME=True,
     )
 for _name in ("OneMember", "300Members", "90LevelsMore"):
-    lawful(
+    declare_variant(
         "extra", f"RegistrationsHave{_name}", f"A registration result has {_name} beside its own.",
-        InTurn, REGISTRATIONS=(EXTRAS[_name],),
+        AddsFieldsInTurn, REGISTRATIONS=(EXTRAS[_name],),
     )  # fmt: skip
-lawful(
+declare_variant(
     "extra", "RegistrationsHaveNamesakes", "A registration result has the members success, KEY and message, too.",
-    InTurn, REGISTRATIONS=({"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},),
+    AddsFieldsInTurn, REGISTRATIONS=({"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},),
 )  # fmt: skip
-lawful(
+declare_variant(
     "extra", "RegistrationsHaveMembersOfOwnFirst", "A registration result starts with success: false, as a boolean.",
     Service, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
 )  # fmt: skip
@@ -89,11 +89,11 @@ class Envelopes(Service):
 
 
 for _name, _fields in ENVELOPES.items():
-    lawful("extra", f"EnvelopesHave{_name}", f"Every envelope has {_name}.", Envelopes, BESIDE=_fields)
+    declare_variant("extra", f"EnvelopesHave{_name}", f"Every envelope has {_name}.", Envelopes, BESIDE=_fields)
 
 
 @variant("extra", hides=UNREAD)
-class ExecutionsAreNestedBeyondTheSuite(InTurn):
+class ExecutionsAreNestedBeyondTheSuite(AddsFieldsInTurn):
     """An execution result is nested 150 levels deep, which the suite does not read."""
 
     EXECUTIONS = ({"links": _nested(150)},)

@@ -5,8 +5,14 @@ import random
 import re
 
 from environments.sandbox import Response, Service
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, InTurn, TakesTurns, Verbatim, verbatim
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import (
+    ActsInTurn,
+    AddsFieldsInTurn,
+    RewritesAnswers,
+    WritesNumbersVerbatim,
+    number_as_written,
+)
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
@@ -54,7 +60,7 @@ class Writes(Service):
         return Response(status, self.written(body).encode(), response.headers)
 
 
-class WritesInTurn(Writes, TakesTurns):
+class WritesInTurn(Writes, ActsInTurn):
     """JSON is written in another way each time."""
 
     WAYS = tuple(WRITTEN.values())
@@ -65,13 +71,13 @@ class WritesInTurn(Writes, TakesTurns):
 
 variant("JSON text")(WritesInTurn)
 for _name in ("Pretty", "InAnyOrder", "AllEscaped", "WithSpaceAround", "WithCrLf"):
-    lawful(
+    declare_variant(
         "JSON text", f"Json{_name}", f"JSON is written {_name}.", Writes,
         written=staticmethod(WRITTEN[_name]),
     )  # fmt: skip
 
-lawful(
-    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", InTurn,
+declare_variant(
+    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", AddsFieldsInTurn,
     EXECUTIONS=({"name": "\ud83d", "message": "a\ude00\ud83db"},), REGISTRATIONS=({"Message": "\udfff"},),
     render=lambda self, status, body, headers=(): Response(
         status, json.dumps(body).encode(), (("Content-Type", "application/json"), *headers)
@@ -79,9 +85,9 @@ lawful(
 )  # fmt: skip
 
 for _name, _code in {"0.0": "0.0", "Minus0": "-0", "0e5": "0e5", "0E-3": "0E-3"}.items():
-    lawful(
-        "JSON text", f"CodeIs{_name.replace('.', 'Point')}".replace("-", "Minus"), f"The code of a success is {_code}.", Verbatim,
-        envelope=lambda self, operation, data, code=0, _code=_code: {"code": code or verbatim(_code), "data": data},
+    declare_variant(
+        "JSON text", f"CodeIs{_name.replace('.', 'Point')}".replace("-", "Minus"), f"The code of a success is {_code}.", WritesNumbersVerbatim,
+        envelope=lambda self, operation, data, code=0, _code=_code: {"code": code or number_as_written(_code), "data": data},
     )  # fmt: skip
 
 MEDIA_TYPES = (
@@ -98,7 +104,7 @@ MEDIA_TYPES = (
 )
 
 
-class LabelsInTurn(Finishes, TakesTurns):
+class LabelsInTurn(RewritesAnswers, ActsInTurn):
     """Every answer to an operation has another Content-Type, each of which says JSON."""
 
     WAYS = MEDIA_TYPES
@@ -110,7 +116,7 @@ class LabelsInTurn(Finishes, TakesTurns):
 
 
 variant("media type")(LabelsInTurn)
-lawful(
+declare_variant(
     "media type", "LabelsOfTheBank", "The Content-Type is a media type of the bank.", LabelsInTurn,
     WAYS=("application/vnd.bank.pix.v1+json",),
 )  # fmt: skip
@@ -127,7 +133,7 @@ class Pads(Service):
 
 
 for _size, _parts in {1: {}, 4: {"slow": True}, 6: {"hides": UNREAD}}.items():
-    lawful(
+    declare_variant(
         "size", f"ExecutionsOf{_size}Mb", f"An execution is answered with {_size} MB; 5 are read.", Pads,
         SIZE=_size * 1_000_000, **_parts,
     )  # fmt: skip
@@ -142,7 +148,7 @@ class RegistrationsOf200Kb(Service):
 
 
 @variant("JSON text", hides=("listPixKeys.refusal", "listEntries.refusal"))
-class ListsHaveLongNames(Finishes):
+class ListsHaveLongNames(RewritesAnswers):
     """Reads answer an object whose member names are long and many."""
 
     OPERATIONS = ("listPixKeys", "listEntries")

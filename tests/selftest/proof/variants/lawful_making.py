@@ -12,43 +12,43 @@ from environments.sandbox import Key, Response, Service
 _VERBATIM = re.compile(rb'"\xe2\x9f\xa8(.*?)\xe2\x9f\xa9"', re.DOTALL)
 
 
-def profile(name):
+def profile_path(name):
     """The path of a profile beside this file."""
     return str(Path(__file__).with_name("profiles") / f"{name}.yaml")
 
 
-def empty(status, headers=()):
+def empty_answer(status, headers=()):
     """An answer without a body."""
     return Response(status, b"", headers)
 
 
-def text(status, content, media_type="text/plain; charset=utf-8", headers=()):
+def text_answer(status, content, media_type="text/plain; charset=utf-8", headers=()):
     """An answer of text under any media type."""
     return Response(status, content.encode(), (("Content-Type", media_type), *headers))
 
 
-def page(status, title, headers=()):
+def html_answer(status, title, headers=()):
     """An answer of HTML."""
     content = f"<!doctype html><html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>"
-    return text(status, content, "text/html; charset=utf-8", headers)
+    return text_answer(status, content, "text/html; charset=utf-8", headers)
 
 
-def as_json(status, value, media_type="application/json", headers=()):
+def json_answer(status, value, media_type="application/json", headers=()):
     """An answer of JSON."""
-    return text(status, json.dumps(value), media_type, headers)
+    return text_answer(status, json.dumps(value), media_type, headers)
 
 
-def problem(status, title):
+def problem_answer(status, title):
     """A problem detail (RFC 9457)."""
-    return as_json(status, {"type": "about:blank", "title": title, "status": status}, "application/problem+json")
+    return json_answer(status, {"type": "about:blank", "title": title, "status": status}, "application/problem+json")
 
 
-def verbatim(number):
+def number_as_written(number):
     """A value that a `Verbatim` service writes as it stands, such as 1e2."""
     return f"⟨{number}⟩"
 
 
-class Verbatim(Service):
+class WritesNumbersVerbatim(Service):
     """The sandbox, which writes numbers in any form of JSON."""
 
     def render(self, status, body, headers=()):
@@ -64,12 +64,12 @@ def with_keys(service, **keys):
     return service
 
 
-def declined(message, number=0):
+def declined_registration(message, number=0):
     """The result of a registration that is declined."""
     return {"Success": "false", "Message": message, "Key": None, "DocumentNumber": number}
 
 
-class Remembers(Service):
+class RemembersThePast(Service):
     """The sandbox with a list of what it has to remember."""
 
     def __init__(self):
@@ -97,7 +97,7 @@ class KnowsItsConnections(Service):
         return getattr(self.connection, "carried", 0)
 
 
-class TakesTurns(Service):
+class ActsInTurn(Service):
     """The sandbox, which does something in another of its `WAYS` each time."""
 
     WAYS = ()
@@ -107,7 +107,7 @@ class TakesTurns(Service):
         self.ways = itertools.cycle(self.WAYS)
 
 
-class InTurn(Verbatim):
+class AddsFieldsInTurn(WritesNumbersVerbatim):
     """The sandbox, whose executions and registrations take these fields, in turn where there are several sets of them."""
 
     EXECUTIONS = ({},)
@@ -128,7 +128,7 @@ class InTurn(Verbatim):
 DROPPED = Response(0, b"")
 
 
-class Drops(Service):
+class DropsConnections(Service):
     """The sandbox, which closes the connection in place of the answer `DROPPED`."""
 
     def serve(self, request, connection):
@@ -139,7 +139,7 @@ class Drops(Service):
         return None
 
 
-class Refuses(Service):
+class RefusesDifferently(Service):
     """The sandbox, where `say_no` answers every refusal that `refuses_so` picks."""
 
     def refuses_so(self, refusal):
@@ -149,14 +149,14 @@ class Refuses(Service):
         return self.say_no(refusal) if self.refuses_so(refusal) else super().refusal(refusal)
 
 
-class RefusesTokens(Refuses):
+class RefusesTokensDifferently(RefusesDifferently):
     """The sandbox, where `say_no` answers a request without the token."""
 
     def refuses_so(self, refusal):
         return refusal.status == 401
 
 
-class Finishes(Service):
+class RewritesAnswers(Service):
     """The sandbox, where `changed` sees the answers to the operations in `OPERATIONS`; to all where it is empty."""
 
     OPERATIONS = ()
@@ -166,7 +166,7 @@ class Finishes(Service):
         return self.changed(request, response) if meant else response
 
 
-class Adds(Finishes):
+class AddsHeaders(RewritesAnswers):
     """The sandbox with further headers in every answer."""
 
     FURTHER = ()

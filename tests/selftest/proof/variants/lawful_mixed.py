@@ -7,14 +7,14 @@ import uuid
 from environments.sandbox import Response, Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.lawful_making import (
-    InTurn,
-    Refuses,
-    as_json,
-    declined,
-    empty,
-    page,
-    problem,
-    verbatim,
+    AddsFieldsInTurn,
+    RefusesDifferently,
+    declined_registration,
+    empty_answer,
+    html_answer,
+    json_answer,
+    number_as_written,
+    problem_answer,
 )
 from tests.selftest.proof.variants.lawful_pending_keys import DeletesWhatIsNotThere
 from tests.selftest.proof.variants.lawful_registrations import (
@@ -26,7 +26,7 @@ from tests.selftest.proof.variants.lawful_registrations import (
 
 
 @variant("mixed", hides=("listAccounts.refusal",))
-class AnOldBankBehindSoap(InTurn, TakesNumericKinds):
+class AnOldBankBehindSoap(AddsFieldsInTurn, TakesNumericKinds):
     """Refusals are 200 with a negative code and null, dates are seconds, amounts integers, JSON is indented."""
 
     EXECUTIONS = ({"date": 1_767_312_000, "value": 15_000, "status": "CONFIRMADA", "error": ""},)
@@ -36,7 +36,7 @@ class AnOldBankBehindSoap(InTurn, TakesNumericKinds):
             super().authorize(request, operation)
 
     def refusal(self, refusal):
-        return as_json(200, {"code": -refusal.status, "data": None})
+        return json_answer(200, {"code": -refusal.status, "data": None})
 
     def render(self, status, body, headers=()):
         content = json.dumps(body, indent=2).replace("\n", "\r\n").encode()
@@ -44,13 +44,13 @@ class AnOldBankBehindSoap(InTurn, TakesNumericKinds):
 
 
 @variant("mixed")
-class AModernApi(ShowsTheRandomKey, RefusesDuplicates, Refuses):
+class AModernApi(ShowsTheRandomKey, RefusesDuplicates, RefusesDifferently):
     """Problems for refusals, 403 for a bad token, gzip, ids and rate headers, further members, RANDOM keys shown."""
 
     ON_THE_WIRE = True
 
     def say_no(self, refusal):
-        return problem(403 if refusal.status == 401 else refusal.status, refusal.error)
+        return problem_answer(403 if refusal.status == 401 else refusal.status, refusal.error)
 
     def envelope(self, operation, data, code=0):
         return {"traceId": uuid.uuid4().hex, "code": code, "data": data, "links": {"self": "/v1"}}
@@ -66,30 +66,36 @@ class BehindALoginProxy(Service):
 
     def finish(self, request, operation, response):
         if response.status == 401:
-            return page(200, "Entrar", (("Set-Cookie", f"sid={uuid.uuid4()}"), ("Connection", "close")))
-        return response if operation else page(200, "Banco Aurora")
+            return html_answer(200, "Entrar", (("Set-Cookie", f"sid={uuid.uuid4()}"), ("Connection", "close")))
+        return response if operation else html_answer(200, "Banco Aurora")
 
 
 @variant("mixed", hides=("executePix.token.scheme",))
-class HidesWhatItCan(InTurn):
+class HidesWhatItCan(AddsFieldsInTurn):
     """Everything that is refused is one 404 without a body, fields are empty where they may be, masks are dots."""
 
     EXECUTIONS = (dict.fromkeys(("name", "message", "key", "branch"), "") | {"error": None, "document": "...456..."},)
     REGISTRATIONS = ({"Key": None, "Message": "", "DocumentNumber": 0},)
 
     def refusal(self, refusal):
-        return empty(404)
+        return empty_answer(404)
 
 
 @variant("mixed")
-class NumbersInEveryForm(InTurn):
+class NumbersInEveryForm(AddsFieldsInTurn):
     """Every number is a decimal or has an exponent, and codes of refusals are huge."""
 
-    EXECUTIONS = ({"date": verbatim("17673120e5"), "accountType": verbatim("10E-1"), "value": verbatim("1e-2")},)
-    REGISTRATIONS = ({"DocumentNumber": verbatim("7.000")},)
+    EXECUTIONS = (
+        {
+            "date": number_as_written("17673120e5"),
+            "accountType": number_as_written("10E-1"),
+            "value": number_as_written("1e-2"),
+        },
+    )
+    REGISTRATIONS = ({"DocumentNumber": number_as_written("7.000")},)
 
     def envelope(self, operation, data, code=0):
-        return {"code": 10**30 + code if code else verbatim("0.0"), "data": data}
+        return {"code": 10**30 + code if code else number_as_written("0.0"), "data": data}
 
 
 @variant("mixed")
@@ -101,8 +107,8 @@ class KnowsMoreKinds(TakesNumericKinds, DuplicatesAreWelcome, DeletesWhatIsNotTh
 
 
 @variant("mixed")
-class SaysFalseForWhatItDoesNotTake(Refuses):
+class SaysFalseForWhatItDoesNotTake(RefusesDifferently):
     """A registration that is not taken gets Success "false" with a code; the rest is refused with text."""
 
     def say_no(self, refusal):
-        return as_json(200, {"code": 1, "data": declined(refusal.error)})
+        return json_answer(200, {"code": 1, "data": declined_registration(refusal.error)})

@@ -8,23 +8,30 @@ import time
 from collections import Counter
 
 from environments.sandbox import Server, Service
-from tests.selftest.proof.mutants.making_faults import fixed, members_of
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import DROPPED, Drops, as_json, page, problem, text
+from tests.selftest.proof.mutants.making_faults import json_members, without_self
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import (
+    DROPPED,
+    DropsConnections,
+    html_answer,
+    json_answer,
+    problem_answer,
+    text_answer,
+)
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 
 SOON = (("Retry-After", "0"),)
 IN_A_SECOND = (("Retry-After", "1"),)
 
 
-class Limited(Drops):
+class Limited(DropsConnections):
     """The sandbox, which takes `AT_ONCE` requests of one `scope` at a time, and answers `TOO_MANY` to all others.
 
     A request whose scope is None is not counted; one that is not `limited` is always taken.
     """
 
     AT_ONCE, TAKES_S = 1, 0.01
-    TOO_MANY = text(429, "slow down")
+    TOO_MANY = text_answer(429, "slow down")
 
     def __init__(self, **given):
         super().__init__(**given)
@@ -55,7 +62,7 @@ def _account(request):
     """The account of the path, or the one that a body names."""
     if request.path.startswith(("/v1/pix/keys/", "/v1/accounts/")):
         return request.path.rsplit("/", 1)[-1]
-    body = members_of(request)
+    body = json_members(request)
     return str(body.get("account") or body.get("from") or "") or None
 
 
@@ -74,21 +81,21 @@ SCOPES = {
     "ThatRegister": ("that register a key of one account", _registration),
 }
 ANSWERS = {
-    "400": ("a 400 of problem+json", problem(400, "Another request is being processed")),
-    "401": ("a 401 of text", text(401, "one at a time", headers=(("WWW-Authenticate", "Bearer"),))),
-    "403": ("a 403 of problem+json", problem(403, "Too many sessions")),
-    "403Envelope": ("a 403 of the envelope", as_json(403, {"code": 403, "data": {"error": "busy"}})),
-    "409": ("a 409", as_json(409, {"code": 409, "data": {"error": "busy"}})),
-    "422": ("a 422", as_json(422, {"errors": ["busy"]})),
-    "423": ("a 423", text(423, "locked")),
-    "429": ("a 429", text(429, "slow down")),
-    "429AndSoon": ("a 429 with Retry-After: 0", text(429, "slow down", headers=SOON)),
-    "429AndWhen": ("a 429 with Retry-After: 1", text(429, "slow down", headers=IN_A_SECOND)),
-    "502": ("a 502", page(502, "Bad gateway")),
-    "503": ("a 503", page(503, "Busy")),
-    "503AndSoon": ("a 503 with Retry-After: 0", page(503, "Busy", SOON)),
-    "504": ("a 504", page(504, "No answer in time")),
-    "ACode": ("a 200 with code 1042", as_json(200, {"code": 1042, "data": {"error": "busy"}})),
+    "400": ("a 400 of problem+json", problem_answer(400, "Another request is being processed")),
+    "401": ("a 401 of text", text_answer(401, "one at a time", headers=(("WWW-Authenticate", "Bearer"),))),
+    "403": ("a 403 of problem+json", problem_answer(403, "Too many sessions")),
+    "403Envelope": ("a 403 of the envelope", json_answer(403, {"code": 403, "data": {"error": "busy"}})),
+    "409": ("a 409", json_answer(409, {"code": 409, "data": {"error": "busy"}})),
+    "422": ("a 422", json_answer(422, {"errors": ["busy"]})),
+    "423": ("a 423", text_answer(423, "locked")),
+    "429": ("a 429", text_answer(429, "slow down")),
+    "429AndSoon": ("a 429 with Retry-After: 0", text_answer(429, "slow down", headers=SOON)),
+    "429AndWhen": ("a 429 with Retry-After: 1", text_answer(429, "slow down", headers=IN_A_SECOND)),
+    "502": ("a 502", html_answer(502, "Bad gateway")),
+    "503": ("a 503", html_answer(503, "Busy")),
+    "503AndSoon": ("a 503 with Retry-After: 0", html_answer(503, "Busy", SOON)),
+    "504": ("a 504", html_answer(504, "No answer in time")),
+    "ACode": ("a 200 with code 1042", json_answer(200, {"code": 1042, "data": {"error": "busy"}})),
     "ADrop": ("no answer: the connection is closed", DROPPED),
 }
 LIMITS = {
@@ -101,17 +108,17 @@ LIMITS = {
     "ThatExecute": ("409", "429AndSoon", "401", "404"),
     "ThatRegister": ("409", "400", "422", "ACode", "403"),
 }
-ANSWERS["404"] = ("a 404 of text", text(404, "not found"))
+ANSWERS["404"] = ("a 404 of text", text_answer(404, "not found"))
 for _scope, _answers in LIMITS.items():
     for _answer in _answers:
         (_which, _of), (_what, _response) = SCOPES[_scope], ANSWERS[_answer]
-        lawful(
+        declare_variant(
             "one at a time", f"OneAtATime{_scope}OrElse{_answer}",
             f"Of requests {_which}, one at a time is taken; the others get {_what}.", Limited, parallel=True,
-            TOO_MANY=_response, scope=fixed(_of), hides=("executePix.value.matches",),
+            TOO_MANY=_response, scope=without_self(_of), hides=("executePix.value.matches",),
         )  # fmt: skip
 for _answer in ("409", "429", "503", "ADrop"):
-    lawful(
+    declare_variant(
         "two at a time", f"TwoAtATimeOrElse{_answer}",
         f"Two requests at a time are taken; the others get {ANSWERS[_answer][0]}.", Limited, parallel=True,
         AT_ONCE=2, TOO_MANY=ANSWERS[_answer][1],
@@ -131,7 +138,7 @@ class SlowsDown(Limited):
         super().authorize(request, operation)
 
 
-lawful(
+declare_variant(
     "slow under load",
     "SlowsDownALittle",
     "Answers take longer the more requests come.",
@@ -139,7 +146,9 @@ lawful(
     parallel=True,
     UNIT_S=0.002,
 )
-lawful("slow under load", "SlowsDownALot", "Sixteen requests take three seconds.", SlowsDown, parallel=True, slow=True)
+declare_variant(
+    "slow under load", "SlowsDownALot", "Sixteen requests take three seconds.", SlowsDown, parallel=True, slow=True
+)
 
 
 @variant("slow under load", parallel=True)
@@ -177,18 +186,18 @@ class TakesFewConnections(Service):
     MOST, RESETS = 2, False
 
 
-lawful(
+declare_variant(
     "few connections",
     "TakesTwoConnections",
     "Two connections are taken, others closed.",
     TakesFewConnections,
     parallel=True,
 )
-lawful(
+declare_variant(
     "few connections", "TakesTwoConnectionsAndResets", "Two connections are taken, others reset.", TakesFewConnections,
     parallel=True, RESETS=True,
 )  # fmt: skip
-lawful(
+declare_variant(
     "few connections",
     "TakesOneConnection",
     "One connection is taken, others closed.",
@@ -212,13 +221,13 @@ class LocksInCompany(Limited, LocksCallersOut):
 
 
 for _status in (423, 429):
-    lawful(
+    declare_variant(
         "lock in parallel", f"LocksInCompanyWith{_status}",
         f"Three wrong tokens beside other requests lock the caller out for a moment: {_status}.", LocksInCompany,
         parallel=True, STATUS=_status,
     )  # fmt: skip
 for _status in (423, 403):
-    lawful(
+    declare_variant(
         "lock in parallel", f"LocksInCompanyWith{_status}AndSaysWhen",
         f"Three wrong tokens beside other requests lock the caller out: {_status} with Retry-After.", LocksInCompany,
         parallel=True, STATUS=_status, HEADERS=IN_A_SECOND, SECONDS=0.1, slow=True,  # the door's second is a tenth
@@ -247,14 +256,14 @@ class ListsLag(Limited):
         return response
 
 
-lawful(
+declare_variant(
     "lags in parallel",
     "KeyListsLag",
     "A list of keys is older than the writes that are in flight.",
     ListsLag,
     parallel=True,
 )
-lawful(
+declare_variant(
     "lags in parallel",
     "EveryReadLags",
     "What is read is older than the writes that are in flight.",
@@ -268,7 +277,7 @@ lawful(
 class DeletesOneKeyAtATime(Limited):
     """While another request to the account is in flight, a key that is there is not found: 404."""
 
-    TOO_MANY = as_json(404, {"code": 404, "data": {"error": "The account has no such key."}})
+    TOO_MANY = json_answer(404, {"code": 404, "data": {"error": "The account has no such key."}})
 
     def limited(self, request):
         return request.method == "DELETE" and "/keys/" in request.path

@@ -5,33 +5,41 @@ from dataclasses import replace
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, profile, text
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import (
+    RefusesDifferently,
+    empty_answer,
+    html_answer,
+    json_answer,
+    problem_answer,
+    profile_path,
+    text_answer,
+)
 
 WAYS = {
-    "404Json": lambda request: as_json(
+    "404Json": lambda request: json_answer(
         404, {"timestamp": 1, "status": 404, "error": "Not Found", "path": request.path}
     ),
-    "404Html": lambda request: page(404, "404 Not Found"),
-    "404HtmlWithThePath": lambda request: page(404, f"The requested URL {request.path} was not found"),
-    "404Empty": lambda request: empty(404),
-    "404Problem": lambda request: problem(404, "Not Found"),
-    "404WithAnId": lambda request: as_json(404, {"error": "no route", "requestId": str(uuid.uuid4())}),
-    "404WithADate": lambda request: text(404, f"not found at {uuid.uuid4().time}"),
-    "401": lambda request: as_json(401, {"message": "Unauthorized"}),
-    "403": lambda request: as_json(403, {"message": "Missing Authentication Token"}),
-    "400": lambda request: text(400, "Bad Request"),
-    "405": lambda request: empty(405, (("Allow", "OPTIONS"),)),
-    "410": lambda request: text(410, "Gone"),
-    "302": lambda request: empty(302, (("Location", "/"),)),
-    "301": lambda request: empty(301, (("Location", f"{request.path}/"),)),
-    "TheFrontPage": lambda request: page(200, "Banco"),
-    "AnEmpty200": lambda request: empty(200),
-    "A204": lambda request: empty(204),
-    "ACodeIn200": lambda request: as_json(200, {"code": 404, "data": None}),
-    "AnEnvelope": lambda request: as_json(200, {"code": 0, "data": {}}),
-    "503": lambda request: text(503, "no upstream"),
-    "501": lambda request: text(501, "not implemented"),
+    "404Html": lambda request: html_answer(404, "404 Not Found"),
+    "404HtmlWithThePath": lambda request: html_answer(404, f"The requested URL {request.path} was not found"),
+    "404Empty": lambda request: empty_answer(404),
+    "404Problem": lambda request: problem_answer(404, "Not Found"),
+    "404WithAnId": lambda request: json_answer(404, {"error": "no route", "requestId": str(uuid.uuid4())}),
+    "404WithADate": lambda request: text_answer(404, f"not found at {uuid.uuid4().time}"),
+    "401": lambda request: json_answer(401, {"message": "Unauthorized"}),
+    "403": lambda request: json_answer(403, {"message": "Missing Authentication Token"}),
+    "400": lambda request: text_answer(400, "Bad Request"),
+    "405": lambda request: empty_answer(405, (("Allow", "OPTIONS"),)),
+    "410": lambda request: text_answer(410, "Gone"),
+    "302": lambda request: empty_answer(302, (("Location", "/"),)),
+    "301": lambda request: empty_answer(301, (("Location", f"{request.path}/"),)),
+    "TheFrontPage": lambda request: html_answer(200, "Banco"),
+    "AnEmpty200": lambda request: empty_answer(200),
+    "A204": lambda request: empty_answer(204),
+    "ACodeIn200": lambda request: json_answer(200, {"code": 404, "data": None}),
+    "AnEnvelope": lambda request: json_answer(200, {"code": 0, "data": {}}),
+    "503": lambda request: text_answer(503, "no upstream"),
+    "501": lambda request: text_answer(501, "not implemented"),
 }
 
 
@@ -51,9 +59,9 @@ class UnknownPaths(Service):
 
 
 for _name, _way in WAYS.items():
-    lawful(
+    declare_variant(
         "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
-        unknown=staticmethod(_way), environment=profile("no_bodies"), hides=UNTOLD,
+        unknown=staticmethod(_way), environment=profile_path("no_bodies"), hides=UNTOLD,
     )  # fmt: skip
 
 
@@ -63,17 +71,17 @@ class PathsEndInASlash(Service):
 
     def respond(self, request):
         if request.method == "GET" and not request.path.endswith("/"):
-            return empty(301, (("Location", f"{request.path}/"),))
+            return empty_answer(301, (("Location", f"{request.path}/"),))
         return super().respond(replace(request, path=request.path.removesuffix("/")))
 
 
 for _name, _way in {
-    "APage": lambda refusal: page(404, "Not Found"),
-    "A501": lambda refusal: text(501, "Not Implemented"),
-    "AnEmpty200": lambda refusal: empty(200, (("Allow", "GET"),)),
+    "APage": lambda refusal: html_answer(404, "Not Found"),
+    "A501": lambda refusal: text_answer(501, "Not Implemented"),
+    "AnEmpty200": lambda refusal: empty_answer(200, (("Allow", "GET"),)),
 }.items():
-    lawful(
-        "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", Refuses,
+    declare_variant(
+        "other method", f"OtherMethodsGet{_name}", f"A method that a path does not have gets {_name}.", RefusesDifferently,
         refuses_so=lambda self, refusal: refusal.status == 405, say_no=staticmethod(_way), SENT_THE_SAME=True,
     )  # fmt: skip
 
@@ -85,7 +93,7 @@ class EncodedSlashesAreRefusedByTheServer(Service):
     def respond(self, request):
         encoded = request.path.lower()
         if any(code in encoded for code in ("%2f", "%00", "%5c", "%c3", "%f0")):
-            return page(400, "HTTP Status 400 - Bad Request")
+            return html_answer(400, "HTTP Status 400 - Bad Request")
         return super().respond(request)
 
 
@@ -94,7 +102,7 @@ class DecodesSlashesFirst(Service):
     """An encoded slash counts as a slash, so that such a path is another one: 404."""
 
     def respond(self, request):
-        return page(404, "Not Found") if "%2f" in request.path.lower() else super().respond(request)
+        return html_answer(404, "Not Found") if "%2f" in request.path.lower() else super().respond(request)
 
 
 @variant("unknown path", hides=("executePix.token.scheme",))
@@ -103,7 +111,7 @@ class ChecksTheFormatOfCodes(Service):
 
     def respond(self, request):
         if request.path.startswith("/v1/execute/pix/") and "/SBX-" not in request.path:
-            return problem(400, "The transaction code has the format SBX-.")
+            return problem_answer(400, "The transaction code has the format SBX-.")
         return super().respond(request)
 
 
@@ -113,7 +121,7 @@ class ChecksTheFormatOfCodes(Service):
 class Particular(Service):
     """The sandbox, which answers what is written in an unusual way with `SAYS`, before it looks at anything else."""
 
-    ON_THE_WIRE, SAYS = True, empty(400)
+    ON_THE_WIRE, SAYS = True, empty_answer(400)
 
     def respond(self, request):
         is_odd = "//" in request.path or request.path.endswith("/") or "pi%78" in request.path
@@ -122,13 +130,13 @@ class Particular(Service):
 
 
 for _name, _says in {
-    "Redirects": empty(308, (("Location", "/v1/accounts"),)),
-    "Says505To": text(505, "HTTP Version Not Supported"),
-    "Says501To": text(501, "Not Implemented"),
-    "Says406To": page(406, "Not Acceptable"),
-    "Says409To": as_json(409, {"code": 409, "data": {}}),
+    "Redirects": empty_answer(308, (("Location", "/v1/accounts"),)),
+    "Says505To": text_answer(505, "HTTP Version Not Supported"),
+    "Says501To": text_answer(501, "Not Implemented"),
+    "Says406To": html_answer(406, "Not Acceptable"),
+    "Says409To": json_answer(409, {"code": 409, "data": {}}),
 }.items():
-    lawful(
+    declare_variant(
         "unusual request", f"{_name}WhatIsUnusual", f"What is written in an unusual way gets {_says.status}.", Particular,
         SAYS=_says,
     )  # fmt: skip
@@ -151,11 +159,11 @@ class Small(Service):
 
 
 for _path, _body in ((414, 413), (431, 413), (400, 400), (404, 422), (413, 429)):
-    lawful(
+    declare_variant(
         "size limit", f"TooMuchGets{_path}And{_body}", f"A long path gets {_path}, a large body {_body}.",
         Small, PATH_STATUS=_path, BODY_STATUS=_body, SENT_THE_SAME=_body != 429,
     )  # fmt: skip
-lawful("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, BODY=200)
+declare_variant("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, BODY=200)
 
 
 @variant("size limit")
@@ -164,7 +172,7 @@ class ClosesAfterTooMuch(Small):
 
     def finish(self, request, operation, response):
         large = response.status in (413, 414)
-        return page(response.status, "Too large", (("Connection", "close"),)) if large else response
+        return html_answer(response.status, "Too large", (("Connection", "close"),)) if large else response
 
 
 @variant("size limit")
@@ -183,7 +191,7 @@ class WantsALength(Service):
 
     def respond(self, request):
         if request.method in ("POST", "DELETE") and not request.body:
-            return empty(411)
+            return empty_answer(411)
         return super().respond(request)
 
 
@@ -193,5 +201,5 @@ class WantsJsonToBeAccepted(Service):
 
     def respond(self, request):
         if not {"*/*", "application/json"} & set(request.header("Accept").replace(" ", "").split(",")):
-            return problem(406, "Not Acceptable")
+            return problem_answer(406, "Not Acceptable")
         return super().respond(request)

@@ -2,15 +2,15 @@
 
 from environments.sandbox import Key, Refusal, Service
 from environments.sandbox.service import Registration
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import declare_variant, variant
 from tests.selftest.proof.variants.lawful_making import (
-    Finishes,
     ForgetsKeys,
-    Refuses,
-    Remembers,
-    as_json,
-    declined,
-    empty,
+    RefusesDifferently,
+    RemembersThePast,
+    RewritesAnswers,
+    declined_registration,
+    empty_answer,
+    json_answer,
 )
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 
@@ -19,7 +19,7 @@ DELETED = {
     "Null": {"result": None},
     "Much": {"deleted": True, "at": 1_767_312_000, "keys": [], "links": {"self": "/v1/pix/keys"}},
     "LikeARegistration": {"Success": "true", "Message": "deleted", "Key": None, "DocumentNumber": 7},
-    "LikeADecline": declined("will be deleted", 7),
+    "LikeADecline": declined_registration("will be deleted", 7),
     "LikeAnExecution": {"id": "1", "status": "DONE", "error": None},
 }
 
@@ -36,10 +36,12 @@ class Deletes(Service):
 
 
 for _name, _data in DELETED.items():
-    lawful("deletion", f"DeletionAnswers{_name}", f"The data of a deletion holds {_name}.", Deletes, ANSWER=_data)
+    declare_variant(
+        "deletion", f"DeletionAnswers{_name}", f"The data of a deletion holds {_name}.", Deletes, ANSWER=_data
+    )
 
 
-class NoSuchKey(Refuses):
+class NoSuchKey(RefusesDifferently):
     """The sandbox with another refusal of a key that is not there."""
 
     def refuses_so(self, refusal):
@@ -47,13 +49,13 @@ class NoSuchKey(Refuses):
 
 
 for _status in (400, 403, 409, 410, 422):
-    lawful(
+    declare_variant(
         "deletion", f"UnknownKeysGet{_status}", f"The deletion of an unknown key gets {_status}.", NoSuchKey,
-        say_no=lambda self, refusal, _status=_status: as_json(_status, {"error": refusal.error}),
+        say_no=lambda self, refusal, _status=_status: json_answer(_status, {"error": refusal.error}),
     )  # fmt: skip
-lawful(
+declare_variant(
     "deletion", "UnknownKeysAreACodeIn200", "The deletion of an unknown key is a 200 with code 12.", NoSuchKey,
-    say_no=lambda self, refusal: as_json(200, {"code": 12, "data": None}),
+    say_no=lambda self, refusal: json_answer(200, {"code": 12, "data": None}),
 )  # fmt: skip
 
 
@@ -68,7 +70,7 @@ class DeletesWhatIsNotThere(Service):
 
 
 @variant("pending")
-class KeysAppearLater(Remembers):
+class KeysAppearLater(RemembersThePast):
     """A registration is received at once and done later: a deletion right after it is refused once."""
 
     def register(self, ledger, account_id, kind, value):
@@ -85,7 +87,7 @@ class KeysAppearLater(Remembers):
 
 
 @variant("pending", hides=(*DELETION, "deletePixKey.exists", "executePix.token.scheme"))
-class KeysAppearInAMinute(Remembers, Refuses):
+class KeysAppearInAMinute(RemembersThePast, RefusesDifferently):
     """A registration is done a minute later, and until then its key is as unknown as every other path: a bare 404."""
 
     def register(self, ledger, account_id, kind, value):
@@ -95,7 +97,7 @@ class KeysAppearInAMinute(Remembers, Refuses):
         return Registration(len(self.past), Key(value or self.new_key(), kind, account_id), not value, True)
 
     def say_no(self, refusal):
-        return empty(404)
+        return empty_answer(404)
 
 
 @variant("pending", hides=DELETION)
@@ -110,7 +112,7 @@ class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
 
 
 @variant("pending")
-class KeysGoLater(Remembers):
+class KeysGoLater(RemembersThePast):
     """A deleted key stays registered until the next request for a key has been answered."""
 
     def remove(self, ledger, account_id, value):
@@ -145,7 +147,7 @@ class KeysCannotBeDeletedYet(Service):
 
 
 @variant("pending")
-class OneDeletionInTwoIsRefused(Finishes):
+class OneDeletionInTwoIsRefused(RewritesAnswers):
     """Every second deletion is refused with 423, as the account is locked for a moment."""
 
     OPERATIONS = ("deletePixKey",)

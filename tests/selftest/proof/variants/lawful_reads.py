@@ -2,34 +2,40 @@
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS
-from tests.selftest.proof.registry import lawful, rows_of, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, page, text
+from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
+from tests.selftest.proof.variants.lawful_making import (
+    RewritesAnswers,
+    empty_answer,
+    html_answer,
+    json_answer,
+    text_answer,
+)
 
 _REFUSED = ("json", "status", "envelope.*", "shape")
 ANSWERS = {
-    "AnEmptyArray": (lambda: as_json(200, []), ()),
-    "AnArray": (lambda: as_json(200, [{"id": "1", "status": "DONE"}, {"id": "2"}]), ()),
-    "ABareObject": (lambda: as_json(200, {"total": 0, "items": []}), ()),
-    "ANumber": (lambda: as_json(200, 12.5), ()),
-    "AnArrayInTheEnvelope": (lambda: as_json(200, {"code": 0, "data": []}), ()),
-    "AnEnvelopeOfNull": (lambda: as_json(200, {"code": 0, "data": None}), ()),
-    "Text": (lambda: text(200, "nothing to show"), ("envelope.shape",)),
-    "Csv": (lambda: text(200, "date;value\n2026-01-01;1,00\n", "text/csv"), ("envelope.shape",)),
-    "Html": (lambda: page(200, "Extrato"), ("envelope.shape",)),
-    "Nothing": (lambda: empty(204), ("envelope.shape",)),
-    "An201": (lambda: as_json(201, {"code": 0, "data": {}}), ()),
-    "An202": (lambda: as_json(202, {"code": 0, "data": {"status": "RECEIVED"}}), ()),
-    "A206": (lambda: as_json(206, {"code": 0, "data": {}}), ()),
-    "ACode": (lambda: as_json(200, {"code": 5, "data": {}}), _REFUSED),
-    "A302": (lambda: empty(302, (("Location", "/v2"),)), (*_REFUSED, "exists")),
-    "A400": (lambda: as_json(400, {"error": "a parameter is missing"}), _REFUSED),
-    "A404OfItsOwn": (lambda: as_json(404, {"error": "nothing here today"}), _REFUSED),
-    "A409": (lambda: text(409, "not now"), _REFUSED),
-    "A422": (lambda: as_json(422, {"errors": [{"field": "value"}]}), _REFUSED),
+    "AnEmptyArray": (lambda: json_answer(200, []), ()),
+    "AnArray": (lambda: json_answer(200, [{"id": "1", "status": "DONE"}, {"id": "2"}]), ()),
+    "ABareObject": (lambda: json_answer(200, {"total": 0, "items": []}), ()),
+    "ANumber": (lambda: json_answer(200, 12.5), ()),
+    "AnArrayInTheEnvelope": (lambda: json_answer(200, {"code": 0, "data": []}), ()),
+    "AnEnvelopeOfNull": (lambda: json_answer(200, {"code": 0, "data": None}), ()),
+    "Text": (lambda: text_answer(200, "nothing to show"), ("envelope.shape",)),
+    "Csv": (lambda: text_answer(200, "date;value\n2026-01-01;1,00\n", "text/csv"), ("envelope.shape",)),
+    "Html": (lambda: html_answer(200, "Extrato"), ("envelope.shape",)),
+    "Nothing": (lambda: empty_answer(204), ("envelope.shape",)),
+    "An201": (lambda: json_answer(201, {"code": 0, "data": {}}), ()),
+    "An202": (lambda: json_answer(202, {"code": 0, "data": {"status": "RECEIVED"}}), ()),
+    "A206": (lambda: json_answer(206, {"code": 0, "data": {}}), ()),
+    "ACode": (lambda: json_answer(200, {"code": 5, "data": {}}), _REFUSED),
+    "A302": (lambda: empty_answer(302, (("Location", "/v2"),)), (*_REFUSED, "exists")),
+    "A400": (lambda: json_answer(400, {"error": "a parameter is missing"}), _REFUSED),
+    "A404OfItsOwn": (lambda: json_answer(404, {"error": "nothing here today"}), _REFUSED),
+    "A409": (lambda: text_answer(409, "not now"), _REFUSED),
+    "A422": (lambda: json_answer(422, {"errors": [{"field": "value"}]}), _REFUSED),
 }
 
 
-class AnswersSo(Finishes):
+class AnswersSo(RewritesAnswers):
     """The sandbox with another answer where it says yes."""
 
     OPERATIONS = (*READS, *PREPARING)
@@ -39,7 +45,7 @@ class AnswersSo(Finishes):
 
 
 for _name, (_answer, _rows) in ANSWERS.items():
-    lawful(
+    declare_variant(
         "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
         answer=staticmethod(_answer),
         hides=(
@@ -55,10 +61,10 @@ class UnknownAccountsAreEmpty(Service):
 
     def finish(self, request, operation, response):
         unknown = operation in READS and response.status == 404
-        return as_json(200, {"code": 0, "data": {}}) if unknown else response
+        return json_answer(200, {"code": 0, "data": {}}) if unknown else response
 
 
-@variant("undescribed answer", hides=rows_of("listEntries", *_REFUSED))
+@variant("undescribed answer", hides=ids_of_operation("listEntries", *_REFUSED))
 class EntriesNeedADate(Service):
     """Entries are listed for a day, and the day is a query that the document does not show: 400 without it."""
 
@@ -68,14 +74,14 @@ class EntriesNeedADate(Service):
         return super().list_entries(request, account_id)
 
 
-@variant("undescribed answer", hides=rows_of("listAccounts", *_REFUSED))
-class AccountsHaveASlashAtTheEnd(Finishes):
+@variant("undescribed answer", hides=ids_of_operation("listAccounts", *_REFUSED))
+class AccountsHaveASlashAtTheEnd(RewritesAnswers):
     """GET /v1/accounts is moved permanently to the same path with a slash at its end."""
 
     OPERATIONS = ("listAccounts",)
 
     def changed(self, request, response):
-        return empty(308, (("Location", "/v1/accounts/"),)) if response.status == 200 else response
+        return empty_answer(308, (("Location", "/v1/accounts/"),)) if response.status == 200 else response
 
 
 @variant(

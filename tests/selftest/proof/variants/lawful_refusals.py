@@ -3,42 +3,44 @@
 import uuid
 
 from environments.sandbox import Refusal, Response, Service
-from tests.selftest.proof.registry import lawful, rows_of, variant
+from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
 from tests.selftest.proof.variants.lawful_making import (
-    Refuses,
-    Verbatim,
-    as_json,
-    declined,
-    empty,
-    page,
-    problem,
-    text,
-    verbatim,
+    RefusesDifferently,
+    WritesNumbersVerbatim,
+    declined_registration,
+    empty_answer,
+    html_answer,
+    json_answer,
+    number_as_written,
+    problem_answer,
+    text_answer,
 )
 
 STATUSES = (300, 302, 307, 400, 401, 402, 403, 404, 406, 409, 410, 412, 415, 418, 422, 423, 428, 451, 499)
 BODIES = {
-    "Problem": lambda refusal: problem(refusal.status, refusal.error),
-    "Text": lambda refusal: text(refusal.status, refusal.error),
-    "NoBody": lambda refusal: empty(refusal.status),
-    "Html": lambda refusal: page(refusal.status, refusal.error),
-    "Xml": lambda refusal: text(refusal.status, f"<error>{refusal.error}</error>", "application/xml"),
-    "JsonArray": lambda refusal: as_json(refusal.status, [refusal.error]),
-    "JsonString": lambda refusal: as_json(refusal.status, refusal.error),
-    "JsonNull": lambda refusal: as_json(refusal.status, None),
-    "BrokenJson": lambda refusal: text(refusal.status, "{'error': ", "application/json"),
+    "Problem": lambda refusal: problem_answer(refusal.status, refusal.error),
+    "Text": lambda refusal: text_answer(refusal.status, refusal.error),
+    "NoBody": lambda refusal: empty_answer(refusal.status),
+    "Html": lambda refusal: html_answer(refusal.status, refusal.error),
+    "Xml": lambda refusal: text_answer(refusal.status, f"<error>{refusal.error}</error>", "application/xml"),
+    "JsonArray": lambda refusal: json_answer(refusal.status, [refusal.error]),
+    "JsonString": lambda refusal: json_answer(refusal.status, refusal.error),
+    "JsonNull": lambda refusal: json_answer(refusal.status, None),
+    "BrokenJson": lambda refusal: text_answer(refusal.status, "{'error': ", "application/json"),
     "Latin1": lambda refusal: Response(
         refusal.status, "Não é válido".encode("latin-1"), (("Content-Type", "text/plain"),)
     ),
-    "BareError": lambda refusal: as_json(refusal.status, {"error": "invalid", "error_description": refusal.error}),
-    "CodeZero": lambda refusal: as_json(refusal.status, {"code": 0, "data": {}}),
-    "CodeAsText": lambda refusal: as_json(refusal.status, {"code": "PIX-17", "data": None}),
-    "SuccessFalse": lambda refusal: as_json(refusal.status, {"code": 0, "data": declined(refusal.error)}),
-    "Id": lambda refusal: as_json(refusal.status, {"error": refusal.error, "requestId": str(uuid.uuid4())}),
+    "BareError": lambda refusal: json_answer(refusal.status, {"error": "invalid", "error_description": refusal.error}),
+    "CodeZero": lambda refusal: json_answer(refusal.status, {"code": 0, "data": {}}),
+    "CodeAsText": lambda refusal: json_answer(refusal.status, {"code": "PIX-17", "data": None}),
+    "SuccessFalse": lambda refusal: json_answer(
+        refusal.status, {"code": 0, "data": declined_registration(refusal.error)}
+    ),
+    "Id": lambda refusal: json_answer(refusal.status, {"error": refusal.error, "requestId": str(uuid.uuid4())}),
 }
 
 
-class RefusesWith(Refuses):
+class RefusesWith(RefusesDifferently):
     """The sandbox with another status for every refusal, or for those with the status `CLASS`."""
 
     CLASS = None
@@ -57,20 +59,20 @@ the run says what to set."""
 _UNKNOWN = ("executePix.value.matches",)
 """A 499 to a wrong token leaves the outcome of a code unknown: after two, no further code is sent, an agreed loss."""
 for _status in STATUSES:
-    lawful(
+    declare_variant(
         "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
         hides={423: _KEPT_BACK, 499: _UNKNOWN}.get(_status, ()),  # 499: the outcome is unknown
     )  # fmt: skip
 
-lawful(
+declare_variant(
     "refusal status", "RefusesWith429", "Every refusal has status 429, and none says when to come again.",
     RefusesWith, STATUS=429, hides=_KEPT_BACK,
 )  # fmt: skip
 
 for _name, _body in BODIES.items():
-    lawful(
+    declare_variant(
         "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
-        Refuses, say_no=staticmethod(_body),
+        RefusesDifferently, say_no=staticmethod(_body),
     )  # fmt: skip
 
 
@@ -82,7 +84,7 @@ CLASSES = {
 }
 for _name, (_class, _statuses) in CLASSES.items():
     for _status in _statuses:
-        lawful(
+        declare_variant(
             "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_class} gets {_status}.",
             RefusesWith, CLASS=_class, STATUS=_status,
         )  # fmt: skip
@@ -96,39 +98,39 @@ class EchoesTheRequest(Service):
         if response.status < 300:
             return response
         asked = {"path": request.path, "body": request.body.decode("utf-8", "replace")[:500]}
-        return as_json(response.status, {"code": response.status, "data": asked})
+        return json_answer(response.status, {"code": response.status, "data": asked})
 
 
 @variant("refusal body", hides=("executePix.token.scheme",))
-class RefusesAllAlike(Refuses):
+class RefusesAllAlike(RefusesDifferently):
     """Everything that is refused, unknown paths too, gets the very same 404 without a body."""
 
     def say_no(self, refusal):
-        return empty(404)
+        return empty_answer(404)
 
 
 @variant("refusal body", hides=("executePix.token.scheme",))
-class RefusesAllAlikeWithAnId(Refuses):
+class RefusesAllAlikeWithAnId(RefusesDifferently):
     """Everything that is refused gets the same 400, but for a random id and the time."""
 
     def say_no(self, refusal):
-        return as_json(400, {"error": "refused", "trace": uuid.uuid4().hex, "at": self.now()})
+        return json_answer(400, {"error": "refused", "trace": uuid.uuid4().hex, "at": self.now()})
 
 
 @variant("refusal body")
-class RefusalsComeFromAProxy(Refuses):
+class RefusalsComeFromAProxy(RefusesDifferently):
     """Refusals are the pages of a proxy, with its headers."""
 
     HEADERS = (("Via", "1.1 edge-7"), ("X-Cache", "Error from edge"), ("Age", "0"), ("Retry-After", "3600"))
 
     def say_no(self, refusal):
-        return page(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
+        return html_answer(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
 
 
 @variant(
     "refusal status",
     hides=(
-        *rows_of("createPix", "json", "json.*", "envelope.*", "status", "shape"),
+        *ids_of_operation("createPix", "json", "json.*", "envelope.*", "status", "shape"),
         "executePix.status.transitions",
         "executePix.value.matches",
     ),
@@ -163,18 +165,18 @@ DATA = {
     "TextData": {"data": "no"},
     "ArrayData": {"data": ["no"]},
     "ErrorBeside": {"error": "no", "message": None},
-    "ASkeleton": {"data": declined("no")},
+    "ASkeleton": {"data": declined_registration("no")},
 }
 
 
-class RefusesIn200(Refuses, Verbatim):
+class RefusesIn200(RefusesDifferently, WritesNumbersVerbatim):
     """The sandbox, whose refusals have status 200 and a code."""
 
     CODE = None
     REST = {"data": {}}
 
     def say_no(self, refusal):
-        code = refusal.status if self.CODE is None else verbatim(self.CODE)
+        code = refusal.status if self.CODE is None else number_as_written(self.CODE)
         return self.render(200, {"code": code, **self.REST}, refusal.headers)
 
 
@@ -182,23 +184,23 @@ ALIKE = ("executePix.token.scheme",)
 """A bad token and an unknown code get the same refusal, so that an unknown code shows nothing about a scheme."""
 
 for _name, _code in CODES.items():
-    lawful(
+    declare_variant(
         "refusal in 200", f"RefusesIn200WithCode{_name}", f"Every refusal is a 200 with the code {_name}.",
         RefusesIn200, CODE=_code, hides=ALIKE if _code else (),
     )  # fmt: skip
 
 for _name, _rest in DATA.items():
-    lawful(
+    declare_variant(
         "refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest
     )
 
 
 @variant("refusal in 200", hides=("*.refusal",))
-class DeclinesIn200(Refuses):
+class DeclinesIn200(RefusesDifferently):
     """A refused registration is a 200, code 0 and Success "false"; so is everything else that is refused."""
 
     def say_no(self, refusal):
-        return self.render(200, self.envelope(None, declined(refusal.error)))
+        return self.render(200, self.envelope(None, declined_registration(refusal.error)))
 
 
 @variant("refusal in 200", hides=("*.refusal",))
@@ -218,4 +220,4 @@ class UnknownCodesGetAResult(Service):
             return super().refusal(refusal)
         names = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")
         data = {**dict.fromkeys(names, ""), "date": 0, "accountType": 0, "value": 0}
-        return as_json(200, {"code": 0, "data": {**data, "status": "UNKNOWN", "error": refusal.error}})
+        return json_answer(200, {"code": 0, "data": {**data, "status": "UNKNOWN", "error": refusal.error}})

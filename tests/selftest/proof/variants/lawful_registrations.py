@@ -5,15 +5,15 @@ import uuid
 
 from environments.sandbox import Refusal, Service
 from environments.sandbox.protocol import text_field
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import declare_variant, variant
 from tests.selftest.proof.variants.lawful_making import (
-    InTurn,
-    Refuses,
-    as_json,
-    declined,
-    problem,
-    profile,
-    verbatim,
+    AddsFieldsInTurn,
+    RefusesDifferently,
+    declined_registration,
+    json_answer,
+    number_as_written,
+    problem_answer,
+    profile_path,
     with_keys,
 )
 from tests.selftest.proof.variants.lawful_scopes import DELETION
@@ -21,22 +21,28 @@ from tests.selftest.proof.variants.profiles import UNDELETED
 
 IN_TURN = {
     "DocumentNumber": tuple(
-        {"DocumentNumber": verbatim(number)}
+        {"DocumentNumber": number_as_written(number)}
         for number in ("0", "-7", "12.0", "1E3", "9" * 40, "9" * 9_000, "12345678909", "1e400")
     ),
     "Message": tuple({"Message": message} for message in ("", "Solicitação recebida. " * 5_000, "true", "\x00\u2028")),
     "Key": ({"Key": None}, {"Key": ""}, {"Key": "***"}, {"Key": "+55 (11) 95550-0777"}),
 }
 for _name, _ways in IN_TURN.items():
-    lawful(
+    declare_variant(
         "registration result",
         f"{_name}InTurn",
         f"{_name} is another one each time.",
-        InTurn,
+        AddsFieldsInTurn,
         REGISTRATIONS=_ways,
         SENT_THE_SAME=True,
     )
-lawful("registration result", "KeyAlwaysNull", "Key is null for every kind.", InTurn, REGISTRATIONS=({"Key": None},))
+declare_variant(
+    "registration result",
+    "KeyAlwaysNull",
+    "Key is null for every kind.",
+    AddsFieldsInTurn,
+    REGISTRATIONS=({"Key": None},),
+)
 
 
 class TakesDuplicates(Service):
@@ -56,7 +62,7 @@ class RefusesDuplicates(TakesDuplicates):
 
 
 for _status in (400, 403, 409, 422, 423):
-    lawful(
+    declare_variant(
         "duplicate",
         f"DuplicatesGet{_status}",
         f"A registered key gets {_status}.",
@@ -74,14 +80,14 @@ class DuplicatesAreWelcome(Service):
 
 
 @variant("duplicate")
-class DuplicatesAreACodeIn200(RefusesDuplicates, Refuses):
+class DuplicatesAreACodeIn200(RefusesDuplicates, RefusesDifferently):
     """A key that is registered already gets a 200 with code 1042 and no data."""
 
     def refuses_so(self, refusal):
         return refusal.error == "The key is taken."
 
     def say_no(self, refusal):
-        return as_json(200, {"code": 1042, "data": None})
+        return json_answer(200, {"code": 1042, "data": None})
 
 
 @variant("duplicate")
@@ -89,7 +95,7 @@ class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
     """A key that is registered already gets Success "false", and code 7 in the envelope."""
 
     def taken(self, registration):
-        return declined("taken")
+        return declined_registration("taken")
 
     def envelope(self, operation, data, code=0):
         declined = isinstance(data, dict) and data.get("Success") == "false"
@@ -112,14 +118,14 @@ class KeysOfAnEarlierRun(RefusesDuplicates):
 
 
 for _status in (400, 409, 422):
-    lawful(
+    declare_variant(
         "duplicate", f"KeysOfAnEarlierRunGet{_status}", f"Keys are left of an earlier run, and get {_status}.",
         KeysOfAnEarlierRun, STATUS=_status, hides=(*DELETION, "registerPixKey.repeated"),
     )  # fmt: skip
-    lawful(
+    declare_variant(
         "duplicate", f"KeysOfAnEarlierRunStayAndGet{_status}",
         f"Keys are left of an earlier run that deleted none, and get {_status}.",
-        KeysOfAnEarlierRun, STATUS=_status, environment=profile("no_deletion"),
+        KeysOfAnEarlierRun, STATUS=_status, environment=profile_path("no_deletion"),
         hides=(*UNDELETED, "registerPixKey.repeated"),
     )  # fmt: skip
 
@@ -142,7 +148,7 @@ class TakesNumericKinds(Service):
 class NumericKindsAreDeclined(Service):
     """A kind of digits gets Success "false", another unknown one 400."""
 
-    ANSWER = declined("no digits")
+    ANSWER = declined_registration("no digits")
 
     def is_another(self, kind):
         return kind.isdecimal()
@@ -158,7 +164,7 @@ class NumericKindsAreDeclined(Service):
 class UndocumentedKindsAreReceivedAlone(NumericKindsAreDeclined):
     """A key of an undocumented type gets Success "true", and is not registered."""
 
-    ANSWER = declined("received") | {"Success": "true"}
+    ANSWER = declined_registration("received") | {"Success": "true"}
 
     def is_another(self, kind):
         return kind not in self.KEY_FORMATS
@@ -211,7 +217,7 @@ for _name, _fact, _status, _refused in (
         lambda body: "pixKey" in body,
     ),
 ):
-    lawful("RANDOM", _name, _fact, RefusesRandomKeys, STATUS=_status, refused=staticmethod(_refused))
+    declare_variant("RANDOM", _name, _fact, RefusesRandomKeys, STATUS=_status, refused=staticmethod(_refused))
 
 
 @variant("RANDOM")
@@ -276,13 +282,13 @@ class RefusesInTurn(BusyAfterEach):
 KINDS = "registerPixKey.pixKeyType.*"
 for _status in (400, 422, 423):
     for _base in (BusyAfterEach, RefusesInTurn):
-        lawful(
+        declare_variant(
             "busy", f"{_base.__name__}With{_status}", f"An account is busy at times: {_status}.", _base, STATUS=_status,
             hides=(KINDS, *DELETION, "registerPixKey.repeated", "registerPixKey.Key.example"),
         )  # fmt: skip
-        lawful(
+        declare_variant(
             "busy", f"{_base.__name__}With{_status}AndDeletesNothing", f"An account is busy at times: {_status}.", _base,
-            STATUS=_status, environment=profile("no_deletion"), hides=(KINDS, *UNDELETED, "registerPixKey.repeated", "registerPixKey.Key.example"),
+            STATUS=_status, environment=profile_path("no_deletion"), hides=(KINDS, *UNDELETED, "registerPixKey.repeated", "registerPixKey.Key.example"),
         )  # fmt: skip
 
 
@@ -302,11 +308,11 @@ class LimitWithRandomShown(KeyLimit, ShowsTheRandomKey):
 
 
 for _most in (1, 3, 5):
-    lawful(
+    declare_variant(
         "key limit", f"Holds{_most}KeysAndShowsThem", f"An account has {_most} keys at most; Key shows the RANDOM one.",
         LimitWithRandomShown, MOST=_most,
     )  # fmt: skip
-    lawful(
+    declare_variant(
         "key limit",
         f"Holds{_most}Keys",
         f"An account has {_most} keys at most.",
@@ -350,8 +356,8 @@ class NumbersTheAccount(Service):
             raise Refusal(422, "The account is not that of the path.")
 
 
-for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile("no_deletion")}.items():
-    lawful(
+for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile_path("no_deletion")}.items():
+    declare_variant(
         "request", f"NumbersTheAccount{_name}", "`account` is optional, and another identifier than that of the path.",
         NumbersTheAccount, environment=_environment, hides=("registerPixKey.*", *DELETION),
     )  # fmt: skip
@@ -368,7 +374,7 @@ class NeedsExactlyThreeFields(Service):
 
 
 @variant("request")
-class RefusesQueriesAndFurtherHeaders(Refuses):
+class RefusesQueriesAndFurtherHeaders(RefusesDifferently):
     """A query, or a header that it does not know, is refused with 400."""
 
     KNOWN = {
@@ -381,4 +387,4 @@ class RefusesQueriesAndFurtherHeaders(Refuses):
             raise Refusal(400, "A query or a header that is not known.")
 
     def say_no(self, refusal):
-        return problem(refusal.status, refusal.error)
+        return problem_answer(refusal.status, refusal.error)

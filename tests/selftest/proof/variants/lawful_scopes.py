@@ -4,28 +4,33 @@ from secrets import token_urlsafe
 
 from environments.sandbox import Refusal, Service
 from spec.interface import PREPARING, READS, operations
-from tests.selftest.proof.registry import lawful, rows_of, variant
-from tests.selftest.proof.variants.lawful_making import as_json
+from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
+from tests.selftest.proof.variants.lawful_making import json_answer
 
 _ANSWER = ("json", "status", "envelope.shape", "shape")
 _RESULT = ("json*", "status", "envelope.*")
 
 
 EXECUTION = (
-    *rows_of("executePix", "json*", "status*", "envelope.*", "fields.*", "token.accepted", "request.sufficient"),
+    *ids_of_operation(
+        "executePix", "json*", "status*", "envelope.*", "fields.*", "token.accepted", "request.sufficient"
+    ),
     "executePix.token.required",
     *(f"executePix.{field.name}.*" for field in operations()["executePix"].result if field.name != "status"),
 )
 UNREAD = tuple(
     row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "token.required", "request.sufficient"))
 )
-UNREAD = (*UNREAD, *rows_of("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
-UNREAD = (*UNREAD, *rows_of("executePix", "status.example", "status.values", "status.transitions"))
+UNREAD = (
+    *UNREAD,
+    *ids_of_operation("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"),
+)
+UNREAD = (*UNREAD, *ids_of_operation("executePix", "status.example", "status.values", "status.transitions"))
 """What an answer cannot show that is longer or deeper than the suite reads; its status can be seen."""
-DELETION = rows_of("deletePixKey", *_RESULT, "contentType.accepted", "data")
+DELETION = ids_of_operation("deletePixKey", *_RESULT, "contentType.accepted", "data")
 REGISTRATION = (
-    *rows_of("registerPixKey", *_RESULT, "Success.*", "Message.*", "Key.*", "DocumentNumber.*", "fields.*"),
-    *rows_of(
+    *ids_of_operation("registerPixKey", *_RESULT, "Success.*", "Message.*", "Key.*", "DocumentNumber.*", "fields.*"),
+    *ids_of_operation(
         "registerPixKey",
         "token.accepted",
         "token.required",
@@ -34,7 +39,9 @@ REGISTRATION = (
         "body.account",
         "body.sufficient",
     ),
-    *rows_of("registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))),
+    *ids_of_operation(
+        "registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
+    ),
     "registerPixKey.repeated",
     "registerPixKey.pixKey.format",
     *DELETION,
@@ -44,10 +51,10 @@ INCONCLUSIVE = {
     "registerPixKey": REGISTRATION,
     "deletePixKey": DELETION,
     **{
-        operation: rows_of(operation, *_ANSWER)
+        operation: ids_of_operation(operation, *_ANSWER)
         for operation in (*READS, *PREPARING)
     },
-    "createPix": (*rows_of("createPix", *_ANSWER), "executePix.status.transitions", "executePix.value.matches"),
+    "createPix": (*ids_of_operation("createPix", *_ANSWER), "executePix.status.transitions", "executePix.value.matches"),
 }  # fmt: skip
 
 
@@ -67,22 +74,22 @@ class DeniesByDefault(WithoutScope):
 
     def refusal(self, refusal):
         is_denied = refusal.status == 403 or "path" in refusal.error
-        return as_json(403, {"error": "denied", "id": token_urlsafe(9)}) if is_denied else super().refusal(refusal)
+        return json_answer(403, {"error": "denied", "id": token_urlsafe(9)}) if is_denied else super().refusal(refusal)
 
 
 for _operation, _rows in INCONCLUSIVE.items():
-    lawful(
+    declare_variant(
         "scope", f"NoScopeFor{_operation[0].upper()}{_operation[1:]}", f"The token is not for {_operation}: 403.",
         WithoutScope, FORBIDDEN=(_operation,), hides=_rows,
     )  # fmt: skip
-lawful(
+declare_variant(
     "scope", "NoScopeAndNoPathGetAnId", "A path without scope is refused like an unknown one, and each time with an id.",
     DeniesByDefault, FORBIDDEN=("listEntries",), hides=("listEntries.*",),
 )  # fmt: skip
-lawful(
+declare_variant(
     "scope", "NoScopeForTransfers", "The token prepares nothing, and executes.", WithoutScope,
     FORBIDDEN=PREPARING,
-    hides=(*INCONCLUSIVE["createPix"], *rows_of("transfer*", *_ANSWER)),
+    hides=(*INCONCLUSIVE["createPix"], *ids_of_operation("transfer*", *_ANSWER)),
 )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ import time
 import zlib
 
 from environments.sandbox import Response, Service
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Adds, Finishes, KnowsItsConnections, TakesTurns
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import ActsInTurn, AddsHeaders, KnowsItsConnections, RewritesAnswers
 
 
 def _raw_deflate(content):
@@ -26,7 +26,7 @@ CODINGS = {
 }
 
 
-class CodedInTurn(Finishes, TakesTurns):
+class CodedInTurn(RewritesAnswers, ActsInTurn):
     """Answers are coded in another way each time."""
 
     ON_THE_WIRE = True
@@ -40,7 +40,9 @@ class CodedInTurn(Finishes, TakesTurns):
 
 variant("coding")(CodedInTurn)
 for _name in ("Gzip", "Deflate"):
-    lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, WAYS=(CODINGS[_name],))
+    declare_variant(
+        "coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, WAYS=(CODINGS[_name],)
+    )
 
 
 def head_of(response, *more):
@@ -69,8 +71,8 @@ class Framed(Service):
         yield b"0\r\nX-Checksum: 17\r\n\r\n"
 
 
-lawful("framing", "AnswersInChunks", "Every answer comes in chunks of seven bytes, with a trailer.", Framed)
-lawful(
+declare_variant("framing", "AnswersInChunks", "Every answer comes in chunks of seven bytes, with a trailer.", Framed)
+declare_variant(
     "framing", "AnswersInChunksAndCloses", "Every answer comes in chunks, on a connection that is closed.", Framed,
     FRAMING=(("transfer-encoding", "Chunked"), ("connection", "close")),
 )  # fmt: skip
@@ -90,11 +92,11 @@ class OverTheSocket(Service):
         connection.shutdown(socket.SHUT_WR)
 
 
-lawful(
+declare_variant(
     "connection",
     "ClosesEachConnection",
     "Every answer says Connection: close.",
-    Adds,
+    AddsHeaders,
     FURTHER=(("Connection", "close"),),
 )
 
@@ -117,12 +119,12 @@ class ClosesWithoutAWord(KnowsItsConnections):
 
 
 for _most in (1, 2, 3):
-    lawful(
+    declare_variant(
         "connection", f"ClosesWithoutAWordAfter{_most}", f"A connection is closed after {_most} answers, unannounced.",
         ClosesWithoutAWord, MOST=_most,
     )  # fmt: skip
-lawful(
-    "connection", "KeepsConnectionsForASecond", "Every answer says how long its connection is kept.", Adds,
+declare_variant(
+    "connection", "KeepsConnectionsForASecond", "Every answer says how long its connection is kept.", AddsHeaders,
     FURTHER=(("Connection", "keep-alive"), ("Keep-Alive", "timeout=1, max=3")),
 )  # fmt: skip
 
@@ -147,7 +149,7 @@ HEADS = {
     "EndsLinesWithLfOnly": (CLOSE.replace("\r\n", "\n"), "Some lines of the head end with LF alone."),
 }
 for _name, (_head, _fact) in HEADS.items():
-    lawful("framing", _name, _fact, OverTheSocket, HEAD=_head)
+    declare_variant("framing", _name, _fact, OverTheSocket, HEAD=_head)
 
 SETS = {
     "Cookies": (("Set-Cookie", "JSESSIONID=1; Path=/; Secure; HttpOnly"), ("Set-Cookie", "lb=7; Max-Age=-1")),
@@ -168,18 +170,18 @@ SETS = {
     "ALanguage": (("Content-Language", "pt-BR"), ("Vary", "*"), ("Content-Disposition", "attachment; filename=x.json")),
 }
 ALONE = ("Cookies", "90Headers", "ALongHeader", "OddValues", "RetryAfter", "ALocation")
-lawful(
-    "header", "SendsManySorts", "Every answer has headers of many sorts.", Adds,
+declare_variant(
+    "header", "SendsManySorts", "Every answer has headers of many sorts.", AddsHeaders,
     FURTHER=tuple(header for name, headers in SETS.items() if name not in ALONE for header in headers),
 )  # fmt: skip
 for _name, _headers in ((name, SETS[name]) for name in ALONE):
-    lawful(
-        "header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers, SENT_THE_SAME=_name != "Cookies"
+    declare_variant(
+        "header", f"Sends{_name}", f"Every answer has {_name}.", AddsHeaders, FURTHER=_headers, SENT_THE_SAME=_name != "Cookies"
     )  # fmt: skip
 
 
 @variant("header")
-class HeaderNamesInUpperCase(Finishes):
+class HeaderNamesInUpperCase(RewritesAnswers):
     """The names of headers are written in capital letters, Content-Length too."""
 
     ON_THE_WIRE = True
@@ -190,7 +192,7 @@ class HeaderNamesInUpperCase(Finishes):
 
 
 @variant("header")
-class RepeatsTheRequestsHeaders(Finishes):
+class RepeatsTheRequestsHeaders(RewritesAnswers):
     """Every answer repeats the headers of its request, but for the token."""
 
     def changed(self, request, response):

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 from environments.sandbox import Refusal, Service
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import as_json, page, text
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import html_answer, json_answer, text_answer
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
 MONEY = ("executePix", "createPix", "transferExternal", "transferInternal", "transferP2p")
@@ -35,7 +35,7 @@ class Stumbles(Service):
         return super().respond(request)
 
     def stumble(self):
-        return page(self.STATUS, "Please come again", self.HEADERS)
+        return html_answer(self.STATUS, "Please come again", self.HEADERS)
 
 
 class EverySeventh(Stumbles):
@@ -55,33 +55,33 @@ class TheFirstOfAKind(Stumbles):
 
 
 for _status in (502, 503, 504):
-    lawful(
+    declare_variant(
         "burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", Stumbles, STATUS=_status,
         stumbles=lambda self, request: self.requests <= 3,
     )  # fmt: skip
-    lawful(
+    declare_variant(
         "burst", f"EverySeventhIs{_status}", f"Each seventh request gets {_status} with Retry-After: 0.", EverySeventh,
         STATUS=_status, HEADERS=(("Retry-After", "0"),),
     )  # fmt: skip
-lawful(
+declare_variant(
     "burst",
     "EverySeventhStumbles",
     "Each seventh request gets a 503, and no time is named.",
     EverySeventh,
 )
-lawful(
+declare_variant(
     "burst", "EachRequestTwice", "Each new request gets a 503 once, and works when it comes again; money is left alone.",
     TheFirstOfAKind, HEADERS=(("Retry-After", "0"),), hides=("executePix.value.matches",),
 )  # fmt: skip
-lawful(
+declare_variant(
     "burst", "RetryAfterMakesNoSense", "Each seventh request gets a 503 with a Retry-After that is no time.",
     EverySeventh, HEADERS=(("Retry-After", "soon"),),
 )  # fmt: skip
-lawful(
+declare_variant(
     "burst", "RetryAfterIsPast", "Each seventh request gets a 503 with a Retry-After in the past.",
     EverySeventh, HEADERS=(("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT"),),
 )  # fmt: skip
-lawful(
+declare_variant(
     "burst", "MoneyStumblesToo", "Each eleventh request gets a 503, executions too.", EverySeventh,
     CALM=("createPix",), stumbles=lambda self, request: self.requests % 11 == 0, hides=("transfer*.*",),
 )  # fmt: skip
@@ -109,7 +109,7 @@ class Limited(Stumbles):
     CALM = ()
 
     def stumble(self):
-        return as_json(429, {"error": "too many requests"}, headers=(("Retry-After", self.when()),))
+        return json_answer(429, {"error": "too many requests"}, headers=(("Retry-After", self.when()),))
 
     def when(self):
         return "0"
@@ -117,13 +117,13 @@ class Limited(Stumbles):
 
 _OF_TWO_REFUSALS = ("*.token.scheme",)
 """Two wrong tokens that are too many look like a lock, so no further one is sent."""
-lawful(
+declare_variant(
     "rate limit", "EveryTenthIsTooMany", "Each tenth request is one too many, for 0 seconds; executions too.",
     Limited, stumbles=lambda self, request: self.requests % 10 == 0, hides=_OF_TWO_REFUSALS,
 )  # fmt: skip
-lawful(
+declare_variant(
     "rate limit", "EveryFortiethIsTooManyWithoutADate", "Each fortieth request is one too many, and no time is named.",
-    Limited, stumbles=lambda self, request: self.requests % 40 == 0, stumble=lambda self: text(429, "slow down"),
+    Limited, stumbles=lambda self, request: self.requests % 40 == 0, stumble=lambda self: text_answer(429, "slow down"),
     hides=_OF_TWO_REFUSALS,
 )  # fmt: skip
 
@@ -144,12 +144,12 @@ class Window(Limited):
         return "1"
 
 
-lawful("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window)
-lawful(
+declare_variant("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window)
+declare_variant(
     "rate limit", "Takes40ASecondOfEach", "40 requests a second of each sort are taken.", Window,
     MOST=40, EACH=True,
 )  # fmt: skip
-lawful(
+declare_variant(
     "rate limit", "Takes60ASecondByDate", "60 requests a second are taken; Retry-After is a date.", Window,
     when=lambda self: format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True),
 )  # fmt: skip
@@ -173,7 +173,7 @@ class LocksOutForGood(Service):
     bad = 0
 
     def respond(self, request):
-        return as_json(423, {"error": "locked"}) if self.bad >= 6 else super().respond(request)
+        return json_answer(423, {"error": "locked"}) if self.bad >= 6 else super().respond(request)
 
     def authorize(self, request, operation):
         try:
@@ -241,7 +241,7 @@ LOCKS = {
     "LocksOnAndOn": ("423 for a second, which each further wrong token begins anew", {"MOST": 6, "AGAIN": True}),
 }
 for _name, (_fact, _parts) in LOCKS.items():
-    lawful(
+    declare_variant(
         "lock", _name, f"Wrong tokens lock the caller out: {_fact}.", LocksCallersOut, hides=_SCHEMES, **_parts,
     )  # fmt: skip
 

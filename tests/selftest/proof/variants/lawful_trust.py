@@ -5,18 +5,18 @@ from dataclasses import replace
 
 from environments.sandbox import Refusal, Service
 from spec.interface import operations_reached
-from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import as_json, empty, page
+from tests.selftest.proof.registry import declare_variant, variant
+from tests.selftest.proof.variants.lawful_making import empty_answer, html_answer, json_answer
 
 ODD = ("x-forwarded-for", "forwarded", "x-original-url", "x-http-method-override", "x-user-id", "x-internal", "cookie")
 """Headers that a filter may look at."""
-BAD_REQUEST = as_json(400, {"code": 400, "data": {"error": "Bad Request"}})
+BAD_REQUEST = json_answer(400, {"code": 400, "data": {"error": "Bad Request"}})
 
 
 class Filtered(Service):
     """The sandbox behind a filter, which answers with `SAYS` what has one of the headers in ODD."""
 
-    SAYS, OF_UNKNOWN = empty(403), 404
+    SAYS, OF_UNKNOWN = empty_answer(403), 404
 
     def respond(self, request):
         is_odd = any(request.header(name) for name in ODD)
@@ -30,14 +30,18 @@ class Filtered(Service):
 
 for _name, _fact, _parts in (
     ("FiltersHeadersWith403", "Headers of gateways are refused with 403.", {}),
-    ("FiltersHeadersWithAPage", "Headers of gateways are refused with a page.", {"SAYS": page(403, "Request blocked")}),
+    (
+        "FiltersHeadersWithAPage",
+        "Headers of gateways are refused with a page.",
+        {"SAYS": html_answer(403, "Request blocked")},
+    ),
     (
         "FiltersHeadersAsUnknownCodes",
         "Headers of gateways are refused in the same words as an unknown code.",
         {"SAYS": BAD_REQUEST, "OF_UNKNOWN": 400},
     ),
 ):
-    lawful("stand-in", _name, _fact, Filtered, **_parts)
+    declare_variant("stand-in", _name, _fact, Filtered, **_parts)
 
 
 @variant("stand-in")
@@ -83,7 +87,7 @@ for _name, _fact, _looks_up_first in (
     ("NodesByChance", "Now and then a request", lambda self: self.chance.random() < 0.5),
     ("NodesRarelyByChance", "One request in ten", lambda self: self.chance.random() < 0.1),
 ):
-    lawful(
+    declare_variant(
         "nodes", _name, f"{_fact} has its identifier looked up before its token.", Nodes,
         looks_up_first=_looks_up_first, hides=("executePix.token.scheme",),
     )  # fmt: skip
@@ -133,7 +137,7 @@ class RedirectsToItsOwnPaths(Service):
     def respond(self, request):
         is_odd = any(sign in request.path for sign in ("/EXECUTE/", "/KEYS/", "/./", "%2Fpix/", "%2Fkeys/", ";"))
         if is_odd and operations_reached(request.method, request.path):
-            return empty(308, (("Location", "/v1"),))
+            return empty_answer(308, (("Location", "/v1"),))
         return super().respond(request)
 
 

@@ -1,9 +1,9 @@
 """Services that refuse some valid requests for a reason of their own: a window at night, the law, a quota, another host."""
 
 from environments.sandbox import Service
-from tests.selftest.proof.mutants.making_faults import members_of
-from tests.selftest.proof.registry import lawful
-from tests.selftest.proof.variants.lawful_making import as_json, empty
+from tests.selftest.proof.mutants.making_faults import json_members
+from tests.selftest.proof.registry import declare_variant
+from tests.selftest.proof.variants.lawful_making import empty_answer, json_answer
 
 NOW_CLOSED = {"code": 99, "data": {"reason": "closed"}}
 
@@ -29,11 +29,15 @@ class RefusesSome(Service):
         return super().respond(request)
 
     def answer(self):
-        return as_json(self.STATUS, self.BODY, headers=self.HEADERS) if self.BODY else empty(self.STATUS, self.HEADERS)
+        return (
+            json_answer(self.STATUS, self.BODY, headers=self.HEADERS)
+            if self.BODY
+            else empty_answer(self.STATUS, self.HEADERS)
+        )
 
 
 def _type_is(*types):
-    return lambda self, request, turn: members_of(request).get("pixKeyType") in types
+    return lambda self, request, turn: json_members(request).get("pixKeyType") in types
 
 
 def _turn_in(*turns):
@@ -77,7 +81,7 @@ _OTHERS = {
     "OneTransferIsAboveTheLimit": ("transferP2p", "Each second transfer is refused with 422.", _each(2), {"STATUS": 422, "BODY": None}),
 }  # fmt: skip
 for _name, (_text, _refuses, _parts) in _EXECUTIONS.items():
-    lawful("window", _name, _text, RefusesSome, refuses=_refuses, **_parts)
+    declare_variant("window", _name, _text, RefusesSome, refuses=_refuses, **_parts)
 for _name, (_operation, _text, _refuses, _parts) in _OTHERS.items():
     hides = ("listEntries.*",) if _name == "EntriesAreAtTheCanonicalHost" else ()  # base_url is to be corrected
-    lawful("window", _name, _text, RefusesSome, OPERATION=_operation, refuses=_refuses, hides=hides, **_parts)
+    declare_variant("window", _name, _text, RefusesSome, OPERATION=_operation, refuses=_refuses, hides=hides, **_parts)

@@ -2,8 +2,8 @@
 
 from environments.sandbox import Service
 from spec.interface import PREPARING, READS, operations
-from tests.selftest.proof.registry import lawful
-from tests.selftest.proof.variants.lawful_making import profile
+from tests.selftest.proof.registry import declare_variant
+from tests.selftest.proof.variants.lawful_making import profile_path
 from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
@@ -33,7 +33,7 @@ INCONCLUSIVE = {
     "implied_fails": (),
 }
 for _name, _rows in INCONCLUSIVE.items():
-    lawful(
+    declare_variant(
         "profile", "".join(part.title() for part in _name.split("_")), f"The sandbox, asked with the profile {_name}.",
-        Service, environment=profile(_name), hides=_rows,
+        Service, environment=profile_path(_name), hides=_rows,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from reports.result.run import Observation, Run
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, redacted_facts, words_as_facts
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
 REFUSED = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer]")
@@ -16,8 +16,8 @@ REFUSED = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer
 
 def run_with(*observations):
     """A run in which each observation was made by a test of its own."""
-    run = Run(SANDBOX, "http://127.0.0.1:1", observations=[*observations])
-    run.results += (RequirementResult(seen.id, Verdict.OBSERVED) for seen in observations)
+    run = Run(SANDBOX_PROFILE, "http://127.0.0.1:1", observations=[*observations])
+    run.results += (RequirementResult(observation.id, Verdict.OBSERVED) for observation in observations)
     run.close()
     return run
 
@@ -26,7 +26,7 @@ ACCOUNTS = words_as_facts("200 application/json") | facts_of({"accounts": [{"ban
 
 
 def test_a_behaviour_in_words():
-    """Situations, and the facts in each."""
+    """The text has each situation with its facts. Situations with the same facts stand together."""
     situations = {
         "": words_as_facts("refused"),
         "digit 1": REFUSED | words_as_facts("404"),
@@ -40,9 +40,11 @@ def test_a_behaviour_in_words():
     )
 
 
-def test_a_run_says_what_all_tests_observed():
-    """The message of the requirement and `observed` are made from the merged behaviour; no name that may be data is
-    shown, and what is said first is a note."""
+def test_the_message_has_the_observations_of_all_tests():
+    """The message and `observed` are made from the merged behaviour.
+
+    A name that may be data is hidden, and an urgent observation is a note.
+    """
     facts = redacted_facts(words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
     first = Observation(UNKNOWN, words_as_facts("MONEY MOVED TWICE"), "c", first=True)
     run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
@@ -60,11 +62,12 @@ HTML, JSON = words_as_facts("404 text/html"), words_as_facts("404 application/js
 
 
 def answer(body, status=200):
-    """An answer that has the facts of a body."""
+    """The facts of an answer with this body."""
     return words_as_facts(f"{status} application/json") | facts_of(body)
 
 
-def seen(*values, situation="", requirement=UNKNOWN):
+def behaviour_with(*values, situation="", requirement=UNKNOWN):
+    """A behaviour with these facts in one situation."""
     return behaviour((requirement, situation, value) for value in values)
 
 
@@ -86,24 +89,29 @@ def seen(*values, situation="", requirement=UNKNOWN):
     ],
     ids=["answers", "an answer, so not its body", "places of a body", "one answer in common"],
 )
-def test_what_has_nothing_in_common_drifts(was, now, places):
-    """As a whole, or place by place in the body of an answer that is the same otherwise."""
-    assert [(drift.place, drift.was, drift.now) for drift in drifts(seen(*was), seen(*now))] == places
-    assert len(drifts(seen(*now), seen(*was))) == len(places)
+def test_answers_drift_as_a_whole_unless_one_stays(was, now, places):
+    """If an answer is the same in both runs, only the places of its body that differ drift."""
+    assert [
+        (drift.place, drift.was, drift.now) for drift in drifts(behaviour_with(*was), behaviour_with(*now))
+    ] == places
+    assert len(drifts(behaviour_with(*now), behaviour_with(*was))) == len(places)
 
 
-def test_what_one_side_did_not_exercise_is_no_drift():
-    """Neither a requirement nor a situation."""
-    was = seen(JSON, situation="a") | seen(words_as_facts("milliseconds"), requirement="executePix.date.unit")
-    now = seen(HTML, situation="b") | seen(answer({}), requirement=SHAPE)
+def test_a_situation_that_one_run_did_not_exercise_does_not_drift():
+    """A requirement that only one run exercised does not drift, either."""
+    was = behaviour_with(JSON, situation="a") | behaviour_with(
+        words_as_facts("milliseconds"), requirement="executePix.date.unit"
+    )
+    now = behaviour_with(HTML, situation="b") | behaviour_with(answer({}), requirement=SHAPE)
 
     assert drifts(was, now) == drifts(now, was) == drifts({}, now) == drifts(now, {}) == []
 
 
 def test_long_observations_are_cut():
-    """400 characters of what was observed in a situation, and 300 at one place that drifts."""
+    """A situation is cut after 400 characters, and a place that drifts after 300."""
     many = frozenset({("", f"{number:03}") for number in range(200)})
     (place,) = drifts({CODES: {"": many}}, {CODES: {"": words_as_facts("404")}})
 
     assert len(str(behaviour_in_words({"": many}))) == 401
-    assert (len(place.was), place.now) == (301, "404")
+    assert len(place.was) == 301
+    assert place.now == "404"

@@ -14,10 +14,10 @@ from reports.observed.earlier_runs import comparison_of, run_before
 from reports.outputs import writing
 from reports.result.document import EarlierRun
 from spec.message import Date
-from tests.selftest.recorded_runs import record, recorded, run_here
-from tests.selftest.services.running import TOKEN, write_profile
+from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
+from tests.selftest.shared_runs import run_in_this_process, run_with_files, shared_run
 
-ROW, OTHER = "executePix.document.masked", "executePix.name.type"
+MASKED, NAME_TYPE = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {
     "fails": {"verdict": "fail"},
     "known": {"verdict": "fail", "known_failure": "masked from 2.4 on"},
@@ -39,15 +39,15 @@ RUN = {
     "verdict": "conformant",
     "selection": None,
     "requirements": [
-        {"id": ROW, "level": "documented", "verdict": "pass"},
-        {"id": OTHER, "level": "implied", "verdict": "pass"},
+        {"id": MASKED, "level": "documented", "verdict": "pass"},
+        {"id": NAME_TYPE, "level": "implied", "verdict": "pass"},
     ],
 }
 """What is read of a conformance.json, and no more."""
 
 
-def changed(*, requirements=None, environment=None, **changes):
-    """The run on another day, with these members in place of its own; requirements by id."""
+def changed_document(*, requirements=None, environment=None, **changes):
+    """The document of a run on another day, with these members. Requirements are changed by their id."""
     document = copy.deepcopy(RUN) | {"started": "2026-11-22T09:00:00Z"} | changes
     document["environment"] |= environment or {}
     for entry in document["requirements"]:
@@ -55,23 +55,23 @@ def changed(*, requirements=None, environment=None, **changes):
     return document
 
 
-def earlier(**changes):
-    """The run, with these changes, as it is read of its file."""
-    return EarlierRun.model_validate(changed(**changes))
+def earlier_run(**changes):
+    """A run with these changes, as it is read from its file."""
+    return EarlierRun.model_validate(changed_document(**changes))
 
 
 def compare(now, was=RUN):
-    """The comparison of what is read of two documents."""
+    """The comparison of two documents."""
     return compared(EarlierRun.model_validate(was), EarlierRun.model_validate(now), str)
 
 
-def lists(comparison):
-    """The lists of requirements that are not empty."""
+def lists_with_changes(comparison):
+    """The lists of a comparison that are not empty."""
     return {name: getattr(comparison, name) for name in CHANGES if getattr(comparison, name)}
 
 
-def test_a_requirement_whose_standing_changed_is_in_one_list():
-    """A requirement whose standing is the same is in no list. A known failure has the standing of a warning."""
+def test_each_change_of_a_requirement_has_its_list():
+    """A requirement with the same standing is in no list. A known failure stands like a warning."""
     changes = {
         **dict.fromkeys(["holds fails", "untested fails", "known fails"], "newly_failing"),
         **dict.fromkeys(["fails known", "holds known"], "newly_warning"),
@@ -82,19 +82,19 @@ def test_a_requirement_whose_standing_changed_is_in_one_list():
     }
     lists_by_pair = {}
     for pair in changes:
-        was, now = (changed(requirements={ROW: STANDINGS[name]}) for name in pair.split())
-        lists_by_pair[pair] = lists(compare(now, was))
+        was, now = (changed_document(requirements={MASKED: STANDINGS[name]}) for name in pair.split())
+        lists_by_pair[pair] = lists_with_changes(compare(now, was))
 
-    assert lists_by_pair == {pair: {change: (ROW,)} if change else {} for pair, change in changes.items()}
+    assert lists_by_pair == {pair: {change: (MASKED,)} if change else {} for pair, change in changes.items()}
 
 
-def test_what_only_one_run_is_about_did_not_change():
-    """Suites of two versions have different requirements."""
-    gone = {"id": "executePix.gone", "level": "documented", "verdict": "fail"}
-    more = RUN | {"requirements": [*RUN["requirements"], gone]}
-    comparisons = compare(RUN, more), compare(more)
+def test_requirements_of_one_run_only_are_no_change():
+    """Two versions of the suite have different requirements."""
+    removed_requirement = {"id": "executePix.gone", "level": "documented", "verdict": "fail"}
+    document_with_more = RUN | {"requirements": [*RUN["requirements"], removed_requirement]}
+    comparisons = compare(RUN, document_with_more), compare(document_with_more)
 
-    assert [lists(comparison) for comparison in comparisons] == [{}, {}]
+    assert [lists_with_changes(comparison) for comparison in comparisons] == [{}, {}]
     assert not any(comparison.worse for comparison in comparisons)
 
 
@@ -110,25 +110,28 @@ def test_what_only_one_run_is_about_did_not_change():
     ids=str,
 )
 def test_comparable_runs_have_the_same_environment_origin_selection_and_permissions(change, differs):
-    """The line names the parts that differ. The embedded sandbox is one origin, whatever its port."""
-    comparison = compare(changed(**change))
-    was, now = (changed(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2))
+    """The line names the parts that differ. The embedded sandbox has one origin, whatever its port."""
+    comparison = compare(changed_document(**change))
+    was, now = (
+        changed_document(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2)
+    )
 
-    assert (comparison.differs, comparison.comparable) == (tuple(differs), not differs)
+    assert comparison.differs == tuple(differs)
+    assert comparison.comparable is (not differs)
     assert all(word in str(comparison.line) for word in differs)
     assert compare(now, was).comparable
 
 
-def test_the_line_counts_what_changed():
-    """In the order of importance; the text names each requirement with its statement, and what the exit status says."""
-    before = changed(requirements={OTHER: {"verdict": "fail"}}, started=RUN["started"])
-    now = changed(requirements={ROW: {"verdict": "fail"}})
+def test_the_line_of_a_comparison_counts_changes():
+    """Changes stand in the order of importance. The text names each requirement with its statement."""
+    before = changed_document(requirements={NAME_TYPE: {"verdict": "fail"}}, started=RUN["started"])
+    now = changed_document(requirements={MASKED: {"verdict": "fail"}})
 
     assert str(compare(now, before).line) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
     assert list(comparison_lines(EarlierRun.model_validate(RUN), EarlierRun.model_validate(now), str)) == [
         "since 2026-11-20 10:00:00 UTC: 1 newly failing",
         "newly failing:",
-        f"  {ROW}: The tax document of the counterparty is partly masked.",
+        f"  {MASKED}: The tax document of the counterparty is partly masked.",
         "1 newly fails",
     ]
 
@@ -143,92 +146,104 @@ SECOND = PLACE | {"place": "/code"}
         ({}, {}, "nothing newly fails"),
         (
             {"drift": []},
-            {"requirements": {ROW: STANDINGS["warns"]}, "verdict": "drifted", "drift": [PLACE, SECOND]},
+            {"requirements": {MASKED: STANDINGS["warns"]}, "verdict": "drifted", "drift": [PLACE, SECOND]},
             "nothing newly fails; 1 newly warns; drift differs in 2 places",
         ),
         ({"drift": [PLACE]}, {"drift": [PLACE | {"is": "string"}]}, "nothing newly fails; drift differs in 1 place"),
         ({"drift": [PLACE]}, {"drift": [PLACE]}, "nothing newly fails"),
-        ({}, {"requirements": {ROW: STANDINGS["fails"], OTHER: STANDINGS["fails"]}}, "2 newly fail"),
+        ({}, {"requirements": {MASKED: STANDINGS["fails"], NAME_TYPE: STANDINGS["fails"]}}, "2 newly fail"),
         (
             {},
-            {"requirements": {ROW: STANDINGS["untested"], OTHER: STANDINGS["untested"]}},
+            {"requirements": {MASKED: STANDINGS["untested"], NAME_TYPE: STANDINGS["untested"]}},
             "nothing newly fails; 2 are no longer exercised",
         ),
     ],
     ids=str,
 )
-def test_the_last_line_says_what_became_worse(before, after, line):
-    """Failures first. A place drifts in one of the runs alone, or to something else."""
-    was = earlier(**{"started": RUN["started"]} | before)
+def test_the_last_line_counts_what_became_worse(before, after, line):
+    """Failures come first. Drift counts if a place drifts in only one run, or drifts to something else."""
+    was = earlier_run(**{"started": RUN["started"]} | before)
 
-    assert list(comparison_lines(was, earlier(**after), str))[-1] == line
+    assert list(comparison_lines(was, earlier_run(**after), str))[-1] == line
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_is_compared_with_the_one_before_it():
-    """The run before it is used if it is there and comparable. A run that the user names is always used."""
-    before = now = run_before(recorded("failing").folder)
-    comparison = comparison_of(now, named=None, before=before, clean=str)
-    other_selection = now.model_copy(update={"selection": "-k listAccounts"})
+    """The run before is used if it is comparable. A run that the user names is always used."""
+    run = run_before(shared_run("failing").folder)
+    comparison = comparison_of(run, named=None, before=run, clean=str)
+    other_selection = run.model_copy(update={"selection": "-k listAccounts"})
     named = EarlierRun.model_validate(RUN)
 
-    assert recorded("failing").document["comparison"] is None
-    assert 'id="comparison"' not in recorded("failing").text("report.html")
+    assert shared_run("failing").document["comparison"] is None
+    assert 'id="comparison"' not in shared_run("failing").text("report.html")
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(comparison.line))
-    assert comparison_of(other_selection, named=None, before=before, clean=str) is None
-    assert comparison_of(other_selection, named=named, before=before, clean=str).compared_with.started == RUN["started"]
+    assert comparison_of(other_selection, named=None, before=run, clean=str) is None
+    assert comparison_of(other_selection, named=named, before=run, clean=str).compared_with.started == RUN["started"]
 
 
 def test_a_name_and_a_version_of_another_run_have_a_closed_form():
-    """Anybody may have written that file. Nothing but the name of a profile and a version of the suite is repeated."""
+    """Anybody may have written the file of the other run, so only a name of a profile and a version of the suite are
+    repeated.
+    """
     run = EarlierRun.model_validate(RUN)
-    hostile_run = earlier(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
+    hostile_run = earlier_run(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
     named = comparison_of(run, named=hostile_run, before=None, clean=str)
     own = comparison_of(run, named=run, before=None, clean=str)
 
-    assert (named.compared_with.environment, named.compared_with.suite_version) == ("…", "…")
+    assert named.compared_with.environment == "…"
+    assert named.compared_with.suite_version == "…"
     assert "Quintela" not in str(named.line)
-    assert (own.compared_with.environment, own.compared_with.suite_version) == (run.environment.name, "0.1.0")
+    assert own.compared_with.environment == run.environment.name
+    assert own.compared_with.suite_version == "0.1.0"
 
 
 PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
 
 
-def test_a_run_says_what_changed(tmp_path):
-    """On the terminal, on the page and in conformance.json, whatever is planted in the other run; its exit status is
-    that of the run alone, although it is worse. The next run in the same folder is compared with it."""
-    planted = changed(environment={"name": PLANTED}, suite={"version": PLANTED})
+def test_a_run_shows_changes_since_the_run_before(tmp_path):
+    """Terminal, page and conformance.json show them, and nothing planted in the other run gets through.
+
+    A worse comparison does not change the exit status. The next run in the folder is compared with this one.
+    """
+    planted = changed_document(environment={"name": PLANTED}, suite={"version": PLANTED})
     (tmp_path / "other.json").write_text(json.dumps(planted))
     profile = {"accounts": ["konto-canary-4711"], "base_url": "embedded", "auth": None, "allow": ["read"]}
     options = ("-k", "listAccounts.status or executePix.document")
-    named = record(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
+    named = run_with_files(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
     (line,) = (line for line in named.output.splitlines() if line.startswith("compared with "))
-    written = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
+    outputs = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
 
-    assert (named.status, named.document["comparison"]["worse"]) == (0, True)
+    assert named.status == 0
+    assert named.document["comparison"]["worse"]
     assert "(other environment, origin, selection and permissions): 1 no longer exercised" in line
-    assert "Change since another run" in written["report.html"]
-    assert [name for name, content in written.items() if "konto-canary-4711" in content] == []
-    assert "<script>planted" not in written["report.html"]
+    assert "Change since another run" in outputs["report.html"]
+    assert [name for name, content in outputs.items() if "konto-canary-4711" in content] == []
+    assert "<script>planted" not in outputs["report.html"]
     assert [
-        name for name, content in written.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", content)
+        name for name, content in outputs.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", content)
     ] == []
     assert [line for line in named.output.splitlines() if line.lstrip().startswith("::") or "##[" in line] == []
-    after = record(tmp_path, Service, *options, **profile)
-    assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", after.output)
+    next_run = run_with_files(tmp_path, Service, *options, **profile)
+    assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", next_run.output)
 
 
 def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
-    """One line and exit status 4, before any request, and before the token is fetched."""
-    path, fetched = tmp_path / "conformance.json", tmp_path / "fetched"
+    """The suite prints one line before the token is fetched, and ends with exit status 4."""
+    path = tmp_path / "conformance.json"
+    trace_of_token_command = tmp_path / "fetched"
     path.write_text("[NaN]")
-    profile = write_profile(tmp_path, "http://127.0.0.1:1", auth={"token_command": ["touch", str(fetched)]})
-    refused = run_here("--no-report", f"--environment={profile}", f"--compare-with={path}")
+    profile = write_profile(
+        tmp_path, "http://127.0.0.1:1", auth={"token_command": ["touch", str(trace_of_token_command)]}
+    )
+    result = run_in_this_process("--no-report", f"--environment={profile}", f"--compare-with={path}")
 
-    assert (refused.status, refused.run, fetched.exists()) == (4, None, False)
-    assert re.fullmatch(rf"ERROR: {re.escape(str(path))}: [^\n]+\n+", refused.output)
+    assert result.status == 4
+    assert result.run is None
+    assert not trace_of_token_command.exists()
+    assert re.fullmatch(rf"ERROR: {re.escape(str(path))}: [^\n]+\n+", result.output)
 
 
 # -- the newest comparable run ----------------------------------------------------------------------------------------
@@ -245,33 +260,43 @@ class IsRepaired(Service):
 
 
 @pytest.fixture
-def service(tmp_path, monkeypatch):
-    """A service, and what runs pytest at it and gives the lines. The reports go where those of an environment go."""
+def service_and_runner(tmp_path, monkeypatch):
+    """A service, and a function that runs pytest against it and gives the lines.
+
+    Reports go to the folder of an environment.
+    """
     monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
-    service = IsRepaired(token=TOKEN["PIX_TOKEN"])
+    service = IsRepaired(token=TOKEN_VARIABLES["PIX_TOKEN"])
     with Server(service) as server:
         changes = {"allow": ["read"], "transactions": None, "fail_on": ["documented", "implied", "robustness"]}
         profile = write_profile(tmp_path, server.base_url, **changes).rename(tmp_path / "staging.yaml")
-        yield service, lambda *options: run_here(f"--environment={profile}", *options).output.splitlines()
+        yield (
+            service,
+            lambda *options: run_in_this_process(f"--environment={profile}", *options).output.splitlines(),
+        )
 
 
 @pytest.mark.slow
-def test_a_run_is_compared_with_the_newest_comparable_one(service, tmp_path):
-    """Runs of another selection in between hide nothing: the next whole run says what was fixed, and since when.
-    --list tells of the newest run about all requirements, --explain of the newest about the one that is named."""
-    service, run = service
-    run()
-    (whole,) = (each for each in (tmp_path / "runs" / "staging").iterdir() if each.name != "latest")
+def test_a_run_is_compared_with_the_newest_comparable_one(service_and_runner, tmp_path):
+    """Runs of another selection in between hide nothing: the next whole run says what was fixed since the last whole
+    one. --list uses the newest whole run, --explain the newest run about the requirement.
+    """
+    service, run_pytest_lines = service_and_runner
+    run_pytest_lines()
+    [whole] = [folder for folder in (tmp_path / "runs" / "staging").iterdir() if folder.name != "latest"]
     when = Date(json.loads((whole / "conformance.json").read_text())["started"])
     service.is_broken = False
-    run("-k", "listAccounts.json")
-    listed = run("--list")
-    about_another, about_this = run("--explain", "listAccounts.status"), run("--explain", "listAccounts.json")
-    selected_again, again = run("-k", "listAccounts.json"), run()
+    run_pytest_lines("-k", "listAccounts.json")
+    lines_of_list = run_pytest_lines("--list")
+    about_status, about_json = (
+        run_pytest_lines("--explain", "listAccounts.status"),
+        run_pytest_lines("--explain", "listAccounts.json"),
+    )
+    selected_again, whole_again = run_pytest_lines("-k", "listAccounts.json"), run_pytest_lines()
 
-    assert f", {when}: non-conformant; {whole}/report.html" in listed[0]
-    assert "  fail           listAccounts.status" in listed
-    assert any(f", {when}: non-conformant; " in line for line in about_another)
-    assert any("(only -k listAccounts.json)" in line for line in about_this)
-    assert f"since {when}: 1 fixed" in again
+    assert f", {when}: non-conformant; {whole}/report.html" in lines_of_list[0]
+    assert "  fail           listAccounts.status" in lines_of_list
+    assert any(f", {when}: non-conformant; " in line for line in about_status)
+    assert any("(only -k listAccounts.json)" in line for line in about_json)
+    assert f"since {when}: 1 fixed" in whole_again
     assert [line for line in selected_again if line.startswith("since ")] not in ([], [f"since {when}: 1 fixed"])

@@ -18,10 +18,10 @@ from reports.sentences.headline import PERMISSIONS
 from spec.facts import words_as_facts
 from spec.findings import finding
 from spec.requirements import LEVELS, requirements
-from tests.selftest.hand_made import document_with, hand_made
+from tests.selftest.hand_made import document_with, run_with_results
 from tests.selftest.reports.observed.test_comparison import RUN
 from tests.selftest.reports.observed.test_earlier_runs import RECORD
-from tests.selftest.schemas import CONFORMANCE, problems
+from tests.selftest.schemas import CONFORMANCE, schema_deviations
 
 SCHEMA = json.loads(CONFORMANCE.read_text("utf-8"))
 DEFS = SCHEMA["$defs"]
@@ -29,7 +29,7 @@ DEFS = SCHEMA["$defs"]
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_schema_is_made_from_its_model(name):
-    """To make them: python -m reports.result.json_schemas."""
+    """`python -m reports.result.json_schemas` makes the schemas."""
     assert (FOLDER / name).read_text("utf-8") == schema_text(name)
 
 
@@ -43,8 +43,8 @@ def references(schema):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_schema_stands_alone(name):
-    """It is a schema of JSON Schema 2020-12, and each of its references leads to one of its own definitions."""
+def test_each_schema_refers_only_to_itself(name):
+    """Each published schema is one of JSON Schema 2020-12."""
     schema = json.loads((FOLDER / name).read_text("utf-8"))
     own = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
 
@@ -54,9 +54,11 @@ def test_a_schema_stands_alone(name):
     assert set(references(schema)) - own == set()
 
 
-def test_its_words_are_those_of_the_suite():
-    """All words are in it, in their order, every id, and each list of a comparison. A reader of 1.0 reads 1.1, and refuses
-    2.0."""
+def test_the_words_of_the_schema_are_those_of_the_suite():
+    """The schema has all words in their order, every id, and each list of a comparison.
+
+    A reader of format 1.0 reads 1.12 and refuses 2.0.
+    """
     permissions = DEFS["Environment"]["properties"]["allow"]["items"]["enum"]
     requirement = DEFS["ReportedRequirement"]["properties"]
     format = SCHEMA["properties"]["format"]
@@ -70,8 +72,8 @@ def test_its_words_are_those_of_the_suite():
     assert set(CHANGES) <= set(DEFS["Comparison"]["properties"])
 
 
-def test_it_knows_every_kind_of_alert():
-    """An alert of each kind is valid, in the order in which alerts are said."""
+def test_the_schema_knows_every_kind_of_alert():
+    """The kinds stand in the order in which alerts are printed."""
     kinds = [kind.name.lower().replace("_", "-") for kind in NoteKind if Note(kind, "").is_alert]
 
     assert DEFS["Alert"]["properties"]["kind"]["enum"] == kinds
@@ -86,17 +88,17 @@ def test_a_member_that_is_left_out_is_never_null():
 
 
 def test_files_of_earlier_formats_are_valid():
-    """They lack the members that were added since."""
+    """A file of an earlier format lacks the members that were added later."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
-    for later in ("redirected", "sandbox"):
-        del document["environment"][later]
+    for added_member in ("redirected", "sandbox"):
+        del document["environment"][added_member]
     del document["provenance"]["interface_document"]
 
-    assert problems(document) == []
+    assert schema_deviations(document) == []
 
 
-def test_what_has_another_form_is_not_valid():
-    """A name that the suite does not write, a member that it does not write, and an id that is none."""
+def test_unknown_names_and_members_are_not_valid():
+    """A name or a member that the suite does not write is not valid."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
     faults = {
         "a name that is no operation": {"latency": {"no operation": {}}},
@@ -105,16 +107,16 @@ def test_what_has_another_form_is_not_valid():
         "null in the place of a text": {"headline": None},
     }
 
-    assert problems(document) == []
-    assert [name for name, fault in faults.items() if not problems(document | fault)] == []
+    assert schema_deviations(document) == []
+    assert [name for name, fault in faults.items() if not schema_deviations(document | fault)] == []
 
 
 def test_half_of_a_surrogate_pair_costs_no_report():
-    """A name that is no UTF-8 has one, and a service may send one: conformance.json has it escaped, as it is."""
+    """A service may send half of a surrogate pair, which is no UTF-8. conformance.json has it escaped."""
     half = "\ud800"
-    odd = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
-    run = hand_made(
-        ("executePix.json", "fail", odd),
+    finding_with_half = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
+    run = run_with_results(
+        ("executePix.json", "fail", finding_with_half),
         selection=half,
         recorded=Recording(half),
         drift=[Drift(id="executePix.repeated", situation=half, place=half, was=half, now=half)],
@@ -132,34 +134,36 @@ def test_half_of_a_surrogate_pair_costs_no_report():
     ("name", "content"),
     [("comparable.schema.json", RUN), ("record.schema.json", RECORD.model_dump())],
 )
-def test_what_is_read_is_what_the_schema_says(name, content):
-    """The model reads what is valid against its schema, and refuses a content without one of the members."""
+def test_the_model_reads_exactly_the_files_that_are_valid(name, content):
+    """The model reads what is valid against its schema. A content without one of its members is not valid."""
     model, _ = MODELS[name]
     validator = jsonschema_rs.validator_for(json.loads(schema_text(name)))
     incomplete = [{key: value for key, value in content.items() if key != missing} for missing in content]
 
     assert model.model_validate(content)
     assert validator.is_valid(content)
-    assert [each for each in incomplete if validator.is_valid(each)] == []
+    assert [content for content in incomplete if validator.is_valid(content)] == []
 
 
 def test_a_later_minor_format_is_read():
-    """Members that are not known are passed over, at each level."""
+    """Unknown members are ignored at each level."""
     suite = RUN["suite"] | {"later": 1}
 
     assert EarlierRun.model_validate(RUN | {"format": "1.99", "later": [], "suite": suite}).format == "1.99"
 
 
-def objects(schema):
+def object_schemas(schema):
     """Every schema of an object whose members the suite chooses."""
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
     if isinstance(schema, dict) and schema.get("type") == "object" and "properties" in schema:
         yield schema
     for part in parts:
-        yield from objects(part)
+        yield from object_schemas(part)
 
 
 def test_no_object_has_members_that_are_not_described():
-    """Whatever is added to a document is added to the schema, too."""
-    assert [each["properties"] for each in objects(SCHEMA) if each.get("additionalProperties") is not False] == []
-    assert len(list(objects(SCHEMA))) > 8
+    """A member that is added to a document is added to the schema, too."""
+    assert [
+        schema["properties"] for schema in object_schemas(SCHEMA) if schema.get("additionalProperties") is not False
+    ] == []
+    assert len(list(object_schemas(SCHEMA))) > 8

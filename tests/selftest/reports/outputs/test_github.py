@@ -16,35 +16,35 @@ from reports.result.grants import Grants
 from reports.result.run import LeftKey, Note, NoteKind, Observation
 from spec.facts import words_as_facts
 from spec.findings import finding
-from tests.selftest.hand_made import SANDBOX, hand_made
-from tests.selftest.reports.observed.test_comparison import earlier
-from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
+from tests.selftest.reports.observed.test_comparison import earlier_run
+from tests.selftest.services.running import run_suite, write_profile
+from tests.selftest.services.serving import SocketService, response_bytes
 
 STATUS, DATA, EXTRA = "executePix.json", "executePix.envelope.data.present", "executePix.fields.extra"
 OPERATORS = "the operator's own words"
 PROFILE = replace(
-    SANDBOX,
+    SANDBOX_PROFILE,
     base_url="https://operator.example.test",
     allow=frozenset({"read"}),
     known_failures=(KnownFailure(DATA, OPERATORS),),
 )
-FOUND = finding("json", error=OPERATORS)
+NO_JSON = finding("json", error=OPERATORS)
 FAILING = (
-    (STATUS, "fail", FOUND),
-    ("registerPixKey.json", "fail", FOUND),
+    (STATUS, "fail", NO_JSON),
+    ("registerPixKey.json", "fail", NO_JSON),
     (DATA, "fail", finding("missing", name=OPERATORS)),
 )
 WARNING = (EXTRA, "warn", finding("other-fields", names=OPERATORS))
 PASSING = (STATUS, "pass"), ("registerPixKey.json", "out-of-scope", OPERATORS)
 
 
-def document(*rows, **state):
-    """That of a run, in which what is not the suite's own is in the operator's words."""
+def document_with_words_of_others(*rows, **state):
+    """The document of a run in which each text that is not the suite's own is OPERATORS."""
     state = {"selection": OPERATORS, "ci_job": OPERATORS, "requests": 12, "executions": 1, "seed": 7, **state}
-    made = hand_made(*rows, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
-    made.base_url = OPERATORS
-    return document_of(made)
+    run = run_with_results(*rows, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
+    run.base_url = OPERATORS
+    return document_of(run)
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def document(*rows, **state):
     ],
 )
 def test_a_command_is_escaped(title, message, line):
-    """As the runner of GitHub reads it: one line, whatever it says."""
+    """The runner of GitHub reads it as one command, whatever its text has."""
     assert error_command(title, message) == line
 
 
 def test_each_failing_cause_is_an_error():
-    """It names the requirement that leads, and how many more there are; known failures and warnings are none."""
-    (line,) = workflow_commands(document(*FAILING, WARNING))
+    """The line names the leading requirement and how many more there are. Known failures and warnings have none."""
+    (line,) = workflow_commands(document_with_words_of_others(*FAILING, WARNING))
 
     assert line.startswith(f"::error title={STATUS} and 1 more::documented: The response to a successful execution is ")
 
@@ -76,8 +76,8 @@ def test_each_failing_cause_is_an_error():
     ],
 )
 def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
-    """A job that is red says why."""
-    lines = list(workflow_commands(document(*PASSING, **state)))
+    """A red job has a line that says why."""
+    lines = list(workflow_commands(document_with_words_of_others(*PASSING, **state)))
 
     assert [re.sub("::(the target could not be reached; )?read only; .*", "", line) for line in lines] == (
         [f"::error title=PIX conformance%3A {verdict}"] if verdict != "partial" else []
@@ -86,11 +86,11 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
 
 def test_an_incomplete_run_says_why():
     """The annotation and the summary give the reason of the headline."""
-    made = document(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
-    (command,) = workflow_commands(made)
+    run_document = document_with_words_of_others(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
+    (command,) = workflow_commands(run_document)
 
     assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in command
-    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in step_summary(made)
+    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in step_summary(run_document)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,11 @@ def test_an_incomplete_run_says_why():
     [{"unreachable": "the connection is refused"}, {"errors": ["the suite failed at x: KeyError: 'y'"]}],
     ids=str,
 )
-def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
-    """If no requirement explains a red job, its summary has the environment, the target, and the alerts with their
-    advice; nothing in them is Markdown."""
+def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state):
+    """The summary also has the environment and the target. Nothing in the alerts is Markdown."""
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
-    made = document_of(hand_made(*PASSING, profile=PROFILE, notes=[alert], **state))
-    lines = step_summary(made).splitlines()
+    run_document = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
+    lines = step_summary(run_document).splitlines()
     start = lines.index("```text")
     block = lines[start + 1 : lines.index("```", start)]
 
@@ -113,26 +112,31 @@ def test_a_run_that_is_red_for_another_cause_says_it_whole(state):
 
 
 @pytest.mark.parametrize("selection", [None, OPERATORS])
-def test_a_selection_is_said_if_there_was_one(selection):
-    """Without its words, because the operator wrote them."""
-    said_so = "only a part of the requirements was selected" in step_summary(document(*PASSING, selection=selection))
+def test_the_summary_says_that_requirements_were_selected(selection):
+    """The summary does not repeat the words of the selection, because the operator wrote them."""
+    names_a_part = "only a part of the requirements was selected" in step_summary(
+        document_with_words_of_others(*PASSING, selection=selection)
+    )
 
-    assert said_so is (selection is not None)
+    assert names_a_part is (selection is not None)
 
 
 DRIFT = [Drift(id=id, situation=OPERATORS, place="", was=OPERATORS, now="") for id in (STATUS, DATA, DATA)]
 
 
 def test_the_whole_summary():
-    """Alerts by kind in words, counts, what fails, is known, warns, drifts and changed, in Markdown; nothing of others is public."""
-    whole = document(
+    """Alerts by kind, counts, failures, known failures, warnings, drift and changes, in Markdown.
+
+    No word of the operator or the service is public.
+    """
+    whole = document_with_words_of_others(
         *FAILING, WARNING,
         notes=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
         not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
         observations=[Observation("executePix.status.values", words_as_facts(OPERATORS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
     )  # fmt: skip
-    changes = compared(earlier(started="2026-11-20T10:00:00Z"), whole, str)
+    changes = compared(earlier_run(started="2026-11-20T10:00:00Z"), whole, str)
     changes = changes.model_copy(update={"comparable": True, "line": "since then: 1 newly failing"})
     whole = whole.model_copy(update={"comparison": changes})
     text = step_summary(whole)
@@ -150,7 +154,7 @@ def test_the_whole_summary():
 
     assert [part for part in parts if part not in text] == []
     assert text.endswith(f"\nSuite {whole.suite.version}, seed 7. The report has the evidence.\n")
-    assert [each for each in (text, *workflow_commands(whole)) if OPERATORS in each] == []
+    assert [text_shown for text_shown in (text, *workflow_commands(whole)) if OPERATORS in text_shown] == []
 
 
 # -- whole runs -----------------------------------------------------------------------------------------------------
@@ -158,33 +162,38 @@ def test_the_whole_summary():
 INJECTED = "::error title=removed::by the service"
 
 
-class GivesCommands(Raw):
-    """Its answers are broken, and have lines that the runner of GitHub would take for commands."""
+class GivesCommands(SocketService):
+    """Answers with broken JSON whose lines the runner of GitHub would take for commands."""
 
     def answer(self, connection, request):
-        response = self.service.respond(request)
+        response = self.sandbox.respond(request)
         lines = f"no JSON\n{INJECTED}\n  {INJECTED}\n##[error]x\n".encode()
-        connection.sendall(as_bytes(replace(response, body=lines) if response.status == 200 else response))
+        connection.sendall(response_bytes(replace(response, body=lines) if response.status == 200 else response))
 
 
 @pytest.fixture
-def job(tmp_path):
-    """The variables of a job, whose summary has a line already."""
+def variables_of_job(tmp_path):
+    """The variables of a job whose summary has a line already."""
     (tmp_path / "summary.md").write_text("before\n")
     return {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
 
 
-def test_a_service_gives_no_commands(job, tmp_path):
-    """Its lines are not printed; while tests run no command is taken, then come the annotations. The summary is appended
-    and has no address."""
+def test_a_service_gives_no_commands(variables_of_job, tmp_path):
+    """The lines of the service are not printed, and while tests run GitHub takes no command.
+
+    The summary is appended and has no address.
+    """
     with GivesCommands() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **job)
-    stop, start, *taken = (line.partition(" ")[0] for line in result.output.splitlines() if line.strip()[:2] == "::")
+        result = run_suite(
+            write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **variables_of_job
+        )
+    stop, start, *commands = (line.partition(" ")[0] for line in result.output.splitlines() if line.strip()[:2] == "::")
     text = (tmp_path / "summary.md").read_text()
 
-    assert (result.status, INJECTED in result.output) == (1, False)
+    assert result.status == 1
+    assert INJECTED not in result.output
     assert stop.removeprefix("::stop-commands") == start.removesuffix("::")
-    assert taken == ["::error"]
+    assert commands == ["::error"]
     assert result.output.rindex("\n::") < result.output.rindex("\nverdict: ")
     assert text.startswith("before\n## PIX conformance: non-conformant\n")
     assert "| `executePix.json` | documented |" in text
@@ -192,10 +201,10 @@ def test_a_service_gives_no_commands(job, tmp_path):
     assert "127.0.0.1" not in text
 
 
-def test_a_wrong_command_line_is_in_the_summary(job, tmp_path):
-    """The line that pytest prints, and the environment; nothing was sent."""
+def test_a_wrong_command_line_is_in_the_summary(variables_of_job, tmp_path):
+    """The summary has the line that pytest prints, and the environment."""
     profile = write_profile(tmp_path, "http://127.0.0.1:9")
-    result = run(profile, "-k", "nowhere", **job)
+    result = run_suite(profile, "-k", "nowhere", **variables_of_job)
     text = (tmp_path / "summary.md").read_text()
 
     assert result.status == 4

@@ -18,21 +18,21 @@ from reports.recorded.entry import RecordedExchange, exchange_of
 from reports.recorded.tally import TallyMaker
 from reports.result.run_verdict import result_of_run
 from spec.message import Message
-from tests.selftest.exchanges import EXECUTION
-from tests.selftest.recorded_runs import run_here
+from tests.selftest.exchanges import EXECUTION_RESULT
 from tests.selftest.reports.recorded.test_reading import (
     BASE,
     BODY,
     PROFILE,
     TOKEN,
-    changed,
+    answer_in_base64,
     entry,
+    entry_with,
     har,
     headers,
-    in_base64,
-    judged,
     registration,
+    run_of_entries,
 )
+from tests.selftest.shared_runs import run_in_this_process
 
 RECORDED = Path(__file__).with_name("har")
 SANDBOX = "http://127.0.0.1:8080"
@@ -42,12 +42,13 @@ NO_REQUEST_BODY = "judged in part, without the body of the request"
 NO_MEDIA_TYPE = "judged in part, without the Content-Type of the answer"
 
 
-def failing(run):
+def failing_ids(run):
+    """The ids of the requirements that fail."""
     return [row.id for row, result in result_of_run(run).results if result.fails]
 
 
-def said(run):
-    """The lines of a run, up to their numbers."""
+def note_texts(run):
+    """The notes of a run, each up to its number."""
     return [str(note.text).rpartition(": ")[0] for note in result_of_run(run).notes]
 
 
@@ -60,43 +61,47 @@ def entries_of(recorder):
     return [recorded for recorded in entries if recorded["response"]["status"] not in (-1, "")]
 
 
-def recorded_by(folder, recorder, entries):
+def result_of_recorder(folder, recorder, entries):
+    """The result of `pytest --recorded` for these entries of a recorder."""
     file = har(folder, *entries, name=f"{recorder}.har")
-    return run_here(f"--recorded={file}", f"--base-url={SANDBOX}", "--no-report")
+    return run_in_this_process(f"--recorded={file}", f"--base-url={SANDBOX}", "--no-report")
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
 def test_a_conforming_service_passes(recorder, tmp_path):
-    """Executions, registrations, deletions and lists were judged: most requirements were tested."""
-    result = recorded_by(tmp_path, recorder, entries_of(recorder))
+    """Executions, registrations, deletions and lists are judged, and nothing fails."""
+    result = result_of_recorder(tmp_path, recorder, entries_of(recorder))
 
-    assert (result.status, failing(result.run)) == (0, [])
-    verdicts = {one.id: requirement.verdict for one, requirement in result_of_run(result.run).results}
+    assert result.status == 0
+    assert failing_ids(result.run) == []
+    verdicts = {row.id: requirement.verdict for row, requirement in result_of_run(result.run).results}
     assert {verdicts[f"{operation}.json"] for operation in ("executePix", "registerPixKey", "deletePixKey")} == {"pass"}
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
-def test_a_deletion_that_is_no_envelope_is_found(recorder, tmp_path):
-    """mitmproxy writes no body of the request for DELETE: its answer is judged all the same, and a line says so."""
+def test_an_answer_to_a_deletion_without_an_envelope_is_found(recorder, tmp_path):
+    """mitmproxy records no body of a DELETE request. The answer is judged nevertheless, and a note says so."""
     entries = entries_of(recorder)
     deletion = next(recorded for recorded in entries if recorded["request"]["method"].upper() == "DELETE")
     text = '{"deleted": true}'
     deletion["response"]["content"] |= {"text": text, "size": len(text)}
     deletion["response"]["headers"] = headers(content_type="application/json", content_length=str(len(text)))
-    result = recorded_by(tmp_path, recorder, entries)
+    result = result_of_recorder(tmp_path, recorder, entries)
 
-    assert (result.status, failing(result.run)[0]) == (1, "deletePixKey.envelope.code.present")
-    assert (NO_REQUEST_BODY in said(result.run)) == (recorder == "mitmproxy")
+    assert result.status == 1
+    assert failing_ids(result.run)[0] == "deletePixKey.envelope.code.present"
+    assert (NO_REQUEST_BODY in note_texts(result.run)) == (recorder == "mitmproxy")
 
 
 @pytest.mark.parametrize("recorder", ["playwright-omit", "playwright-attach"])
 def test_a_recording_without_any_body_is_incomplete(recorder, tmp_path):
-    """Not one answer can be judged as a success: exit status 6."""
-    result = recorded_by(tmp_path, recorder, entries_of(recorder))
+    """No answer can be judged as a success: exit status 6."""
+    result = result_of_recorder(tmp_path, recorder, entries_of(recorder))
 
-    assert (result.status, failing(result.run)) == (6, [])
+    assert result.status == 6
+    assert failing_ids(result.run) == []
     assert str(result_of_run(result.run).why).startswith("no recorded answer could be judged as a success")
-    assert NO_BODY in said(result.run)
+    assert NO_BODY in note_texts(result.run)
 
 
 # -- bodies of requests -----------------------------------------------------------------------------------------------
@@ -106,7 +111,7 @@ DELETED = '{"deleted": true}'
 
 
 def deletion(text=DELETED, *, posted=None, **request):
-    """The deletion of a key, whose body is recorded as `posted` says."""
+    """The deletion of a key, whose body is recorded as `posted` says. Its answer lacks the envelope."""
     recorded_deletion = entry(path="/v1/pix/keys/ac-1", method="DELETE", text=text)
     recorded_deletion["request"] |= {
         "headers": headers(authorization=f"Bearer {TOKEN}", content_type="application/json"),
@@ -130,13 +135,13 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.parametrize("how", LEFT_OUT)
-def test_a_request_body_that_is_not_recorded_was_not_necessarily_absent(how, tmp_path):
-    """The answer is judged as in a live run, and a line counts the request."""
-    run = judged(tmp_path, entry(), LEFT_OUT[how])
+@pytest.mark.parametrize("recording", LEFT_OUT)
+def test_a_request_body_that_is_not_recorded_was_not_necessarily_absent(recording, tmp_path):
+    """The answer is judged as in a live run, and a note counts the request."""
+    run = run_of_entries(tmp_path, entry(), LEFT_OUT[recording])
 
-    assert failing(run)[0] == "deletePixKey.envelope.code.present"
-    assert said(run) == [NO_REQUEST_BODY]
+    assert failing_ids(run)[0] == "deletePixKey.envelope.code.present"
+    assert note_texts(run) == [NO_REQUEST_BODY]
 
 
 JSON_ALONE = headers(authorization=f"Bearer {TOKEN}")
@@ -153,13 +158,13 @@ WRITTEN_ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("how", WRITTEN_ELSEWHERE)
-def test_a_request_that_is_written_otherwise_is_judged(how, tmp_path):
-    """The field of another form is lost, and not the entry."""
-    run = judged(tmp_path, entry(), WRITTEN_ELSEWHERE[how])
+@pytest.mark.parametrize("recording", WRITTEN_ELSEWHERE)
+def test_a_request_in_an_unusual_form_is_judged(recording, tmp_path):
+    """A field in an unusual form is read, or ignored, and the entry is judged."""
+    run = run_of_entries(tmp_path, entry(), WRITTEN_ELSEWHERE[recording])
 
-    assert failing(run)[0] == "deletePixKey.envelope.code.present"
-    assert said(run) == []
+    assert failing_ids(run)[0] == "deletePixKey.envelope.code.present"
+    assert note_texts(run) == []
 
 
 NOT_DOCUMENTED = {
@@ -175,17 +180,17 @@ NOT_DOCUMENTED = {
 }
 
 
-@pytest.mark.parametrize("how", NOT_DOCUMENTED)
-def test_a_request_that_is_not_as_documented_promises_no_success(how, tmp_path):
-    """A service may answer it in any way."""
-    assert failing(judged(tmp_path, entry(), NOT_DOCUMENTED[how])) == []
+@pytest.mark.parametrize("recording", NOT_DOCUMENTED)
+def test_a_request_that_is_not_as_documented_promises_no_success(recording, tmp_path):
+    """A service may answer such a request in any way, so nothing fails."""
+    assert failing_ids(run_of_entries(tmp_path, entry(), NOT_DOCUMENTED[recording])) == []
 
 
 # -- tokens -----------------------------------------------------------------------------------------------------------
 
 
-def empty(**changes):
-    """An execution that is answered with 200 and nothing else."""
+def empty_execution(**changes):
+    """An execution that is answered with 200 and an empty body."""
     execution = entry(**changes)
     execution["response"] |= {"content": {"size": 0, "mimeType": "application/json", "text": ""}, "bodySize": 0}
     return execution
@@ -200,36 +205,39 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_token_is_known_by_what_it_was_granted(token, tmp_path):
-    """Its letters say nothing: an empty 200 fails once the token was granted something."""
-    assert failing(judged(tmp_path, entry(token=token), empty(token=token))) == ["executePix.json"]
+def test_a_token_that_was_granted_something_is_valid(token, tmp_path):
+    """A token is valid if it was granted something, whatever it looks like. After that an empty 200 fails."""
+    assert failing_ids(run_of_entries(tmp_path, entry(token=token), empty_execution(token=token))) == [
+        "executePix.json"
+    ]
 
 
 @pytest.mark.parametrize("token", [*TOKENS, "***", "[REDACTED]", "<token>", ""])
 def test_a_token_that_was_granted_nothing_is_unknown(token, tmp_path):
-    """A line says how many requests that concerns."""
-    run = judged(tmp_path, empty(token=token), entry(), empty(token=token))
+    """Requests with that token are judged in part, and a note counts them."""
+    run = run_of_entries(tmp_path, empty_execution(token=token), entry(), empty_execution(token=token))
 
-    assert failing(run) == []
+    assert failing_ids(run) == []
     assert [str(note.text) for note in result_of_run(run).notes] == [
         f"{NO_TOKEN}: 2, first at entry 1 of {tmp_path}/traffic.har"
     ]
 
 
 def test_a_recording_without_tokens_says_so(tmp_path):
-    """Chrome leaves Authorization out by default: what carries no result cannot be judged."""
+    """Chrome leaves out the header Authorization. An answer without a result cannot be judged then."""
     accounts = entry({"accounts": []}, path="/v1/accounts")
     accounts["request"]["headers"] = []
-    run = judged(tmp_path, accounts)
+    run = run_of_entries(tmp_path, accounts)
 
-    assert (result_of_run(run).verdict, said(run)) == ("incomplete", [NO_TOKEN])
+    assert result_of_run(run).verdict == "incomplete"
+    assert note_texts(run) == [NO_TOKEN]
 
 
 # -- bodies of answers ------------------------------------------------------------------------------------------------
 
 
-def answer(content, **changes):
-    """An execution whose answer is recorded in this way; its token is known to be valid."""
+def execution_with_content(content, **changes):
+    """An execution with a valid token, whose answer is recorded with this content."""
     execution = entry()
     execution["response"] |= {"content": {"mimeType": "application/json"} | content, **changes}
     return execution
@@ -238,101 +246,110 @@ def answer(content, **changes):
 SIZE = len(BODY)
 GZIP, DEFLATE = gzip.compress(BODY), zlib.compress(BODY)
 ANSWERS_NOT_RECORDED = {
-    "Chrome 51: no text": answer({"size": SIZE}),
-    "Firefox 47: an empty text": answer({"size": SIZE, "text": ""}),
-    "null": answer({"size": SIZE, "text": None}),
-    "size of the wire alone": answer({"text": ""}, bodySize=SIZE),
-    "nothing said": answer({}),
-    "cut": answer({"size": SIZE, "text": BODY.decode()[:-9]}),
-    "cut base64": answer({"text": b64encode(BODY).decode()[:-3], "encoding": "base64"}),
-    "cut base64, at a whole byte": answer({"size": SIZE, "text": b64encode(BODY[:99]).decode(), "encoding": "base64"}),
-    "an empty text alone": answer({"text": ""}),
-    "an empty text, and no size of the wire": answer({"size": 0, "text": ""}, bodySize=-1),
-    "a file beside sizes of 0": answer({"size": 0, "_file": "body.json"}, bodySize=0),
-    "broke off": answer({"size": 0, "text": ""}, bodySize=0, _error="net::ERR_ABORTED"),
-    "text is an object": answer({"size": SIZE, "text": {"code": 0}}),
+    "Chrome 51: no text": execution_with_content({"size": SIZE}),
+    "Firefox 47: an empty text": execution_with_content({"size": SIZE, "text": ""}),
+    "null": execution_with_content({"size": SIZE, "text": None}),
+    "size of the wire alone": execution_with_content({"text": ""}, bodySize=SIZE),
+    "nothing said": execution_with_content({}),
+    "cut": execution_with_content({"size": SIZE, "text": BODY.decode()[:-9]}),
+    "cut base64": execution_with_content({"text": b64encode(BODY).decode()[:-3], "encoding": "base64"}),
+    "cut base64, at a whole byte": execution_with_content(
+        {"size": SIZE, "text": b64encode(BODY[:99]).decode(), "encoding": "base64"}
+    ),
+    "an empty text alone": execution_with_content({"text": ""}),
+    "an empty text, and no size of the wire": execution_with_content({"size": 0, "text": ""}, bodySize=-1),
+    "a file beside sizes of 0": execution_with_content({"size": 0, "_file": "body.json"}, bodySize=0),
+    "broke off": execution_with_content({"size": 0, "text": ""}, bodySize=0, _error="net::ERR_ABORTED"),
+    "text is an object": execution_with_content({"size": SIZE, "text": {"code": 0}}),
     "content is no object": entry() | {"response": entry()["response"] | {"content": "?"}},
-    "br": in_base64(b"\x8b\x01\x80{}\x03", content_encoding="br"),
-    "zstd": in_base64(b"\x28\xb5\x2f\xfd\x04\x00\x01", content_encoding="zstd"),
-    "a coding as text": answer(
+    "br": answer_in_base64(b"\x8b\x01\x80{}\x03", content_encoding="br"),
+    "zstd": answer_in_base64(b"\x28\xb5\x2f\xfd\x04\x00\x01", content_encoding="zstd"),
+    "a coding as text": execution_with_content(
         {"text": GZIP.decode("latin-1")}, headers=headers(content_type="application/json", content_encoding="gzip")
     ),
-    "cut deflate": in_base64(DEFLATE[:-9], content_encoding="deflate"),
-    "damaged gzip, and cut": in_base64(
+    "cut deflate": answer_in_base64(DEFLATE[:-9], content_encoding="deflate"),
+    "damaged gzip, and cut": answer_in_base64(
         GZIP[:20] + b"\xff" + GZIP[21:], content_encoding="gzip", content_length=str(len(GZIP) + 9)
     ),
 }
 
 
-@pytest.mark.parametrize("how", ANSWERS_NOT_RECORDED)
-def test_an_answer_that_is_not_recorded_is_no_fault_of_the_service(how, tmp_path):
-    """A line counts it."""
-    run = judged(tmp_path, entry(), ANSWERS_NOT_RECORDED[how])
+@pytest.mark.parametrize("recording", ANSWERS_NOT_RECORDED)
+def test_an_answer_that_is_not_recorded_is_no_fault_of_the_service(recording, tmp_path):
+    """Nothing fails, and a note counts the answer."""
+    run = run_of_entries(tmp_path, entry(), ANSWERS_NOT_RECORDED[recording])
 
-    assert failing(run) == []
-    assert said(run) == [NO_BODY]
+    assert failing_ids(run) == []
+    assert note_texts(run) == [NO_BODY]
 
 
 EMPTY = {
-    "Chrome: no text, and no bytes": answer({"size": 0}, bodySize=0),
-    "an empty text": answer({"size": 0, "text": ""}, bodySize=0),
-    "the header says so": answer({}, headers=headers(content_type="application/json", content_length="0")),
+    "Chrome: no text, and no bytes": execution_with_content({"size": 0}, bodySize=0),
+    "an empty text": execution_with_content({"size": 0, "text": ""}, bodySize=0),
+    "the header says so": execution_with_content(
+        {}, headers=headers(content_type="application/json", content_length="0")
+    ),
 }
 
 
-@pytest.mark.parametrize("how", EMPTY)
-def test_an_answer_that_was_empty_fails(how, tmp_path):
-    """It is recorded that there was nothing."""
-    run = judged(tmp_path, entry(), EMPTY[how])
+@pytest.mark.parametrize("recording", EMPTY)
+def test_an_answer_that_was_empty_fails(recording, tmp_path):
+    """The recording says that the body had no bytes."""
+    run = run_of_entries(tmp_path, entry(), EMPTY[recording])
 
-    assert (failing(run), said(run)) == (["executePix.json"], [])
+    assert failing_ids(run) == ["executePix.json"]
+    assert note_texts(run) == []
 
 
-def wrapped(raw):
+def base64_in_lines(raw):
+    """Base64 in lines of 76 characters."""
     text = b64encode(raw).decode()
     return "\r\n".join(text[at : at + 76] for at in range(0, len(text), 76))
 
 
 PLAIN = BODY.decode()
 BODIES_IN_OTHER_FORMS = {
-    "plain JSON beside base64": lambda text: answer({"text": text, "encoding": "base64"}),
-    "base64 in lines": lambda text: answer({"text": wrapped(text.encode()), "encoding": "BASE64"}),
-    "base64, counted as such": lambda text: answer(
+    "plain JSON beside base64": lambda text: execution_with_content({"text": text, "encoding": "base64"}),
+    "base64 in lines": lambda text: execution_with_content({"text": base64_in_lines(text.encode()), "encoding": "BASE64"}),
+    "base64, counted as such": lambda text: execution_with_content(
         {"text": b64encode(text.encode()).decode(), "encoding": "base64", "size": len(b64encode(text.encode()))}
     ),
-    "deflate": lambda text: in_base64(zlib.compress(text.encode()), content_encoding="deflate"),
-    "deflate without its header": lambda text: in_base64(zlib.compress(text.encode())[2:-4], content_encoding="deflate"),
-    "gzip twice": lambda text: in_base64(gzip.compress(gzip.compress(text.encode())), content_encoding="gzip, gzip"),
-    "undone already": lambda text: in_base64(text.encode(), content_encoding="br", content_length="7"),
-    "a byte order mark that is gone": lambda text: answer({"text": text, "size": len(text) + 3}),
-    "written anew": lambda text: answer(
+    "deflate": lambda text: answer_in_base64(zlib.compress(text.encode()), content_encoding="deflate"),
+    "deflate without its header": lambda text: answer_in_base64(zlib.compress(text.encode())[2:-4], content_encoding="deflate"),
+    "gzip twice": lambda text: answer_in_base64(gzip.compress(gzip.compress(text.encode())), content_encoding="gzip, gzip"),
+    "undone already": lambda text: answer_in_base64(text.encode(), content_encoding="br", content_length="7"),
+    "a byte order mark that is gone": lambda text: execution_with_content({"text": text, "size": len(text) + 3}),
+    "written anew": lambda text: execution_with_content(
         {"text": text, "size": len(text)}, bodySize=len(text),
         headers=headers(content_type="application/json", content_length=str(len(text) + 40)),
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", BODIES_IN_OTHER_FORMS)
-def test_a_body_in_another_form_is_judged(how, tmp_path):
-    """A right one passes, and one that lacks a field fails."""
-    write = BODIES_IN_OTHER_FORMS[how]
-    right = judged(tmp_path, entry(), write(PLAIN))
-    wrong = json.dumps({"code": 0, "data": {name: value for name, value in EXECUTION.items() if name != "digit"}})
+@pytest.mark.parametrize("form", BODIES_IN_OTHER_FORMS)
+def test_a_body_in_another_form_is_judged(form, tmp_path):
+    """A conforming body in that form passes, and one that lacks a field fails."""
+    write = BODIES_IN_OTHER_FORMS[form]
+    right = run_of_entries(tmp_path, entry(), write(PLAIN))
+    wrong = json.dumps(
+        {"code": 0, "data": {name: value for name, value in EXECUTION_RESULT.items() if name != "digit"}}
+    )
 
-    assert (failing(right), said(right)) == ([], [])
-    assert failing(judged(tmp_path, entry(), write(wrong))) == ["executePix.digit.present"]
+    assert failing_ids(right) == []
+    assert note_texts(right) == []
+    assert failing_ids(run_of_entries(tmp_path, entry(), write(wrong))) == ["executePix.digit.present"]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_a_broken_content_coding_is_told(coding, tmp_path):
-    """The bytes are as they were sent: the service broke them."""
+def test_a_broken_content_coding_is_a_fault_of_the_service(coding, tmp_path):
+    """All bytes are recorded, so the recording did not break them. The message names the coding."""
     raw = {"gzip": GZIP, "deflate": DEFLATE}[coding]
     damaged = raw[:20] + b"\xff" * 9 + raw[29:]
     length = {"content_length": str(len(damaged))} if coding == "deflate" else {}
-    run = judged(tmp_path, entry(), in_base64(damaged, content_encoding=coding, **length))
+    run = run_of_entries(tmp_path, entry(), answer_in_base64(damaged, content_encoding=coding, **length))
     [message] = [str(result.message) for row, result in result_of_run(run).results if result.fails]
 
-    assert failing(run) == ["executePix.json"]
+    assert failing_ids(run) == ["executePix.json"]
     assert message.endswith(f"not JSON: the content coding is {coding}, the body is not")
 
 
@@ -345,8 +362,8 @@ def test_a_broken_content_coding_is_told(coding, tmp_path):
     ids=str,
 )
 def test_an_odd_moment_is_unknown(moment, tmp_path):
-    """The entry is judged, and the other entries tell when the traffic was recorded."""
-    run = judged(tmp_path, entry(), changed("startedDateTime", moment))
+    """The entry is judged, and the time of the recording comes from the other entries."""
+    run = run_of_entries(tmp_path, entry(), entry_with("startedDateTime", moment))
 
     assert result_of_run(run).verdict == "partial"
     assert str(run.recorded.in_words).endswith("2 exchanges, from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC")
@@ -354,65 +371,69 @@ def test_an_odd_moment_is_unknown(moment, tmp_path):
 
 def test_a_moment_without_a_time_zone_is_utc(tmp_path):
     """A report says the same on every machine."""
-    run = judged(tmp_path, changed("startedDateTime", "2026-11-24T12:30:00"))
+    run = run_of_entries(tmp_path, entry_with("startedDateTime", "2026-11-24T12:30:00"))
 
     assert str(run.recorded.in_words).endswith("from 2026-11-24 12:30:00 UTC to 2026-11-24 12:30:00 UTC")
 
 
-@pytest.mark.parametrize("lost", ["time", "response.statusText", "response.redirectURL", "response.bodySize", "cache"])
+@pytest.mark.parametrize("field", ["time", "response.statusText", "response.redirectURL", "response.bodySize", "cache"])
 @pytest.mark.parametrize("value", ["?", float("nan"), {}, [1], None], ids=str)
-def test_a_field_that_is_not_as_in_har_is_lost(lost, value, tmp_path):
-    """And not the entry."""
-    run = judged(tmp_path, changed(lost, value))
+def test_a_field_that_is_not_as_in_har_is_lost(field, value, tmp_path):
+    """The field is ignored, and the entry is judged."""
+    run = run_of_entries(tmp_path, entry_with(field, value))
 
-    assert (result_of_run(run).verdict, said(run)) == ("partial", [])
+    assert result_of_run(run).verdict == "partial"
+    assert note_texts(run) == []
 
 
 @pytest.mark.parametrize("status", [0, -1, "", None, "?", 7, 1_000], ids=str)
 def test_an_entry_without_a_status_has_no_response(status):
     """Browsers write 0 or -1 for a request that was aborted."""
-    assert str(exchange_of(changed("response.status", status), 1, BASE)) == "without a response"
+    assert str(exchange_of(entry_with("response.status", status), 1, BASE)) == "without a response"
 
 
-def media_type(listed, **content):
+def execution_with_headers(listed, **content):
+    """An execution whose answer has these headers, and this content."""
     execution = entry()
     execution["response"] |= {"headers": listed, "content": {"text": PLAIN, "size": SIZE} | content}
     return execution
 
 
 MEDIA_TYPES = {
-    "not recorded at all": (media_type([]), [], [NO_MEDIA_TYPE]),
-    "its value is lost": (media_type([{"name": "Content-Type"}]), [], [NO_MEDIA_TYPE]),
-    "in the content alone": (media_type(headers(date="x"), mimeType="application/json"), [], []),
-    "not sent": (media_type(headers(date="x"), mimeType="x-unknown"), ["executePix.json.mediaType"], []),
-    "another one": (media_type([], mimeType="text/plain"), ["executePix.json.mediaType"], []),
+    "not recorded at all": (execution_with_headers([]), [], [NO_MEDIA_TYPE]),
+    "its value is lost": (execution_with_headers([{"name": "Content-Type"}]), [], [NO_MEDIA_TYPE]),
+    "in the content alone": (execution_with_headers(headers(date="x"), mimeType="application/json"), [], []),
+    "not sent": (execution_with_headers(headers(date="x"), mimeType="x-unknown"), ["executePix.json.mediaType"], []),
+    "another one": (execution_with_headers([], mimeType="text/plain"), ["executePix.json.mediaType"], []),
 }
 
 
-@pytest.mark.parametrize("how", MEDIA_TYPES)
-def test_a_media_type_that_is_not_recorded_is_not_judged(how, tmp_path):
-    """A media type that was not sent, or is not that of JSON, deviates."""
-    recorded, fails, lines = MEDIA_TYPES[how]
-    run = judged(tmp_path, recorded)
+@pytest.mark.parametrize("recording", MEDIA_TYPES)
+def test_a_media_type_that_is_not_recorded_is_not_judged(recording, tmp_path):
+    """A media type that was not sent, or that is not JSON, deviates."""
+    recorded_entry, fails, lines = MEDIA_TYPES[recording]
+    run = run_of_entries(tmp_path, recorded_entry)
     deviating = [row.id for row, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
 
-    assert (deviating, said(run)) == (fails, lines)
+    assert deviating == fails
+    assert note_texts(run) == lines
 
 
 def test_a_registration_without_its_body_names_no_key_type(tmp_path):
-    """Nothing says which type was registered."""
-    without = registration()
-    del without["request"]["postData"]
-    run = judged(tmp_path, without)
+    """Without the body nobody knows which type was registered, so no requirement about a type is exercised."""
+    without_body = registration()
+    del without_body["request"]["postData"]
+    run = run_of_entries(tmp_path, without_body)
     verdicts = {row.id: result.verdict for row, result in result_of_run(run).results}
 
-    assert (verdicts["registerPixKey.Success.text"], said(run)) == ("pass", [NO_REQUEST_BODY])
+    assert note_texts(run) == [NO_REQUEST_BODY]
+    assert verdicts["registerPixKey.Success.text"] == "pass"
     assert verdicts["registerPixKey.pixKeyType.EMAIL"] == "not-exercised"
 
 
 @pytest.mark.parametrize("part", [{}, {"postData": []}, {"postData": {"text": 7}}, {"content": None}], ids=str)
 def test_a_body_of_any_form_is_read(part):
-    """What is none is not recorded."""
+    """A part without a readable body counts as not recorded."""
     assert not body_of_request(part, {}).is_recorded
     assert not body_of_response({"content": part}, 200, {}).is_recorded
 
@@ -436,9 +457,9 @@ PLACES = [
 
 @given(st.sampled_from(PLACES), ANYTHING)
 @settings(deadline=None)
-def test_whatever_stands_in_an_entry_is_read(place, value):
-    """It is an exchange or a reason, and no error: one entry never costs the run."""
-    exchange = exchange_of(changed(place, value), 1, BASE)
+def test_no_value_in_an_entry_ends_a_run(place, value):
+    """The test draws values. The entry becomes an exchange or a reason, and never an error."""
+    exchange = exchange_of(entry_with(place, value), 1, BASE)
 
     assert isinstance(exchange, RecordedExchange | Message)
     if isinstance(exchange, RecordedExchange):
@@ -451,27 +472,28 @@ def test_whatever_stands_in_an_entry_is_read(place, value):
 
 
 def test_each_path_that_leads_to_nothing_is_named(tmp_path):
-    """Exit status 4, although another path leads to a file."""
+    """The exit status is 4, even if another path leads to a file."""
     paths = [har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"]
-    result = run_here(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
+    result = run_in_this_process(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
 
-    assert (result.status, result.output.strip().splitlines()[-1]) == (
-        4,
-        f"ERROR: --recorded: no file there: {paths[1]}, {paths[2]}; expected HAR files, a folder or a glob",
+    assert result.status == 4
+    assert result.output.strip().splitlines()[-1] == (
+        f"ERROR: --recorded: no file there: {paths[1]}, {paths[2]}; expected HAR files, a folder or a glob"
     )
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
-    """Firefox names a file api.bank.example_Archive [26-11-24 10-20-30].har."""
+    """A file of Firefox has brackets in its name, such as `Archive [26-11-24 10-20-30].har`."""
     file = har(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
-    result = run_here(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
+    result = run_in_this_process(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
 
     assert result.status == 0
 
 
 def test_an_address_that_leads_to_nothing_is_named(tmp_path):
-    """As a path that does."""
-    result = run_here(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
+    """A file:// address without a file is exit status 4, like a path."""
+    result = run_in_this_process(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
 
-    assert (result.status, "no file there: file://" in result.output) == (4, True)
+    assert result.status == 4
+    assert "no file there: file://" in result.output

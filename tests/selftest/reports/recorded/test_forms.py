@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from reports.recorded.entry import exchange_of
 from reports.recorded.forms import Forms
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION
+from tests.selftest.exchanges import EXECUTION_RESULT
 from tests.selftest.reports.recorded.test_reading import BASE, BODY, entry
 
 ANSWERS = [
     *(
-        {"data": EXECUTION | change}
+        {"data": EXECUTION_RESULT | change}
         for change in ({}, {"status": "PENDING"}, {"type": "EMAIL"}, {"error": "x"}, {"id": 7})
     ),
-    {"data": EXECUTION | {"document": "123.456.789-09"}},
+    {"data": EXECUTION_RESULT | {"document": "123.456.789-09"}},
     {"text": BODY.decode().replace('"digit"', '"digit": "1", "digit"')},
     *({"status": status} for status in (201, 204, 404, 405, 500, 501)),
     *(
@@ -26,12 +26,12 @@ ANSWERS = [
 
 @given(st.permutations(ANSWERS * 2))
 @settings(deadline=None, max_examples=5)
-def test_what_is_remembered_of_a_form_is_what_each_answer_shows(answers):
-    """Whatever came before, the rules that deviate are those that deviate alone."""
+def test_equal_answers_have_equal_deviations_in_any_order(answers):
+    """Each answer has the deviations that it has alone."""
     forms = Forms()
     exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
-    alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
+    deviations_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
     deviations = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
 
-    assert [ids - {"executePix.exists"} for ids in deviations] == alone
+    assert [ids - {"executePix.exists"} for ids in deviations] == deviations_alone
     assert sum(forms.held.values()) == 2 * len(answers)

@@ -19,21 +19,21 @@ from reports.recorded.recorded_run import take_tally
 from reports.recorded.tally import GAP, Tally, merge
 from reports.result.run import Recording, Run
 from reports.result.run_verdict import result_of_run
-from tests.selftest.exchanges import EXECUTION, REGISTRATION
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT
+from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
-from tests.selftest.recorded_runs import run_here
-from tests.selftest.recordings import as_entry
-from tests.selftest.schemas import problems
+from tests.selftest.recordings import har_entry
+from tests.selftest.schemas import schema_deviations
 from tests.selftest.services.echoing import encodings
+from tests.selftest.shared_runs import run_in_this_process
 
 BASE = "https://api.bank.test/pix"
-PROFILE = replace(SANDBOX, base_url=BASE)
+PROFILE = replace(SANDBOX_PROFILE, base_url=BASE)
 TOKEN = "Can4ry.t0ken-OF_production"
-EVERY = 1 if os.environ.get("PIX_PROOF") == "exhaustive" else 60
-"""Of so many services of the proof one is recorded."""
-ASKED = (
+ONE_OF = 1 if os.environ.get("PIX_PROOF") == "exhaustive" else 60
+"""One of this many services of the proof is recorded."""
+NEEDS_SEVERAL_EXCHANGES = (
     ".token.required", ".token.scheme", ".token.accepted", ".exists", ".sufficient", ".connection", ".effect",
     ".value.matches", "registerPixKey.status", "registerPixKey.contentType.accepted", "deletePixKey.contentType.accepted",
     "general.versionPrefix", "Key.matches", "id.matches", "body.pixKey", "body.pixKeyType", "body.account",
@@ -44,10 +44,13 @@ REFUSED_PERHAPS = ("ExecutionIsHtml", "RegistrationIsHtml", "DeletionIsHtml", "D
 
 
 def headers(**named):
+    """HAR headers of these names and values."""
     return [{"name": name.replace("_", "-"), "value": value} for name, value in named.items()]
 
 
-def entry(data=EXECUTION, *, path="/v1/execute/pix/TX-1", method="GET", sent=None, token=TOKEN, status=200, **response):
+def entry(
+    data=EXECUTION_RESULT, *, path="/v1/execute/pix/TX-1", method="GET", sent=None, token=TOKEN, status=200, **response
+):
     """A HAR entry as mitmproxy writes it: an execution, or what the arguments say."""
     text = response.pop("text", None) or json.dumps({"code": 0, "data": data})
     request = {"method": method, "url": BASE + path, "headers": headers(authorization=f"Bearer {token}")}
@@ -60,8 +63,9 @@ def entry(data=EXECUTION, *, path="/v1/execute/pix/TX-1", method="GET", sent=Non
 
 
 def registration(**changes):
+    """A HAR entry of a registration."""
     body = {"pixKey": "ana@example.com", "account": "ac-1", "pixKeyType": "EMAIL"}
-    return entry(REGISTRATION, path="/v1/pix/keys/ac-1", method="POST", sent=body | changes)
+    return entry(REGISTRATION_RESULT, path="/v1/pix/keys/ac-1", method="POST", sent=body | changes)
 
 
 def har(folder, *entries, name="traffic.har"):
@@ -71,7 +75,7 @@ def har(folder, *entries, name="traffic.har"):
     return file
 
 
-def run_of(tally):
+def run_of_tally(tally):
     """The run that a tally makes."""
     run = Run(PROFILE, BASE, recorded=Recording())
     take_tally(run, tally)
@@ -79,12 +83,12 @@ def run_of(tally):
     return run
 
 
-def judged(folder, *entries):
-    """The run of a file with these entries."""
-    return run_of(merge(tally_of(str(har(folder, *entries)), PROFILE), Tally()))
+def run_of_entries(folder, *entries):
+    """The run of a HAR file with these entries."""
+    return run_of_tally(merge(tally_of(str(har(folder, *entries)), PROFILE), Tally()))
 
 
-def changed(at, value):
+def entry_with(at, value):
     """An entry with another value at a place such as `response.content.text`."""
     changed_entry = part = entry()
     *path, last = at.split(".")
@@ -94,8 +98,9 @@ def changed(at, value):
     return changed_entry
 
 
-def in_base64(raw, **named):
-    return changed("response", entry()["response"] | {
+def answer_in_base64(raw, **named):
+    """An execution whose answer is recorded in base64."""
+    return entry_with("response", entry()["response"] | {
         "headers": headers(content_type="application/json", **named),
         "content": {"encoding": "base64", "text": b64encode(raw).decode()},
     })  # fmt: skip
@@ -103,25 +108,25 @@ def in_base64(raw, **named):
 
 BODY = entry()["response"]["content"]["text"].encode()
 DIALECTS = {
-    "base64": in_base64(BODY),
-    "Envoy: still compressed": in_base64(gzip.compress(BODY), content_encoding="gzip"),
-    "usual port, capitals": changed("request.url", "HTTPS://API.bank.test:443/pix/v1/execute/pix/TX-1"),
-    "path alone": changed("request.url", "/pix/v1/execute/pix/TX-1"),
-    "no date": changed("startedDateTime", None),
-    "no time": changed("time", None),
-    "HTTP/2": changed(
+    "base64": answer_in_base64(BODY),
+    "Envoy: still compressed": answer_in_base64(gzip.compress(BODY), content_encoding="gzip"),
+    "usual port, capitals": entry_with("request.url", "HTTPS://API.bank.test:443/pix/v1/execute/pix/TX-1"),
+    "path alone": entry_with("request.url", "/pix/v1/execute/pix/TX-1"),
+    "no date": entry_with("startedDateTime", None),
+    "no time": entry_with("time", None),
+    "HTTP/2": entry_with(
         "request.headers", headers(**{":authority": "api.bank.test", "Authorization": f"Bearer {TOKEN}"})
     ),
-    "media type in the content alone": changed("response.headers", []),
+    "media type in the content alone": entry_with("response.headers", []),
     "Chrome": entry() | {"_initiator": {"type": "script"}, "_priority": "High", "connection": "1"},
-    "status as text": changed("response.status", "200"),
+    "status as text": entry_with("response.status", "200"),
 }
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_dialect_says_the_same(dialect, tmp_path):
-    """Every recorder writes the same conforming execution in its own way."""
-    run = judged(tmp_path, json.loads(json.dumps(DIALECTS[dialect])))
+def test_files_of_all_recorders_are_read_alike(dialect, tmp_path):
+    """Every recorder writes the same conforming execution in its own dialect."""
+    run = run_of_entries(tmp_path, json.loads(json.dumps(DIALECTS[dialect])))
 
     results = {requirement.id: result.verdict for requirement, result in result_of_run(run).results}
     assert result_of_run(run).verdict == "partial"
@@ -132,36 +137,38 @@ def test_a_dialect_says_the_same(dialect, tmp_path):
     "credential", ["", "Bearer ***", "Bearer [REDACTED]", "Bearer <token>", "Bearer a\u2026", "Basic YTpi"]
 )
 def test_a_redacted_token_is_unknown(credential):
-    """It is known by signs that no token has. What only a valid token makes a success is not judged then."""
-    exchange = exchange_of(changed("request.headers", headers(authorization=credential)), 1, BASE)
+    """Signs that no token has show that it is redacted. A requirement that needs a valid token is not judged then."""
+    exchange = exchange_of(entry_with("request.headers", headers(authorization=credential)), 1, BASE)
 
-    assert (exchange.credential, exchange.valid) == ("unknown", False)
+    assert exchange.credential == "unknown"
+    assert not exchange.valid
     assert exchange_of(entry(), 1, BASE).credential == "valid"
 
 
 def test_a_token_is_valid_once_it_was_granted_something(tmp_path):
-    """Until then an empty 200 may be the answer to a wrong token."""
-    empty = changed("response.content", {"size": 0, "mimeType": "application/json", "text": ""})
+    """Before that, an empty 200 may be the answer to a wrong token."""
+    empty = entry_with("response.content", {"size": 0, "mimeType": "application/json", "text": ""})
     empty["response"]["bodySize"] = 0
 
-    assert not [row for row, result in result_of_run(judged(tmp_path, empty, entry())).results if result.fails]
-    assert [row.id for row, result in result_of_run(judged(tmp_path, entry(), empty)).results if result.fails] == [
-        "executePix.json"
-    ]
+    before_the_grant = result_of_run(run_of_entries(tmp_path, empty, entry()))
+    after_the_grant = result_of_run(run_of_entries(tmp_path, entry(), empty))
+
+    assert [row.id for row, result in before_the_grant.results if result.fails] == []
+    assert [row.id for row, result in after_the_grant.results if result.fails] == ["executePix.json"]
 
 
 BODIES = {
     "absent": entry()["response"] | {"content": {"size": 7, "mimeType": "application/json"}},
     "not UTF-8": entry(text='{"code": 0, "data": {"name": "Jo\ufffdo"}}')["response"],
     "shorter": entry()["response"] | {"headers": headers(content_length="9999")},
-    "cut gzip": in_base64(gzip.compress(BODY)[:-9], content_encoding="gzip")["response"],
+    "cut gzip": answer_in_base64(gzip.compress(BODY)[:-9], content_encoding="gzip")["response"],
 }
 
 
 @pytest.mark.parametrize("body", BODIES)
 def test_a_body_that_is_not_recorded_is_not_judged(body, tmp_path):
-    """A recorder that loses bytes is no fault of the service."""
-    run = judged(tmp_path, entry(), changed("response", BODIES[body]))
+    """Bytes that the recorder lost are no fault of the service."""
+    run = run_of_entries(tmp_path, entry(), entry_with("response", BODIES[body]))
 
     [note] = result_of_run(run).notes
     assert str(note.text).startswith("not judged, the body is not recorded as it was sent: 1, first at entry 2 of ")
@@ -169,22 +176,22 @@ def test_a_body_that_is_not_recorded_is_not_judged(body, tmp_path):
 
 
 NOT_JUDGED = {
-    "at another address": changed("request.url", "https://api.bank.test.evil.test/pix/v1/accounts"),
-    "to no documented operation": changed("request.method", "OPTIONS"),
-    "without a response": changed("response", {"status": -1}),
-    "not as in HAR 1.2": changed("request", 7),
+    "at another address": entry_with("request.url", "https://api.bank.test.evil.test/pix/v1/accounts"),
+    "to no documented operation": entry_with("request.method", "OPTIONS"),
+    "without a response": entry_with("response", {"status": -1}),
+    "not as in HAR 1.2": entry_with("request", 7),
 }
 
 
-@pytest.mark.parametrize("why", NOT_JUDGED)
-def test_what_is_not_judged_is_said(why, tmp_path):
-    """One line for a reason; a fault of the recording makes the verdict incomplete."""
-    run = judged(tmp_path, entry(), NOT_JUDGED[why], NOT_JUDGED[why])
+@pytest.mark.parametrize("reason", NOT_JUDGED)
+def test_an_entry_that_is_not_judged_has_a_note(reason, tmp_path):
+    """Each reason has one note. A fault of the recording makes the verdict incomplete."""
+    run = run_of_entries(tmp_path, entry(), NOT_JUDGED[reason], NOT_JUDGED[reason])
 
     assert [str(note.text) for note in result_of_run(run).notes] == [
-        f"not judged, {why}: 2, first at entry 2 of {tmp_path}/traffic.har"
+        f"not judged, {reason}: 2, first at entry 2 of {tmp_path}/traffic.har"
     ]
-    assert result_of_run(run).verdict == ("incomplete" if why in [*NOT_JUDGED][2:] else "partial")
+    assert result_of_run(run).verdict == ("incomplete" if reason in [*NOT_JUDGED][2:] else "partial")
 
 
 WHOLE = json.dumps({"log": {"entries": [entry(), entry()]}})
@@ -201,37 +208,38 @@ DAMAGED = {
 
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_file_is_judged_as_far_as_it_can_be_read(damage, tmp_path):
-    """The line says where it ends."""
-    text, why, number = DAMAGED[damage]
+    """The note says at which entry the readable part ends."""
+    text, reason, number = DAMAGED[damage]
     file = tmp_path / "damaged.har"
     file.write_text(text)
     tally = tally_of(str(file), PROFILE)
 
-    assert {str(first[0].gap): first[0].entry for _, first in tally.of(GAP)} == {why: number}
+    assert {str(first[0].gap): first[0].entry for _, first in tally.of(GAP)} == {reason: number}
     assert tally.times["exchanges",] == number - 1
 
 
 # -- rare faults ---------------------------------------------------------------------------------------------------
 
 
-def without_digit():
-    return entry({name: value for name, value in EXECUTION.items() if name != "digit"})
+def execution_without_digit():
+    """A HAR entry of an execution whose result lacks the field digit."""
+    return entry({name: value for name, value in EXECUTION_RESULT.items() if name != "digit"})
 
 
 @pytest.mark.slow
-def test_three_bad_answers_of_two_thousand(tmp_path):
-    """They are one finding, which says how many there are and where the first one is; it is shown."""
+def test_three_bad_answers_of_two_thousand_are_one_finding(tmp_path):
+    """The finding counts them and names the first one. The report shows all three."""
     entries = [entry()] * 2_000
-    entries[1_233] = entries[1_500] = entries[1_999] = without_digit()
-    run = judged(tmp_path, *entries)
+    entries[1_233] = entries[1_500] = entries[1_999] = execution_without_digit()
+    run = run_of_entries(tmp_path, *entries)
     document = document_of(run)
 
-    assert problems(document) == []
+    assert schema_deviations(document) == []
     assert document.headline.startswith(
         "NON-CONFORMANT, judged from recorded traffic: 2,000 exchanges, "
         "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: fails 1 documented requirement"
     )
-    assert [(each.cause, str(each.message), list(each.exchanges)) for each in document.findings] == [
+    assert [(finding.cause, str(finding.message), list(finding.exchanges)) for finding in document.findings] == [
         (
             "executePix.digit.present",
             f"3 of 2,000, first at entry 1,234 of {tmp_path}/traffic.har: digit is missing",
@@ -244,64 +252,72 @@ def test_three_bad_answers_of_two_thousand(tmp_path):
 # -- services of the proof -----------------------------------------------------------------------------------------
 
 
-def recording(service, environment="sandbox"):
-    """The exchanges of a run with a service, as entries of a recording."""
-    return list(map(as_entry, sent_in_memory(service, environment).session.door.exchanges))
+def recorded_entries(service, environment="sandbox"):
+    """The exchanges of a run against a service, as entries of a recording."""
+    return list(map(har_entry, sent_in_memory(service, environment).session.door.exchanges))
 
 
-def verdicts(folder, entries):
-    """The requirements that fail, and those that warn."""
+def failing_and_warning(folder, entries):
+    """The ids of the requirements that fail, and of those that warn."""
     tally = tally_of(str(har(folder, *entries)), replace(PROFILE, base_url="http://127.0.0.1"))
-    rows = result_of_run(run_of(tally)).results
+    rows = result_of_run(run_of_tally(tally)).results
     return [{row.id for row, result in rows if result.verdict == verdict} for verdict in ("fail", "warn")]
 
 
-def chosen(registry):
+def drawn_specimens(registry):
+    """Some specimens of a registry, drawn by their names; all with PIX_PROOF=exhaustive."""
     specimens = [specimen for specimen in registry.specimens.values() if not specimen.on_the_wire]
     return [
         pytest.param(specimen, id=specimen.name)
         for specimen in specimens
-        if EVERY == 1 or Random(specimen.name).random() < 1 / EVERY
+        if ONE_OF == 1 or Random(specimen.name).random() < 1 / ONE_OF
     ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("specimen", chosen(VARIANTS))
+@pytest.mark.parametrize("specimen", drawn_specimens(VARIANTS))
 def test_a_right_service_does_not_fail(specimen, tmp_path):
-    """However odd a right service is, no recorded answer of it fails a requirement."""
-    failing, _ = verdicts(tmp_path, recording(specimen.make(), specimen.environment))
+    """No recorded answer of a conforming service fails a requirement."""
+    failing, _ = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
 
     assert failing == set()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("specimen", chosen(MUTANTS))
+@pytest.mark.parametrize("specimen", drawn_specimens(MUTANTS))
 def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
-    """The requirement that the service breaks deviates, and no other one fails."""
-    failing, warned = verdicts(tmp_path, recording(specimen.make(), specimen.environment))
-    lone = {id for id in specimen.fails | specimen.warns if not id.endswith(ASKED) and ".pixKeyType." not in id}
+    """The requirement that the service breaks fails or warns, and no other one fails."""
+    failing, warned = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
+    shown_by_one_answer = {
+        id
+        for id in specimen.fails | specimen.warns
+        if not id.endswith(NEEDS_SEVERAL_EXCHANGES) and ".pixKeyType." not in id
+    }
 
-    assert lone <= failing | warned or specimen.name in REFUSED_PERHAPS
+    assert shown_by_one_answer <= failing | warned or specimen.name in REFUSED_PERHAPS
     assert failing <= specimen.fails
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
-def recorded(folder, *entries, name="run", **options):
-    """A run of pytest --recorded in this process; its token is nowhere."""
+def result_of_recorded_run(folder, *entries, name="run", **options):
+    """The result of `pytest --recorded` with these entries, in this process. No token is set."""
     arguments = [f"--{option.replace('_', '-')}={value}" for option, value in options.items()]
-    return run_here(
+    return run_in_this_process(
         f"--recorded={har(folder, *entries)}", f"--base-url={BASE}", f"--report-dir={folder / name}", *arguments
     )
 
 
 def test_a_recording_is_judged_without_a_token_and_two_are_compared(tmp_path):
-    """Every file of a report is written; the next one says what changed."""
-    first = recorded(tmp_path, entry(), registration())
-    second = recorded(tmp_path, entry(), without_digit(), name="second", compare_with=first.folder)
+    """Every file of a report is written. The second report says what changed since the first."""
+    first = result_of_recorded_run(tmp_path, entry(), registration())
+    second = result_of_recorded_run(
+        tmp_path, entry(), execution_without_digit(), name="second", compare_with=first.folder
+    )
 
-    assert (first.status, second.status) == (0, 1)
+    assert first.status == 0
+    assert second.status == 1
     assert first.document["traffic"]["requests"] == 0
     assert second.document["comparison"]["newly_failing"] == ["executePix.digit.present"]
     assert {file.name for file in first.folder.iterdir()} >= {"report.html", "conformance.json", "junit.xml"}
@@ -314,24 +330,26 @@ def test_a_recording_is_judged_without_a_token_and_two_are_compared(tmp_path):
         ([], "--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS"),
     ],
 )
-def test_a_wrong_command_line_is_one_line(options, line, tmp_path, monkeypatch):
-    """Exit status 4, before anything is read."""
+def test_a_wrong_command_line_prints_one_line(options, line, tmp_path, monkeypatch):
+    """The exit status is 4, and no file is read."""
     monkeypatch.chdir(tmp_path)
     path = "absent/*.har" if options else str(har(tmp_path))
-    result = run_here(f"--recorded={path}", "--no-report", *options)
+    result = run_in_this_process(f"--recorded={path}", "--no-report", *options)
 
-    assert (result.status, result.output.strip().splitlines()[-1]) == (4, f"ERROR: {line}")
+    assert result.status == 4
+    assert result.output.strip().splitlines()[-1] == f"ERROR: {line}"
 
 
 def test_without_a_file_no_run_is_started(capfd):
-    """python -m reports recorded, with options alone, sends nothing: exit status 4."""
+    """`python -m reports recorded` with options alone is exit status 4 and sends nothing."""
     status = judge_files(["--environment=sandbox"])
 
-    assert (status, "--recorded: no file there" in capfd.readouterr().err) == (4, True)
+    assert status == 4
+    assert "--recorded: no file there" in capfd.readouterr().err
 
 
 def test_nothing_of_a_recording_is_copied(tmp_path):
-    """Tokens, codes, keys, accounts, cookies: no report has one, although answers echo them all."""
+    """Answers echo tokens, codes, keys, accounts and cookies of the recording. No file and no output has one."""
     canaries = [
         TOKEN,
         "canary-account-417",
@@ -340,9 +358,9 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
         "Canary Almeida",
         "390.533.447-05",
     ]
-    bad = registration(pixKey=canaries[2], account=canaries[1])
-    bad["request"]["url"] = f"{BASE}/v1/pix/keys/{canaries[1]}?trace={canaries[3]}"
-    bad["request"]["headers"] += headers(cookie=f"session={canaries[3]}")
+    echoing = registration(pixKey=canaries[2], account=canaries[1])
+    echoing["request"]["url"] = f"{BASE}/v1/pix/keys/{canaries[1]}?trace={canaries[3]}"
+    echoing["request"]["headers"] += headers(cookie=f"session={canaries[3]}")
     echo = {
         "Success": True,
         "Message": " ".join(canaries),
@@ -350,9 +368,9 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
         canaries[1]: canaries,
         "name": canaries[4],
     }
-    bad["response"]["content"]["text"] = json.dumps({"code": 0, "data": echo})
-    refused = changed("response", entry(text=json.dumps({"error": " ".join(canaries)}), status=500)["response"])
-    result = recorded(tmp_path, entry(), registration(), bad, refused)
+    echoing["response"]["content"]["text"] = json.dumps({"code": 0, "data": echo})
+    refused = entry_with("response", entry(text=json.dumps({"error": " ".join(canaries)}), status=500)["response"])
+    result = result_of_recorded_run(tmp_path, entry(), registration(), echoing, refused)
     texts = {file.name: file.read_text("utf-8") for file in result.folder.iterdir()} | {"output": result.output}
     forms = [form for value in canaries for form in encodings(value).values()]
 
@@ -362,13 +380,13 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
 
 @pytest.mark.slow
 def test_a_cluster_gives_the_same(tmp_path):
-    """The workers of Dask judge files at their addresses."""
+    """The workers of Dask judge the files at their addresses, and their tally is the same."""
     import distributed
 
     from reports.recorded.reading import files_of, tally_of_all
 
     for name in ("one.har", "other.har"):
-        har(tmp_path, entry(), without_digit(), name=name)
+        har(tmp_path, entry(), execution_without_digit(), name=name)
     files = files_of([f"file://{tmp_path}/*.har"])
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None

@@ -5,30 +5,30 @@ from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, ShownDeviatio
 from reports.result.run import Run
 from reports.result.verdicts import Verdict
 from spec.findings import finding
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.reports.outputs.page.test_rendering import exchange
 
 EXISTS = "listAccounts.exists"
 
 
 def verdict_of(requirement_id, code, *, held, broken):
-    """Verdict after so many recorded exchanges that hold, and others with a finding of this code."""
+    """The verdict after `held` recorded exchanges that conform and `broken` ones with a finding of this code."""
     tally = Tally()
     tally.times.update({(EXCHANGES,): held + broken, (HELD, requirement_id): held, (BROKEN, requirement_id): broken})
     key = (ALIKE, requirement_id, code)
     tally.times[key] = broken
     tally.first[key] = [Sighting("traffic.har", 1, deviation=ShownDeviation(finding(code, status=404), exchange(1)))]
-    run = Run(SANDBOX, "http://bank.example")
+    run = Run(SANDBOX_PROFILE, "http://bank.example")
     take_tally(run, tally)
     return {result.id: result.verdict for result in run.results}[requirement_id]
 
 
 def test_an_endpoint_exists_if_one_recorded_answer_shows_it():
-    """A 405 or 501 beside it may be that of another release, or of a gateway."""
+    """A 405 or 501 beside it may come from another release or from a gateway."""
     assert verdict_of(EXISTS, "no-endpoint", held=1, broken=1) == Verdict.PASS
     assert verdict_of(EXISTS, "no-endpoint", held=0, broken=1) == Verdict.FAIL
 
 
-def test_a_field_is_missing_however_many_answers_have_it():
-    """A requirement of every answer fails with one."""
+def test_a_field_that_one_of_many_answers_lacks_is_missing():
+    """A requirement of every answer fails with one deviating answer."""
     assert verdict_of("executePix.digit.present", "missing", held=999, broken=1) == Verdict.FAIL

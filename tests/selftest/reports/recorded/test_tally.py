@@ -13,19 +13,19 @@ from tests.selftest.reports.recorded.test_reading import (
     NOT_JUDGED,
     PROFILE,
     entry,
+    execution_without_digit,
     har,
     registration,
-    run_of,
-    without_digit,
+    run_of_tally,
 )
 
 
 @cache
 def tallies(folder):
-    """The tally of each of a few files."""
+    """The tally of each of sixteen files."""
     parts = (
         [entry()],
-        [without_digit()] * 2,
+        [execution_without_digit()] * 2,
         [registration(), registration(pixKeyType="IBAN")],
         [NOT_JUDGED["without a response"]],
     )
@@ -37,10 +37,10 @@ def tallies(folder):
 @given(st.permutations(range(16)), st.integers(0, 16))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_tallies_merge_in_any_order(tmp_path_factory, order, cut):
-    """Merging is associative and commutative: files, in whichever order and groups, give one tally."""
+    """Files in any order and in any groups give the same tally."""
     parts = tallies(tmp_path_factory.getbasetemp())
     groups = [[parts[at] for at in order[:cut]], [parts[at] for at in order[cut:]]]
     merged = merge(*(reduce(merge, group, Tally()) for group in groups))
 
     assert merged == reduce(merge, parts, Tally())
-    assert result_of_run(run_of(merged)) == result_of_run(run_of(reduce(merge, parts, Tally())))
+    assert result_of_run(run_of_tally(merged)) == result_of_run(run_of_tally(reduce(merge, parts, Tally())))

@@ -17,16 +17,16 @@ from spec.findings import finding
 from spec.message import say
 from spec.requirements import requirements
 from spec.rules import RULES, judge
-from tests.selftest.exchanges import EXECUTION, answer
-from tests.selftest.hand_made import hand_made, reported
+from tests.selftest.exchanges import EXECUTION_RESULT, answer
+from tests.selftest.hand_made import reported_requirement, run_with_results
 from tests.selftest.reports.outputs.page.test_rendering import exchange
 
 DIGIT = "executePix.digit.present"
 
 
 def row(id, *own_findings, exchanges=(1,), verdict="fail", **more):
-    """A requirement of a document, with its findings."""
-    return reported(id, verdict, found=own_findings, exchanges=exchanges, **more)
+    """A requirement of a document with these findings."""
+    return reported_requirement(id, verdict, found=own_findings, exchanges=exchanges, **more)
 
 
 def findings(entries):
@@ -34,33 +34,41 @@ def findings(entries):
     return causes.findings_by_cause(entries, reproduce=lambda numbers: "")
 
 
-def grouped(ids, own_findings):
+def requirements_by_cause(ids, own_findings):
     """The requirements of each cause. The first requirement has the first of these findings, and so on."""
     return [list(cause.requirements) for cause in findings(map(row, ids, own_findings))]
 
 
-def test_all_kinds_of_traffic():
-    """Targeted and generated requests that show one fault of a field make one finding."""
+def test_a_fault_in_several_kinds_of_traffic_is_one_finding():
+    """Targeted and generated requests that show the same fault of a field make one finding."""
     missing = finding("missing", "/data/digit", name="digit")
     generated = replace(missing, times=12, exchanges=(400,), seed=7)
     (merged,) = findings([row(DIGIT, missing, generated, exchanges=(5, 400, 500))])
 
-    assert (str(merged.message), merged.exchanges) == ("digit is missing", (5, 400, 500))
+    assert str(merged.message) == "digit is missing"
+    assert merged.exchanges == (5, 400, 500)
     assert merged.operations == ("executePix",)
 
 
-def test_several_operations():
-    """Bodies that are no JSON have one cause, wherever they break off. A warning follows the failures."""
-    at = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]
-    warned = row("listAccounts.json", at[0], exchanges=(8,), verdict="warn")
-    failing = [row("executePix.json", at[1], exchanges=(2,)), row("registerPixKey.json", at[2], exchanges=(3,))]
+def test_a_fault_of_several_operations_is_one_finding():
+    """Bodies that are no JSON have one cause, wherever they break off.
+
+    The requirement that warns stands after those that fail.
+    """
+    deviations = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]
+    warned = row("listAccounts.json", deviations[0], exchanges=(8,), verdict="warn")
+    failing = [
+        row("executePix.json", deviations[1], exchanges=(2,)),
+        row("registerPixKey.json", deviations[2], exchanges=(3,)),
+    ]
     (merged,) = findings([warned, *failing])
 
     assert merged.requirements == ("executePix.json", "registerPixKey.json", "listAccounts.json")
-    assert (merged.verdict, merged.exchanges) == ("fail", (2, 3, 8))
+    assert merged.verdict == "fail"
+    assert merged.exchanges == (2, 3, 8)
 
 
-def test_two_ways_to_be_no_json():
+def test_two_errors_of_json_are_two_findings():
     """NaN and a missing value are two causes. The place in the text does not count."""
     nan = finding("json", error=say("{name} is not a JSON value", name="NaN"))
     missing = [
@@ -68,35 +76,41 @@ def test_two_ways_to_be_no_json():
     ]
     ids = "executePix.json", "transferP2p.json", "registerPixKey.json", "deletePixKey.json"
 
-    assert grouped(ids, (nan, nan, *missing)) == [[*ids[:2]], [*ids[2:]]]
+    assert requirements_by_cause(ids, (nan, nan, *missing)) == [[*ids[:2]], [*ids[2:]]]
 
 
-def test_one_place_is_one_finding():
-    """Deviations at one place of the same answers have one cause: misspelled names, and names in lower case; a server
-    error, and its stack trace. In other answers they have another cause."""
+def test_deviations_at_one_place_are_one_finding():
+    """Deviations at one place of the same answers have one cause, such as a misspelled name in lower case, or a
+    server error with its stack trace. In different answers they have two causes.
+    """
     codes = ("spelling", "/data/success"), ("lower-case-names", "/data/key"), ("server-error",), ("stack-trace", "")
-    named, lower, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
+    spelling, lower_case, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
     of_keys = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
     of_trouble = "listAccounts.serverError", "listAccounts.stackTrace"
 
-    assert len(grouped(of_keys, (named, lower))) == len(grouped(of_trouble, (error, trace))) == 1
-    assert len(grouped(of_trouble, (error, replace(trace, exchanges=(6,))))) == 2
+    assert (
+        len(requirements_by_cause(of_keys, (spelling, lower_case)))
+        == len(requirements_by_cause(of_trouble, (error, trace)))
+        == 1
+    )
+    assert len(requirements_by_cause(of_trouble, (error, replace(trace, exchanges=(6,))))) == 2
 
 
 def test_the_first_exchange_shows_the_first_sentence():
-    """A finding with two ways to deviate cites the exchange of the first way first, whatever its number."""
+    """If a finding has two sentences, the exchange of the first sentence is cited first, whatever its number."""
     late, early = (
         replace(finding(code, name="digit", types="string", type="null"), exchanges=(number,))
         for code, number in (("missing", 9), ("type", 2))
     )
     (merged,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
 
-    assert (str(merged.message)[:17], merged.exchanges) == ("digit is missing;", (9, 2))
+    assert str(merged.message).startswith("digit is missing;")
+    assert merged.exchanges == (9, 2)
 
 
 def test_two_faults_are_two_findings():
-    """Two faults in one answer have two causes, in the order of the interface document."""
-    both = answer("executePix", {"code": "0", "data": EXECUTION | {"digit": 7}})
+    """Two faults of one answer have two causes, in the order of the interface document."""
+    both = answer("executePix", {"code": "0", "data": EXECUTION_RESULT | {"digit": 7}})
     judged = {id: judge(id, both) for id in requirements() if id in RULES}
     causes_found = findings(row(id, *judgement.findings) for id, judgement in judged.items() if judgement.deviates)
 
@@ -107,7 +121,7 @@ def test_two_faults_are_two_findings():
 
 
 def test_a_known_failure_hides_no_new_one():
-    """A known failure and a new one are two findings, even if their fault is the same."""
+    """A known failure and a new one are two findings, even if they have the same fault."""
     broken = finding("json", error="x")
     known_failure = row("executePix.json", broken, known_failure="fixed in 2.4")
     causes_found = findings([known_failure, row("registerPixKey.json", broken)])
@@ -119,8 +133,11 @@ def test_a_known_failure_hides_no_new_one():
 
 
 def test_the_most_harmful_finding_is_first():
-    """Findings are in the order of HARM. Of equal harm, those about money are first, and others are in the order of the
-    interface document. Warnings follow in the same order."""
+    """Findings are in the order of HARM.
+
+    Of equal harm those about money come first, then the order of the interface document. Warnings follow in the same
+    order.
+    """
     wrong, mixed_up = finding("type", "/data/x", name="x"), finding("of-another", field="id")
     by_harm = [
         row("executePix.token.required", finding("executed", credentials="no token")),
@@ -144,9 +161,9 @@ def test_the_most_harmful_finding_is_first():
 
 @pytest.fixture
 def run():
-    """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
+    """A run with a failure, warnings, an observation, notes, keys that were left, and executions."""
     status = finding("status", status=201)
-    run = hand_made(
+    run = run_with_results(
         (DIGIT, "fail", finding("missing", name="digit")),
         ("executePix.fields.extra", "warn", finding("other-fields", names="endToEndId")),
         ("listAccounts.status", "warn", status),
@@ -181,16 +198,16 @@ def run():
         ),
     ],
 )
-def test_an_incomplete_run_ends_with_what_it_lacks(why, step):
-    """If a limit of the profile cut the run short, the last line names the limit."""
-    run = hand_made(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
+def test_the_last_line_of_an_incomplete_run_names_the_limit(why, step):
+    """The line stands there if a limit of the profile cut the run short."""
+    run = run_with_results(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 
     assert list(summary(document_of(run), run, ""))[-2] == f"next: {step}"
 
 
 def test_order_of_the_summary(run):
-    """The verdict and the target come first, then the alerts, the findings, and all that can wait. Alerts have a kind."""
+    """The verdict and the target come first, then alerts, findings, and everything else. Each alert has a kind."""
     document = document_of(run)
 
     assert list(summary(document, run, "report.html")) == [

@@ -9,15 +9,18 @@ import pytest
 
 from environments.profiles.model import Header, PixKey, Transactions
 from reports.result.provenance import CHECKOUT, ci_job, commit_of, profile_digest
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 
-def test_what_a_profile_says_changes_its_digest():
-    """Whom it asks, what it permits, and its limits."""
-    others = replace(SANDBOX, allow=frozenset({"read"})), replace(SANDBOX, base_url="https://other.example.test")
-    limited = replace(SANDBOX, limits=replace(SANDBOX.limits, parallel=1))
+def test_the_digest_of_a_profile_follows_its_settings():
+    """The digest depends on address, permissions and limits."""
+    changed_profiles = (
+        replace(SANDBOX_PROFILE, allow=frozenset({"read"})),
+        replace(SANDBOX_PROFILE, base_url="https://other.example.test"),
+    )
+    limited = replace(SANDBOX_PROFILE, limits=replace(SANDBOX_PROFILE.limits, parallel=1))
 
-    assert len(set(map(profile_digest, (SANDBOX, *others, limited)))) == 4
+    assert len(set(map(profile_digest, (SANDBOX_PROFILE, *changed_profiles, limited)))) == 4
 
 
 @pytest.mark.parametrize(
@@ -31,18 +34,22 @@ def test_what_a_profile_says_changes_its_digest():
     ],
 )
 def test_a_digest_gives_no_value_away(name, values):
-    """A reader of the report cannot try values until the digest is the same."""
-    assert len({profile_digest(replace(SANDBOX, **{name: value})) for value in values}) == 1
+    """The digest does not depend on accounts, keys, codes or values of headers, so nobody can find them by trying."""
+    assert len({profile_digest(replace(SANDBOX_PROFILE, **{name: value})) for value in values}) == 1
 
 
 def git(folder, *arguments):
+    """Run git in this folder."""
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.test")
     subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_the_commit_says_what_was_changed(tmp_path, monkeypatch):
-    """A file that is not tracked is no change. A folder within another work tree has no commit; nor has one without git."""
+def test_the_commit_says_if_files_were_changed(tmp_path, monkeypatch):
+    """A changed file adds `+dirty`, an untracked file does not.
+
+    A folder inside another work tree has no commit, and without git there is none.
+    """
     (tmp_path / "file").write_text("one")
     for arguments in (["init"], ["add", "."], ["commit", "--message=one"]):
         git(tmp_path, *arguments)
@@ -50,12 +57,12 @@ def test_the_commit_says_what_was_changed(tmp_path, monkeypatch):
     (tmp_path / "another").write_text("not tracked")
     clean = commit_of(tmp_path)
     (tmp_path / "file").write_text("two")
-    changed = commit_of(tmp_path)
-    inside = commit_of(tmp_path / "suite")
+    commit_after_change = commit_of(tmp_path)
+    commit_of_subfolder = commit_of(tmp_path / "suite")
     monkeypatch.setenv("PATH", "")
 
     assert len(clean) == 40
-    assert [changed, inside, commit_of(CHECKOUT)] == [f"{clean}+dirty", None, None]
+    assert [commit_after_change, commit_of_subfolder, commit_of(CHECKOUT)] == [f"{clean}+dirty", None, None]
 
 
 JENKINS = "https://jenkins.bank.test/job/canary/12/"
@@ -86,6 +93,9 @@ JENKINS = "https://jenkins.bank.test/job/canary/12/"
     ],
 )
 def test_the_address_of_the_job(variables, link):
-    """That of every well-known CI system; none that is malformed, has credentials or holds a secret."""
-    assert ci_job(dict(one.split("=", 1) for one in variables.split()), str) == link
+    """The address of a job on each well-known CI system.
+
+    A malformed address, or one with credentials or a secret, is left out.
+    """
+    assert ci_job(dict(variable.split("=", 1) for variable in variables.split()), str) == link
     assert ci_job({"BUILD_URL": JENKINS}, lambda text: text.replace("canary", "<key>")) is None

@@ -25,7 +25,7 @@ from reports.result.verdicts import (
 from spec.findings import finding
 from spec.message import say, texts_in_values
 from spec.requirements import requirements
-from tests.selftest.hand_made import SANDBOX, hand_made
+from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
 
 KNOWN = requirements()
 ROWS = {
@@ -38,16 +38,16 @@ ROWS = {
 DOCUMENTED = ROWS["documented"].id
 
 
-def results(words):
-    """The requirements and their results in words such as `documented pass, robust fail`."""
+def rows_with_results(words):
+    """Pairs of requirement and result, from words such as `documented pass, robust fail`."""
     return [
         (ROWS[name], RequirementResult(ROWS[name].id, Verdict(verdict)))
         for name, verdict in (pair.split() for pair in words.split(", ") if pair)
     ]
 
 
-def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
-    """The verdict of a run with these results, in this state, and why."""
+def verdict_and_reason(rows, granted=("executePix",), answered=(), profile=SANDBOX_PROFILE, **state):
+    """The verdict of a run with these results in this state, and its reason."""
     grants = Grants({name: Counter(answers) for name, answers in dict(answered).items()}, granted=set(granted))
     run = Run(replace(profile, drift="fail"), "http://127.0.0.1:1", grants=grants, **state)
     verdict, why = verdict_of(run, rows)
@@ -55,8 +55,8 @@ def ended(rows, granted=("executePix",), answered=(), profile=SANDBOX, **state):
 
 
 def test_a_run_that_is_over_does_not_change():
-    """A change after the end would be missing in the report."""
-    run = hand_made((DOCUMENTED, "pass"))
+    """A change after the end would be missing in the report, so it raises AttributeError."""
+    run = run_with_results((DOCUMENTED, "pass"))
     run.unreachable = "gone"
     run.close()
 
@@ -64,8 +64,8 @@ def test_a_run_that_is_over_does_not_change():
         run.unreachable = ""
 
 
-def test_exit_statuses():
-    """Pipelines rely on them."""
+def test_each_verdict_has_its_exit_status():
+    """Pipelines rely on these numbers."""
     assert {str(verdict): verdict.exit_status for verdict in RunVerdict} == {
         "internal-error": 3, "interrupted": 2, "non-conformant": 1, "not-robust": 1, "drifted": 1, "unreachable": 7,
         "nothing-selected": 5, "incomplete": 6, "partial": 0, "conformant": 0,
@@ -81,7 +81,7 @@ UNTESTED = "1 documented requirement in scope was not exercised"
 
 
 @pytest.mark.parametrize(
-    ("words", "verdict", "why"),
+    ("words", "verdict", "reason"),
     [
         ("documented pass, robust fail", "not-robust", ""),
         ("documented fail, robust fail", "non-conformant", ""),
@@ -99,9 +99,9 @@ UNTESTED = "1 documented requirement in scope was not exercised"
         ("", "nothing-selected", ""),
     ],
 )
-def test_verdict_of_a_run(words, verdict, why):
-    """The verdict of a run follows from its requirements. A run that tested nothing is not green."""
-    assert ended(results(words)) == (verdict, why)
+def test_the_verdict_of_a_run_follows_from_its_results(words, verdict, reason):
+    """A run that tested nothing is not green."""
+    assert verdict_and_reason(rows_with_results(words)) == (verdict, reason)
 
 
 TROUBLE = {
@@ -119,17 +119,20 @@ TROUBLE = {
 LEADS_TO = {"non-conformant": "documented fail, ", "not-robust": "robust fail, "}
 
 
-def test_if_two_verdicts_apply_a_run_takes_the_first():
-    """Trouble of the suite never hides a failure, and a partial run is never conformant."""
-    for first, later in combinations(TROUBLE, 2):
-        rows = results(LEADS_TO.get(first, "") + LEADS_TO.get(later, "") + "other pass")
+def test_the_verdict_of_a_run_is_the_first_in_order_that_applies():
+    """TROUBLE has the verdicts in their order.
 
-        assert ended(rows, **TROUBLE[first], **TROUBLE[later])[0] == first, later
+    Trouble of the suite never hides a failure, and a partial run is never conformant.
+    """
+    for first, later in combinations(TROUBLE, 2):
+        rows = rows_with_results(LEADS_TO.get(first, "") + LEADS_TO.get(later, "") + "other pass")
+
+        assert verdict_and_reason(rows, **TROUBLE[first], **TROUBLE[later])[0] == first, later
 
 
 def test_a_dropped_connection_is_no_fault_if_the_target_went_away():
     """The connection was dropped because the target was stopped."""
-    run = hand_made(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
+    run = run_with_results(("executePix.connection", "fail", finding("dropped")), unreachable="gone")
 
     assert result_of_run(run).verdict == "unreachable"
 
@@ -138,7 +141,7 @@ LIMIT = "limits.duration (900 s) is reached"
 
 
 @pytest.mark.parametrize(
-    ("state", "why"),
+    ("state", "reason"),
     [
         ({"journal_trouble": True}, "the journal could not be used, which stopped executions"),
         ({"ended_by": LIMIT}, LIMIT),
@@ -146,35 +149,35 @@ LIMIT = "limits.duration (900 s) is reached"
         ({"granted": (), "journal_trouble": True, "answered": {"executePix": {"401": 7}}}, "no operation succeeded"),
     ],
 )
-def test_what_stopped_a_run_is_named(state, why):
+def test_what_stopped_a_run_is_named(state, reason):
     """A run that was stopped is incomplete, unless a requirement fails."""
-    assert ended(results("documented pass"), **state) == ("incomplete", why)
-    assert ended(results("documented fail"), **state) == ("non-conformant", "")
+    assert verdict_and_reason(rows_with_results("documented pass"), **state) == ("incomplete", reason)
+    assert verdict_and_reason(rows_with_results("documented fail"), **state) == ("non-conformant", "")
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(None, "partial"), (0.5, "partial"), (0.51, "incomplete")])
 def test_a_run_below_min_coverage_is_incomplete(least, verdict):
     """The share counts selected, testable requirements at failing levels, whether the profile permits them or not."""
-    rows = results("documented pass, robust out-of-scope, implied pass, untestable untestable")
-    why = "min_coverage (0.51) is not reached" * (verdict == "incomplete")
+    rows = rows_with_results("documented pass, robust out-of-scope, implied pass, untestable untestable")
+    reason = "min_coverage (0.51) is not reached" if verdict == "incomplete" else ""
 
-    assert ended(rows, profile=replace(SANDBOX, min_coverage=least)) == (verdict, why)
+    assert verdict_and_reason(rows, profile=replace(SANDBOX_PROFILE, min_coverage=least)) == (verdict, reason)
 
 
 def test_coverage_and_counts_by_level():
-    """Levels are never counted together, untestable requirements are not testable, and there are no zeros."""
-    rows = results("implied warn, documented fail, other out-of-scope, untestable untestable")
+    """Levels are counted apart, untestable requirements do not count as testable, and there are no zeros."""
+    rows = rows_with_results("implied warn, documented fail, other out-of-scope, untestable untestable")
 
     assert coverage(rows) == {"documented": Coverage(tested=1, testable=2), "implied": Coverage(tested=1, testable=1)}
     assert counts(rows) == {"documented": {"fail": 1, "out-of-scope": 1, "untestable": 1}, "implied": {"warn": 1}}
 
 
-def test_fail_on_decides_what_a_deviation_is():
+def test_fail_on_decides_which_levels_fail():
     """`fail_on` also decides which requirements may stay untested. The level not-shown never fails a run."""
     levels = ("documented", "implied", "example", "robustness", "not-shown")
-    only_robust = replace(SANDBOX, fail_on=frozenset({"robustness"}))
+    only_robust = replace(SANDBOX_PROFILE, fail_on=frozenset({"robustness"}))
 
-    assert [verdict_on_deviation(level, SANDBOX.fail_on) for level in levels] == [
+    assert [verdict_on_deviation(level, SANDBOX_PROFILE.fail_on) for level in levels] == [
         "fail",
         "warn",
         "warn",
@@ -182,13 +185,16 @@ def test_fail_on_decides_what_a_deviation_is():
         "observed",
     ]
     assert verdict_on_deviation("not-shown", {"not-shown"}) == "observed"
-    assert ended(results("documented not-exercised, robust pass"), profile=only_robust)[0] == "conformant"
+    assert (
+        verdict_and_reason(rows_with_results("documented not-exercised, robust pass"), profile=only_robust)[0]
+        == "conformant"
+    )
 
 
-def test_a_requirement_takes_the_first_verdict():
-    """A requirement takes the strongest verdict of its tests, with the exchanges and messages that have this verdict.
+def test_a_requirement_takes_the_strongest_verdict_of_its_tests():
+    """The result has the messages and exchanges of the tests with that verdict.
 
-    Out of scope has the shortest reason, because the test that needs least is enough.
+    Out of scope takes the shortest reason, because the test that needs least is enough.
     """
     for strong, weak in combinations(Verdict, 2):
         verdicts_and_reasons = [(weak, "w"), (strong, "xx"), (strong, "y"), (strong, "xx")]
@@ -199,7 +205,8 @@ def test_a_requirement_takes_the_first_verdict():
         ]
         result = merged_results(results_of_tests)["a"]
 
-        assert (result.verdict, str(result.message), result.exchanges) == (strong, *message_and_exchanges)
+        assert result.verdict == strong
+        assert (str(result.message), result.exchanges) == message_and_exchanges
 
 
 TODAY = date.today()
@@ -211,7 +218,7 @@ DELETE, OVER = "passes: delete its entry", f"the last day of this known failure,
 
 
 @pytest.mark.parametrize(
-    ("entry", "verdict", "message", "note", "of_the_run"),
+    ("entry", "verdict", "message", "note", "verdict_of_run"),
     [
         ({"until": TODAY}, "fail", "m", "", "partial"),
         ({"strict": True}, "fail", "m", "", "partial"),
@@ -222,39 +229,40 @@ DELETE, OVER = "passes: delete its entry", f"the last day of this known failure,
         ({"strict": True, **PAST}, "not selected", "m", "", "nothing-selected"),
     ],
 )
-def test_known_failures(entry, verdict, message, note, of_the_run, monkeypatch):
-    """One does not fail a run. An entry that no longer holds is one line, and fails it where it is strict or past its day."""
+def test_a_known_failure_does_not_fail_a_run(entry, verdict, message, note, verdict_of_run, monkeypatch):
+    """An entry that no longer holds has a note. It fails the run if it is strict or its last day has passed."""
     monkeypatch.setattr("reports.result.run_verdict.today", lambda: TODAY)  # midnight may have passed since the import
-    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
+    profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4", **entry),))
     run = Run(profile, "http://127.0.0.1:1", narrowed=True, grants=Grants(granted={"executePix"}))
     if verdict != "not selected":
         run.selected.add(DOCUMENTED)
         run.results.append(RequirementResult(DOCUMENTED, Verdict(verdict), "m", (1,)))
     run.close()
 
-    assert [str(one.text) for one in result_of_run(run).notes if DOCUMENTED in str(one.text)] == (
-        [f"known_failures: {DOCUMENTED}: {note}"] if note else []
-    )
+    notes = [str(run_note.text) for run_note in result_of_run(run).notes]
+    expected_notes = [f"known_failures: {DOCUMENTED}: {note}"] if note else []
+
+    assert [text for text in notes if DOCUMENTED in text] == expected_notes
     assert [str(row.message) for _, row in result_of_run(run).results] == [message] * len(run.selected)
-    assert result_of_run(run).verdict == of_the_run
+    assert result_of_run(run).verdict == verdict_of_run
 
 
-def test_what_a_known_failure_keeps_from_being_exercised_is_listed_too():
-    """Then the run is not incomplete for it."""
-    profile = replace(SANDBOX, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
-    run = hand_made((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
+def test_known_failures_may_list_requirements_that_are_not_exercised():
+    """A requirement that `known_failures` lists does not make the run incomplete if it is not exercised."""
+    profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure(DOCUMENTED, "fixed in 2.4"),))
+    run = run_with_results((DOCUMENTED, "not-exercised"), ("executePix.id.type", "pass"), profile=profile)
 
     assert result_of_run(run).verdict == "partial"
 
 
-def test_a_reason_is_said_once():
-    """Also if an answer names it, in words alone."""
+def test_a_reason_is_not_repeated():
+    """The limit is named once, although the message of the answer names it, too."""
     limit = say("limits.{setting} ({most}) is spent", setting="requests", most=40)
     in_words = say("no success to judge: {answer}", answer=limit)
-    profile, message = SANDBOX, "no success to judge: limits.requests (40) is spent"
+    profile, message = SANDBOX_PROFILE, "no success to judge: limits.requests (40) is spent"
     run = Run(profile, "http://127.0.0.1:1", unsent={limit: ["executePix"]}, grants=Grants(granted={"executePix"}))
     run.results = [RequirementResult(DOCUMENTED, Verdict.NOT_EXERCISED, why=in_words)]
-    result = {one.id: result for one, result in result_of_run(run).results}[DOCUMENTED]
+    result = {row.id: result for row, result in result_of_run(run).results}[DOCUMENTED]
 
     assert str(result.message) == message
     assert list(texts_in_values(result.message, "setting")) == ["requests"]

@@ -13,9 +13,9 @@ from reports.sentences.language import catalogues, language
 from spec.interface import operations
 from spec.message import Date
 from spec.requirements import requirements
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.recorded_runs import run_here
+from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.services.running import write_profile
+from tests.selftest.shared_runs import run_in_this_process
 from tests.traffic.phases import ALL
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
@@ -24,19 +24,22 @@ TESTABLE = [requirement for requirement in requirements().values() if not requir
 
 
 def test_every_testable_requirement_has_a_fix_and_a_scenario():
-    """With its placeholders filled in, and in every language: give its id to an entry of reports/sentences/fixes.yaml."""
-    fix = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
+    """The fix has no placeholder left, and every language has it.
+
+    If one is missing, add the id to an entry of reports/sentences/fixes.yaml.
+    """
+    fix_by_id = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
 
     assert [
         requirement.id for requirement in TESTABLE if not any(is_for(entry, requirement) for entry in fixes())
     ] == []
-    assert [id for id, text in fix.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
-    assert [id for id, text in fix.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
+    assert [id for id, text in fix_by_id.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
+    assert [id for id, text in fix_by_id.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
     assert [requirement.id for requirement in TESTABLE if not is_served(requirement.id)] == []
 
 
 def is_served(requirement_id):
-    """True if a scenario sends requests for it. A general requirement is served by requests to any operation."""
+    """True if a scenario sends requests for the requirement. Requests to any operation serve a general requirement."""
     rest = requirement_id.partition(".")[2]
     ids = [requirement_id, *(f"{name}.{rest}" for name in operations() if requirement_id.startswith("general."))]
     return any(scenario.is_for(id) for scenario in ALL for id in ids)
@@ -46,71 +49,76 @@ def is_served(requirement_id):
 
 
 @pytest.fixture
-def run_with(tmp_path):
-    """Runs pytest with options. The profile needs a token and names a service that nobody may ask; neither is asked."""
+def run_with_options(tmp_path):
+    """Runs pytest with options. The test fails if the token of its profile is fetched or a file is written."""
     token, report = tmp_path / "token-was-fetched", tmp_path / "report"
     permitted = {"auth": {"token_command": ["touch", str(token)]}, "allow": ["read", "execute"]}
     profile = write_profile(tmp_path, "https://staging.example.test", **permitted)
     before = sorted(report.iterdir()) if report.exists() else []
-    yield lambda *options: run_here(f"--environment={profile}", f"--report-dir={report}", *options)
+    yield lambda *options: run_in_this_process(f"--environment={profile}", f"--report-dir={report}", *options)
     assert not token.exists()
     assert {path.name for path in report.glob("*")} <= {FILE, *(path.name for path in before)}
 
 
 @pytest.fixture
-def head(tmp_path):
-    """The line of the last run, which found this; what is in its file ends no line and shows nothing that the profile
-    keeps."""
-    odd = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
-    run = Run(SANDBOX, "https://staging.example.test", results=[WRONG], narrowed=True, selected={MASKED}, selection=odd)
+def line_of_last_run(tmp_path):
+    """Writes the file of a last run with odd characters.
+
+    Gives the line about that run, in which no character ends the line, and no value of the profile is shown.
+    """
+    odd_selection = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
+    run = Run(
+        SANDBOX_PROFILE,
+        "https://staging.example.test",
+        results=[WRONG],
+        narrowed=True,
+        selected={MASKED},
+        selection=odd_selection,
+    )
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / FILE).write_text(as_json(document_of(run)))
     started = Date(json.loads((tmp_path / "report" / FILE).read_text())["started"])
-    shown = "only seen for <account>\\x1b[31m\\r # #[error] red\\u202e"
-    return (
-        f"sandbox at https://staging.example.test ({shown}), {started}: non-conformant; {tmp_path}/report/report.html"
-    )
+    shown_selection = "only seen for <account>\\x1b[31m\\r # #[error] red\\u202e"
+    return f"sandbox at https://staging.example.test ({shown_selection}), {started}: non-conformant; {tmp_path}/report/report.html"
 
 
-def test_a_requirement_is_explained(run_with, head):
+def test_a_requirement_is_explained(run_with_options, line_of_last_run):
     """The explanation has the statement, the requests, the last run, and the usual fix."""
-    explained = run_with("--explain", MASKED)
+    result = run_with_options("--explain", MASKED)
 
-    assert (explained.status, explained.output.rstrip("\n").splitlines()) == (
-        0,
-        [
-            f"{MASKED} (documented)",
-            "  The tax document of the counterparty is partly masked.",
-            "  Resources and their fields, Execution result, row 8",
-            "",
-            "How it is exercised",
-            "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it may move money",
-            "  executePix: a code that does not exist; a supplied code; the same code that does not exist, right before a "
-            "valid one; a code that the run prepared",
-            "  createPix: a transfer that the run executes",
-            "",
-            "What the last run saw",
-            f"  {head}",
-            "  fail",
-            "",
-            "What usually fixes it",
-            f"  {fix_for(requirements()[MASKED])}",
-        ],
-    )
+    assert result.status == 0
+    assert result.output.rstrip("\n").splitlines() == [
+        f"{MASKED} (documented)",
+        "  The tax document of the counterparty is partly masked.",
+        "  Resources and their fields, Execution result, row 8",
+        "",
+        "How it is exercised",
+        "  GET /v1/execute/pix/{transactionId}: needs execute in allow; it may move money",
+        "  executePix: a code that does not exist; a supplied code; the same code that does not exist, right before a "
+        "valid one; a code that the run prepared",
+        "  createPix: a transfer that the run executes",
+        "",
+        "What the last run saw",
+        f"  {line_of_last_run}",
+        "  fail",
+        "",
+        "What usually fixes it",
+        f"  {fix_for(requirements()[MASKED])}",
+    ]
 
 
-def test_the_list_is_the_requirements_with_verdicts(run_with, head):
-    """Requirements stand by section, whatever else is on the command line. A requirement without a verdict has `-`."""
-    lines = run_with("--list", "-v").output.splitlines()
+def test_the_list_is_the_requirements_with_verdicts(run_with_options, line_of_last_run):
+    """Requirements stand by section, with the verdict of the last run or `-`."""
+    lines = run_with_options("--list", "-v").output.splitlines()
 
     assert [line.split()[1] for line in lines if line.startswith("  ")] == list(requirements())
     assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
     headings = dict.fromkeys(requirement.heading for requirement in requirements().values())
-    assert [line for line in lines if line and not line.startswith(" ")] == [head, *headings]
+    assert [line for line in lines if line and not line.startswith(" ")] == [line_of_last_run, *headings]
 
 
 def test_a_fresh_machine_has_no_earlier_run(tmp_path):
-    """Nor has one whose newest run was deleted."""
+    """A link to a run that was deleted counts as no run."""
     (tmp_path / "latest").symlink_to(tmp_path / "deleted")
 
     for folder in (tmp_path / "staging", tmp_path):
@@ -126,9 +134,10 @@ def test_a_fresh_machine_has_no_earlier_run(tmp_path):
         ("--list --plan", "--list and --plan each print something; name one of them"),
     ],
 )
-def test_a_wrong_id_is_one_line(options, line, run_with):
-    """Exit status 4, and the nearest ids."""
-    refused = run_with(*options.split(" "))
+def test_a_wrong_id_prints_one_line(options, line, run_with_options):
+    """The line names the nearest id, and the exit status is 4."""
+    result = run_with_options(*options.split(" "))
     start = "" if "--plan" in options else "--explain: "
 
-    assert (refused.status, refused.output.strip()) == (4, f"ERROR: {start}{line}")
+    assert result.status == 4
+    assert result.output.strip() == f"ERROR: {start}{line}"

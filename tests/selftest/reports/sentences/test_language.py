@@ -26,8 +26,8 @@ from reports.sentences.language import ENGLISH, catalogues, language
 from spec.exchange import Purpose
 from spec.interface import OPENAPI
 from spec.message import message_of, say
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.recorded_runs import RUNS, recorded
+from tests.selftest.hand_made import SANDBOX_PROFILE
+from tests.selftest.shared_runs import SHARED_RUNS, shared_run
 from tests.traffic.money.executions import Execution
 
 ROOT = Path(__file__).parents[4]
@@ -39,8 +39,8 @@ NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 # -- the catalogue --------------------------------------------------------------------------------------------------
 
 
-def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkeypatch):
-    """Run `make messages` and translate what it adds."""
+def test_the_catalogue_has_exactly_the_texts_of_the_suite(tmp_path, monkeypatch):
+    """If an entry is missing, run `make messages` and translate what it adds."""
     lines = (ROOT / "Makefile").read_text().splitlines()
     command = next(line.strip() for line in lines if "pybabel -q extract" in line)
     file = tmp_path / "texts.pot"
@@ -56,7 +56,7 @@ def test_the_catalogue_has_what_the_suite_says_and_nothing_else(tmp_path, monkey
 
 
 def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
-    """`make messages` takes nothing away: a text that was reworded has its old translation at hand."""
+    """`make messages` keeps the translation of a text that was reworded."""
     (tmp_path / "reports/locale/pt_BR/LC_MESSAGES").mkdir(parents=True)
     file = tmp_path / "reports/locale/pt_BR/LC_MESSAGES/report.po"
     file.write_text(
@@ -74,14 +74,14 @@ def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
 
 
 def test_an_entry_is_translated_with_its_placeholders():
-    """Every form of an entry is there, and holds the placeholders of the English text, each once."""
+    """Every plural form is translated, and has each placeholder of the English text once."""
     forms = get_plural(str(CATALOGUE.locale)).num_plurals
 
-    assert [entry.id for entry in CATALOGUE if entry.id and is_wrong(entry, forms)] == []
+    assert [entry.id for entry in CATALOGUE if entry.id and is_not_wholly_translated(entry, forms)] == []
 
 
-def is_wrong(entry, forms):
-    """True for an entry that is not wholly translated."""
+def is_not_wholly_translated(entry, forms):
+    """True if a form of the entry is missing, empty, or has other placeholders."""
     texts = entry.string if isinstance(entry.string, tuple) else (entry.string,)
     english = entry.id[-1] if isinstance(entry.id, tuple) else entry.id
     placeholders = sorted(set(NAMES.findall(english)))
@@ -90,7 +90,7 @@ def is_wrong(entry, forms):
 
 
 def test_every_purpose_of_a_request_is_translated():
-    """Its text stands in an enum, so its entry is made by hand."""
+    """The text of a purpose stands in an enum, so its entry is written by hand."""
     purposes = [purpose.value for enum in Purpose.__subclasses__() for purpose in enum]
     entries = {entry.id for entry in CATALOGUE}
 
@@ -104,7 +104,7 @@ FEWEST_FIXED = 5
 
 
 def python_texts():
-    """Texts and names in the code: a text may be the name of a member, such as `selection`."""
+    """Texts and names in the code. A text may be the name of a member, such as `selection`."""
     for path in (path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -135,9 +135,10 @@ def scalars(value):
     return {value}
 
 
-def test_an_entry_by_hand_is_still_said():
-    """`make messages` keeps an entry by hand for ever. So its text stands in the code: whole, in capitals, with a hyphen, or
-    as an f-string makes it."""
+def test_each_entry_by_hand_is_a_text_of_the_code():
+    """`make messages` keeps an entry by hand for ever, so its text must stand in the code: whole, in capitals, with
+    a hyphen, or as an f-string makes it.
+    """
     files = [yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "spec").glob("*.yaml")]
     texts = {*python_texts(), *(text for file in files for text in scalars(file))}
     pattern = re.compile("|".join(python_patterns()))
@@ -150,7 +151,7 @@ def test_an_entry_by_hand_is_still_said():
 
 
 def test_the_profile_knows_every_language():
-    """English and the catalogues."""
+    """The profile permits English and the languages of the catalogues."""
     assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
 
 
@@ -161,8 +162,8 @@ _CODE = frozenset({"code", "pre", "script", "style"})
 _SAID = ("aria-label", "title", "placeholder", "alt", "data-said", "data-done", "data-name")
 
 
-class Texts(HTMLParser):
-    """The texts that people read on a page, code apart, and what is marked as English."""
+class TextsOfPage(HTMLParser):
+    """The texts that people read on a page, without code. `english` are those that are marked as English."""
 
     def __init__(self, source):
         super().__init__()
@@ -188,52 +189,57 @@ class Texts(HTMLParser):
 
 
 def page_of(run, tag=PORTUGUESE, comparison=None):
-    """The page of a run in a language."""
+    """The texts of the page of a run in this language."""
     run = replace(run, profile=replace(run.profile, language=tag))
-    return Texts(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
+    return TextsOfPage(summary_html(run, document_of(run).model_copy(update={"comparison": comparison})))
 
 
 def left_in_english(run, comparison=None):
-    """The texts that are marked as English, but for names: of credentials, keys and transfers."""
-    named = {exchange.credential for exchange in run.exchanges.values()} | {"status 200", "status 500"}
-    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in named]
+    """The texts that are marked as English, without the names of credentials."""
+    names = {exchange.credential for exchange in run.exchanges.values()} | {"status 200", "status 500"}
+    return [text for text in page_of(run, comparison=comparison).english if text.rstrip(":.") not in names]
 
 
 @pytest.fixture
 def run():
-    """A run in which nothing was found yet."""
-    return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    """A run without a result."""
+    return Run(SANDBOX_PROFILE, "http://127.0.0.1:1", narrowed=True)
 
 
-@pytest.mark.parametrize("name", sorted(RUNS.keys() - {"clean"}))
-def test_a_run_is_told_in_portuguese(name):
-    """Nothing on its page is left in English, whatever it found or was kept from finding."""
-    assert left_in_english(recorded(name).run) == []
+@pytest.mark.parametrize("name", sorted(SHARED_RUNS.keys() - {"clean"}))
+def test_a_page_in_portuguese_has_no_english_text(name):
+    """No text on the page of any shared run is left in English."""
+    assert left_in_english(shared_run(name).run) == []
 
 
 def phrases(text):
-    """What a text is put together from."""
+    """The phrases that a text is put together from."""
     parts = [value for _, value in message_of(text).values]
     return {phrase for part in parts for phrase in phrases(part)} or {str(text)}
 
 
-def test_what_was_observed_is_told_in_portuguese():
-    """A situation is made of phrases of the catalogue, and of names and numbers that stand as they are."""
-    names = {name for one in recorded("clean").run.observations for name in phrases(one.situation)}
-    left = {name for name in names if language(PORTUGUESE).text(name) == name} - {"", "null", "1 = EMAIL", "2 = EMAIL"}
+def test_observations_are_translated_to_portuguese():
+    """The phrases of a situation are translated. Names and numbers stay as they are."""
+    names = set().union(*(phrases(observation.situation) for observation in shared_run("clean").run.observations))
+    untranslated = {name for name in names if language(PORTUGUESE).text(name) == name} - {
+        "",
+        "null",
+        "1 = EMAIL",
+        "2 = EMAIL",
+    }
 
-    assert [name for name in left if not name.isdecimal() and name not in OPENAPI.read_text()] == []
+    assert [name for name in untranslated if not name.isdecimal() and name not in OPENAPI.read_text()] == []
 
 
-def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
-    """Values stay; a verdict of two words has no hyphen, and several of them are plural."""
+def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
+    """Values stay as they are. A verdict of two words has no hyphen, and has a plural."""
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
     run.notes.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
     run.record = record_of("staging", {})
     run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
-    comparison = compared(run_before(recorded("failing").folder), document_of(run), str)
+    comparison = compared(run_before(shared_run("failing").folder), document_of(run), str)
     texts = set(page_of(run, comparison=comparison).texts)
 
     assert left_in_english(run, comparison) == []
@@ -247,9 +253,9 @@ def test_notes_verdicts_drift_and_comparison_are_told_in_portuguese(run):
 
 
 def test_the_whole_page_is_in_portuguese():
-    """The frame says its language; the outcomes of pytest, the files for programs and the terminal are in English."""
-    ended = recorded("partial")
-    page = ended.text("report.html")
+    """The page says its language. The outcomes of pytest, the files for programs and the terminal are in English."""
+    result = shared_run("partial")
+    page = result.text("report.html")
     data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
     tests = [test for tests in data["tests"].values() for test in tests]
 
@@ -257,5 +263,5 @@ def test_the_whole_page_is_in_portuguese():
     assert "<title>Conformidade Pix: staging: " in page
     assert {test["result"] for test in tests} == {"Passed", "Skipped"}
     assert any(test["log"].endswith("exige execute em allow") for test in tests)
-    assert "tested\n" in ended.output
-    assert ended.document["headline"].startswith("PARTIAL, read only: no failure")
+    assert "tested\n" in result.output
+    assert result.document["headline"].startswith("PARTIAL, read only: no failure")

@@ -27,12 +27,12 @@ MOMENT = "2026-11-20T09:30:00Z"
     ("parts", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
 def test_a_list_in_words(parts, text):
-    """The last two are linked by a word."""
+    """A word links the last two parts."""
     assert str(listed(parts)) == text
 
 
 def test_of_many_the_first_are_named():
-    """And how many more there are."""
+    """The text says how many more there are."""
     assert str(first_few("abc")) == "a, b and c"
     assert str(first_few("abcde")) == "a, b, c and 2 more"
     assert [str(text) for text in capped(["a", "b"], 1)] == ["a", "1 more"]
@@ -42,28 +42,32 @@ def test_of_many_the_first_are_named():
 
 
 def test_levels_are_counted_apart():
-    """In their order, those that are there."""
+    """The levels stand in their order, without those that have no requirement."""
     assert str(level_by_level(["implied", "documented", "implied"])) == "1 documented and 2 implied"
 
 
-def test_one_line_gives_no_command():
-    """GitHub takes one at the start of a line, or behind two number signs."""
+def test_a_line_is_never_a_command_of_a_ci_system():
+    """GitHub takes a command at the start of a line, others after two number signs.
+
+    So a text becomes one line, and number signs are parted.
+    """
     assert one_line("a\n::error::b\r\n##[error]c") == "a ::error::b # #[error]c"
 
 
 def test_a_long_text_is_cut_with_a_sign():
-    """One that fits is whole."""
-    assert (shortened("abcd", 3), shortened("abc", 3)) == ("abc…", "abc")
+    """A text that fits stays whole."""
+    assert shortened("abcd", 3) == "abc…"
+    assert shortened("abc", 3) == "abc"
 
 
-def test_what_an_operation_needs():
-    """Its permission, and that it may move money."""
+def test_the_permission_of_an_operation_in_words():
+    """The text names the permission, and says if the operation may move money."""
     assert str(needed_for(operations()["listAccounts"])).endswith(": needs read in allow")
     assert "; it may move money" in str(needed_for(operations()["executePix"]))
 
 
 def test_why_a_requirement_is_out_of_scope():
-    """The request that would have been sent, and what it needs; empty if nothing is missing."""
+    """The text names the request that would be sent and the missing permissions. It is empty if nothing is missing."""
     requirement = requirements()["executePix.status"]
 
     assert str(missing_permission(requirement, {"read"}, ["fuzz"])) == (
@@ -74,11 +78,11 @@ def test_why_a_requirement_is_out_of_scope():
 
 
 def test_items_are_grouped_in_their_order():
-    """Groups, too."""
+    """Items keep their order, and groups have the order of their first items."""
     assert list(grouped("bAaB", str.lower).items()) == [("b", ["b", "B"]), ("a", ["A", "a"])]
 
 
 def test_moments_are_utc():
-    """Written alike everywhere, and read as they are written."""
+    """A moment is written in UTC, and is read as it is written."""
     assert published_moment(read_moment(MOMENT)) == MOMENT
     assert published_moment(read_moment("2026-11-20T06:30:00-03:00")) == MOMENT

@@ -7,10 +7,10 @@ from reports.showing.evidence import UNDOCUMENTED, ShownRequest, ShownResponse, 
 from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.exchange import FailureKind
-from tests.selftest.exchanges import failed, registration
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.exchanges import registration, unanswered
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
-RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
+RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
 def test_an_outline_has_no_content():
@@ -22,8 +22,10 @@ def test_an_outline_has_no_content():
     assert (shown.failure, shown.failure_kind, shown.lines_that_resend) == ("", "", "")
 
 
-def test_the_whole_has_content_and_lines():
-    """An outline with the address, the body of the answer, and the lines that send the request again."""
+def test_evidence_has_content_and_lines():
+    """Evidence has what an outline has, and the address, the body of the answer, and the lines that send the request
+    again.
+    """
     exchange = registration()
     shown = evidence(exchange, RESENDING)
 
@@ -33,8 +35,8 @@ def test_the_whole_has_content_and_lines():
 
 
 def test_a_failure_stands_in_the_place_of_the_response():
-    """Its kind in an outline, and its message in the whole."""
-    shown = evidence(replace(failed(FailureKind.TIMEOUT), operation=""), RESENDING)
+    """An outline has the kind of the failure, and evidence has its message."""
+    shown = evidence(replace(unanswered(FailureKind.TIMEOUT), operation=""), RESENDING)
 
     assert shown.response is None
     assert shown.failure.startswith(f"{shown.failure_kind}: ")

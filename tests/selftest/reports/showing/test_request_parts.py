@@ -7,17 +7,17 @@ import pytest
 from reports.showing.request_parts import RequestSplitter, shown_parts
 from reports.showing.show import Display
 from spec.exchange import Request
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 from tests.selftest.reports.showing.test_resending import ACCOUNT, CODE, KEY, TOKEN, known_values
 
 
 def splitter():
     """It knows a token, a secret header, two accounts, a one-character account, a code and keys."""
-    return RequestSplitter(Display(known_values()), SANDBOX)
+    return RequestSplitter(Display(known_values()), SANDBOX_PROFILE)
 
 
-def test_placeholders_and_shapes():
-    """A known value is shown by its name, a value that names somebody by its shape, and a synthetic key as it is."""
+def test_known_values_become_placeholders_and_personal_values_shapes():
+    """A known value is shown by its name, a personal value by its shape, and a synthetic key as it is."""
     body = json.dumps({"pixKey": KEY, "name": "Ana", "value": 12.5, "key": "pixconf-\0 ação"}).encode()
     shown = splitter().parts_of(Request("POST", f"https://host/{ACCOUNT}?code={CODE}", (), body))
 
@@ -40,7 +40,10 @@ def test_placeholders_and_shapes():
     ],
 )
 def test_credentials_are_replaced_whole(name, value, shown):
-    """The scheme stays, and a credential that is not made from the token. Any other is one placeholder."""
+    """The scheme stays, and so does a credential that is not made from the token.
+
+    Any other credential is one placeholder.
+    """
     header = splitter().parts_of(Request("GET", "https://host/", ((name, value),))).headers[0]
 
     assert shown_parts(header[1]) == shown
@@ -48,7 +51,7 @@ def test_credentials_are_replaced_whole(name, value, shown):
 
 @pytest.mark.parametrize("body", [b"{" + b" " * 150_000 + b"}", f"key={KEY}".encode()], ids=["large", "form"])
 def test_a_body_that_may_not_be_shown_is_its_size(body):
-    """A large body, and one with a known value that is no JSON, show their number of bytes alone."""
+    """The size stands in the place of a large body, and of a body with a known value that is no JSON."""
     parts = splitter().parts_of(Request("POST", "https://host/", (), body))
 
     assert parts.body_is_left_out

@@ -12,7 +12,7 @@ from environments.secret_values import Secrets
 from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.exchange import Request
-from tests.selftest.hand_made import SANDBOX
+from tests.selftest.hand_made import SANDBOX_PROFILE
 
 TOKEN = "s3cr3t-T0ken/with+odd=Chars.9xQ"
 ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@example.com"
@@ -38,7 +38,7 @@ def line_of(url, headers=(), body=b"", **known):
 
 def line_that_sends(request, **known):
     """The line of a request."""
-    resending = Resending(Display(known_values(**known)), SANDBOX)
+    resending = Resending(Display(known_values(**known)), SANDBOX_PROFILE)
     return resending.curl(resending.splitter.parts_of(request))
 
 
@@ -51,7 +51,7 @@ def sent(line, shell="bash", **variables):
 
 
 def test_known_values_become_variables():
-    """The line runs once the variables are set, personal data is a variable too."""
+    """The line runs after the variables are set. Personal data is a variable, too."""
     headers = (("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x"))
     body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana", "value": 12.5}).encode()
 
@@ -64,8 +64,8 @@ def test_known_values_become_variables():
 
 
 @pytest.mark.parametrize("written", [str.upper, lambda text: f"x{text}".upper(), lambda text: f"{text}\0"])
-def test_a_known_value_that_is_written_otherwise_is_no_such_variable(written):
-    """In another letter case it is another value, and a longer one is not the variable alone."""
+def test_a_value_that_is_like_a_known_one_has_another_variable(written):
+    """A value in another letter case, or with more characters, gets a variable of its own."""
     body = json.dumps({"other": written(ACCOUNT)}).encode()
     line = line_of(f"https://host/{quote(written(ACCOUNT))}", TYPED, body)
 
@@ -87,7 +87,7 @@ def test_a_known_value_that_is_written_otherwise_is_no_such_variable(written):
     ids=["pairs", "zero", "line end", "NaN", "bytes", "deep array", "deep object", "long"],
 )
 def test_an_odd_body_is_literal(body, shell):
-    """The line sends every byte of it, and names no variable: NaN, bytes of zero, deep bodies, long ones."""
+    """The line sends every byte of NaN, bytes of zero, deeply nested bodies and long ones. It has no variable."""
     line = line_of("https://host/", TYPED, body)
     taken = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
     done = subprocess.run([shell, "-c", f"{taken}{line}"], capture_output=True, check=True)
@@ -100,7 +100,7 @@ def test_an_odd_body_is_literal(body, shell):
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("more", ["", "\\u0000\n"], ids=["argument", "pipe"])
 def test_a_variable_that_is_not_set_stops_the_line(more, shell):
-    """Nothing is sent: not with an empty key."""
+    """The shell ends with an error that names the variable, and sends nothing, not even an empty key."""
     line = line_of("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}{more}'.encode())
 
     done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
@@ -115,7 +115,7 @@ MANY_WORDS = " ".join(map(str, range(2000))).encode()
 
 @pytest.mark.parametrize("body", [MANY_WORDS, b"value=1&name=Ana"], ids=["large", "form"])
 def test_a_body_that_no_line_can_hold_is_named_only(body):
-    """A large one that does not repeat, and a form with somebody's value: a comment."""
+    """The line is a comment if the body is large without repetition, or a form with a personal value."""
     line = line_of("https://host/", TYPED, body)
 
     assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")
@@ -127,7 +127,7 @@ def test_a_body_that_no_line_can_hold_is_named_only(body):
     ["it's \x1b \\ $HOME `id` $(id) !x \n\t %s end", "é ‮ \U0001f600", "-n \n\n'", "'; touch /tmp/x; '$(id)`id`\n\\."],
 )
 def test_nothing_breaks_out_of_its_quotes(text, shell):
-    """A shell reads the words and the bytes that were meant, in one line of ASCII."""
+    """A shell reads exactly the words and the bytes of the request. The line is printable ASCII."""
     body = text.encode() + bytes(range(1, 256)) + b"."
     request = Request("POST", "https://host/" + text, (("X-A", text),), body)
     line = line_that_sends(request, account=[], key=[])

@@ -26,13 +26,13 @@ def printed(commands, **variables):
 
 @pytest.mark.parametrize(("parts", "text"), PARTS)
 def test_a_shell_reads_the_text_that_was_meant(parts, text):
-    """As a word and as commands: a value that stands twice side by side is there twice."""
+    """This holds for one word and for commands. A value that stands twice in a row is read twice."""
     assert printed(f"printf %s {word(parts)}", ACCOUNT="ac-1") == text
     assert printed(commands_that_print(parts), ACCOUNT="ac-1") == text
 
 
 def test_a_variable_that_is_not_set_ends_the_commands():
-    """Nothing after them runs. A text requires no variable."""
+    """The shell runs nothing after such a variable. A text needs no variable."""
     required = commands_that_require_variables(["a text", ACCOUNT, ACCOUNT])
 
     assert required == ': "${ACCOUNT:?}" && '

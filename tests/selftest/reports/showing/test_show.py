@@ -24,6 +24,7 @@ CANARIES = LISTED | SECRET | UNKNOWN
 
 
 def display_that_knows(*names):
+    """A display that knows the values of these names in LISTED and SECRET."""
     secrets = Secrets({name: [LISTED[name]] for name in names if name in LISTED})
     for name in SECRET.keys() & names:
         secrets.learn_secret(name, SECRET[name])
@@ -32,12 +33,12 @@ def display_that_knows(*names):
 
 @pytest.fixture(scope="module")
 def display():
-    """What knows a token, an account, a key and a code."""
+    """A display that knows a token, an account, a key and a code."""
     return display_that_knows("token", *LISTED)
 
 
 def forms_of(text):
-    """Ways to write a text: those that many know, and those that nobody foresees."""
+    """The forms in which a text may be written: usual encodings, and unusual ones."""
     half = len(text) // 2
     return encodings(text) | {
         "reversed": text[::-1],
@@ -50,7 +51,7 @@ def forms_of(text):
 
 
 def bodies_with(form):
-    """Answers that hold a text, with their media type."""
+    """Pairs of a body that holds a text and its media type."""
     code, page = {"code": 0, "data": {"other": form, "name": form}}, f"<p title='{escape(form)}'>{escape(form)}</p>"
     yield json.dumps(code).encode(), "application/json"
     yield json.dumps({"message": f"Error: {form} found", "data": {form: 1}}).encode(), ""
@@ -61,29 +62,31 @@ def bodies_with(form):
     yield form.encode("cp500", "replace"), "text/plain"
 
 
-def leaks(shown, canary, form):
-    """The parts of a canary, plain and as it was written, that are shown."""
-    compact = "".join(filter(str.isalnum, shown)).lower()
+def parts_shown(shown_text, canary, form):
+    """The parts of a canary, plain or in its written form, that are shown."""
+    compact = "".join(filter(str.isalnum, shown_text)).lower()
     parts = (form, canary, canary[: len(canary) // 2], canary[len(canary) // 2 :])
-    return [part for part in parts if len(said := "".join(filter(str.isalnum, part)).lower()) > 3 and said in compact]
+    compact_parts = ["".join(filter(str.isalnum, part)).lower() for part in parts]
+    return [part for part in compact_parts if len(part) > 3 and part in compact]
 
 
 @pytest.mark.parametrize("name", CANARIES)
 def test_no_canary_is_shown(name):
-    """Known or not, in an encoding that is known or not, wherever it stands in an answer and its headers."""
-    canary, display = CANARIES[name], display_that_knows(name if name not in UNKNOWN else "token")
+    """The canary may be known or not, in any encoding, and anywhere in an answer and its headers."""
+    canary = CANARIES[name]
+    display = display_that_knows(name if name not in UNKNOWN else "token")
     leaked = []
-    for written, form in forms_of(canary).items():
+    for encoding, form in forms_of(canary).items():
         headers = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
-        shown = [display.body(body, kind) for body, kind in bodies_with(form)]
-        shown.append(str(display.headers([(header, form) for header in headers])))
-        leaked += [(written, one) for one in shown if leaks(one, canary, form)]
+        texts = [display.body(body, kind) for body, kind in bodies_with(form)]
+        texts.append(str(display.headers([(header, form) for header in headers])))
+        leaked += [(encoding, text) for text in texts if parts_shown(text, canary, form)]
 
     assert leaked == []
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("Conta não encontrada: Maria", "Conta não encontrada: Aaaaa"),
         ("TRANSAÇÃO INVÁLIDA", "TRANSAÇÃO INVÁLIDA"),
@@ -99,19 +102,19 @@ def test_no_canary_is_shown(name):
         ("x" * 400, "aaaa…(300 characters)…(400 characters)"),
     ],
 )
-def test_an_error_message_stays_readable(display, said, shown):
-    """In English and in Portuguese; names, numbers and known values do not show."""
-    assert display.text(said) == shown
+def test_an_error_message_stays_readable(display, text, shown):
+    """Words of English and Portuguese stay. Names, numbers and known values do not show."""
+    assert display.text(text) == shown
 
 
 @pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
-def test_a_word_that_may_be_a_name_alone_is_on_no_list(display, name):
-    """A message may be a name and nothing else."""
+def test_words_that_may_be_names_are_on_no_list(display, name):
+    """A message may be a name and nothing else, so a word that may be a name is shown as a shape."""
     assert display.text(name) == shape(name)
 
 
 def test_a_result_shows_names_types_and_structure(display):
-    """Of values those of documented members that name nobody, of others the form."""
+    """Values of documented members that are not personal are shown, other values by their shape."""
     data = {
         "id": LISTED["code"], "document": "***.456.789-**", "name": "maria silva", "message": "aluguel", "accountType": 1,
         "type": "PHONE", "status": "DONE", "value": 1234.5, "error": None, "saldoDisponivel": 7, "maria": True,
@@ -124,8 +127,8 @@ def test_a_result_shows_names_types_and_structure(display):
     }}  # fmt: skip
 
 
-def test_a_refusal_says_why(display):
-    """Its texts are shown in words of the list, those of personal members but `message` by their shape."""
+def test_the_reason_of_a_refusal_stays_readable(display):
+    """Words of the list are shown. Personal members other than `message` are shown by their shape."""
     body = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "conta of Maria", "name": "Conta"}
     shown = json.loads(display.body(json.dumps(body).encode()))
 
@@ -147,13 +150,18 @@ def test_a_refusal_says_why(display):
     ],
 )
 def test_status_and_type_show_one_word_in_capitals(display, member, value, shown):
-    """Or a documented value: a mapping that is off by one puts the name of the counterparty there."""
+    """A documented value is shown, too.
+
+    Any other text is shown by its shape, because a service may put the name of the counterparty there by mistake.
+    """
     assert json.loads(display.body(json.dumps({"data": {member: value}}).encode())) == {"data": {member: shown}}
 
 
 def test_the_body_keeps_its_layout(display):
-    """Misspelled names, repeated ones, a byte order mark and what is not closed stay what they are; a large one is cut.
-    A success that is no JSON may be a table of people: it shows ordinary words alone."""
+    """Misspelled and repeated names, a byte order mark and an unclosed object stay, and a large body is cut.
+
+    A success that is no JSON may be a table of people, so it shows only ordinary words.
+    """
     table = b"name;balance\nmaria;10\nthe account is blocked"
     layout = b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "000000"'
     large = display.body(b'{"x": "' + b'"a":' * SHOWN, "application/json")
@@ -165,11 +173,11 @@ def test_the_body_keeps_its_layout(display):
 
 
 def test_a_personal_member_is_its_shape(display):
-    """At any depth, in any spelling of its name."""
-    people = [{named.upper(): {"x": "maria silva"}, f"_{named}": ["rua"]} for named in personal_fields()]
-    shown = [display.body(json.dumps({"data": [one]}).encode()) for one in people]
+    """The member may be at any depth, and its name in any spelling."""
+    people = [{name.upper(): {"x": "maria silva"}, f"_{name}": ["rua"]} for name in personal_fields()]
+    texts = [display.body(json.dumps({"data": [person]}).encode()) for person in people]
 
-    assert [one for one in shown if "maria" in one or "rua" in one] == []
+    assert [text for text in texts if "maria" in text or "rua" in text] == []
 
 
 @pytest.mark.parametrize(
@@ -188,31 +196,35 @@ def test_a_personal_member_is_its_shape(display):
     ],
 )
 def test_headers_of_the_list(display, name, value, shown):
-    """As they are in the form that the header has, else in the words of the list."""
+    """A header of the list is shown if its value has the usual form, else in words of the list.
+
+    Other headers are left out.
+    """
     assert display.headers(((name, value), ("Set-Cookie", "sid=1"))) == ((name, shown),)
 
 
 def test_a_member_that_is_called_like_a_known_value_is_not_named():
-    """Of its place all else stays."""
+    """The pointer has `*` in its place, and the rest stays."""
     display = Display(Secrets({"account": ["pendingBalance", "1234567"]}))
 
     assert display.pointer("/data/0/pendingBalance") == "/data/0/*"
     assert display.headers((("Age", "1234567"),)) == (("Age", "<account 2>"),)
 
 
-def test_a_body_that_was_shown_hides_what_became_known_since():
-    """What is shown of a body is kept, until more values are known."""
+def test_a_body_is_shown_anew_once_another_value_is_known():
+    """The shown form of a body is kept only until another value becomes known."""
     secrets = Secrets({})
-    shows, body = Display(secrets).body, b'{"code": 4711}'
-    before = shows(body)
+    show_body = Display(secrets).body
+    body = b'{"code": 4711}'
+    shown_before = show_body(body)
     secrets.learn("code", "4711")
 
-    assert before == '{"code": 4711}'
-    assert "4711" not in shows(body)
+    assert shown_before == '{"code": 4711}'
+    assert "4711" not in show_body(body)
 
 
 def test_text_that_is_not_ours_keeps_all_but_the_known_values():
-    """A traceback stays whole; a short value is one where it stands alone."""
+    """A traceback stays whole except for known values. A short value is replaced only if it stands alone."""
     display = Display(Secrets({"code": ["read"], "account": ["ac-0001-77"]}))
 
     assert display.foreign("KeyError: 'ac-0001-77'\x1b") == r"KeyError: '<account>'\x1b"
@@ -221,7 +233,7 @@ def test_text_that_is_not_ours_keeps_all_but_the_known_values():
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html", ""])
 def test_no_body_raises(content_type, display):
-    """Nor is a control character shown, whatever the bytes are."""
+    """Any bytes are shown without an error, and without a control character."""
     draw = random.Random(0)
     bodies = [draw.randbytes(draw.randrange(200)) for _ in range(100)]
     bodies += [bytes(draw.choices(b'{}[]":,\\ntu0\xc3\xff\0', k=30)) for _ in range(100)]
@@ -253,7 +265,7 @@ WRITTEN_IN_A_HEADER = re.compile(r"\\[ux][0-9a-f]{2,4}|[^\W\d_]+")
 
 
 def words_shown(text, written=WRITTEN):
-    """The words that are shown of a text, but for shapes and what the suite itself says."""
+    """The words in a text that is shown, without shapes and words of the suite itself."""
     words = {word for word in written.findall(text) if not word.startswith("\\")}
     return {word for word in words if word.lower() not in WORDS | OF_THE_SUITE and not re.fullmatch("[Aa]+", word)}
 
@@ -261,8 +273,9 @@ def words_shown(text, written=WRITTEN):
 @settings(deadline=None)
 @given(VALUES, st.sampled_from(["utf-8", "utf-16", "latin-1"]), st.integers(0, 30), st.booleans())
 def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, coding, cut, is_ascii):
-    """In any member, at any depth, in names of members, in broken JSON: words of the list, names that are made of
-    ordinary words, one word in capitals as status and type, and nothing else."""
+    """Names and values of any depth, and broken JSON, show only words of the list, names made of ordinary words, and
+    one word in capitals as status and type.
+    """
     body = json.dumps(value, ensure_ascii=is_ascii).encode(coding, "replace")
     shown = display.body(body[: len(body) - cut], "application/json")
 
@@ -273,8 +286,8 @@ def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, codin
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_no_word_of_a_text_is_shown_that_is_not_listed(display, text):
-    """Of bodies that are no JSON, and of what goes into a sentence."""
+def test_only_listed_words_of_a_text_are_shown(display, text):
+    """The test draws texts. Neither a sentence nor a body that is no JSON shows another word."""
     assert words_shown(display.text(text)) == set()
     assert words_shown(display.body(f"<p>{text}</p>".encode(), "text/html")) == set()
 
@@ -282,7 +295,7 @@ def test_no_word_of_a_text_is_shown_that_is_not_listed(display, text):
 @settings(deadline=None)
 @given(st.sampled_from(HEADERS), TEXTS)
 def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
-    """Of the headers that are shown; any other is not there."""
+    """A header that is not on the list is left out."""
     ((shown_name, shown),) = display.headers(((name, value), ("X-Person", value)))
 
     assert shown_name == name

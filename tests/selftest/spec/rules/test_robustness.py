@@ -10,14 +10,14 @@ from spec.exchange import FailureKind
 from spec.requirements import read_yaml
 from spec.rules import judge
 from spec.rules.robustness import _HINTS, _TRACES
-from tests.selftest.exchanges import answer, failed
+from tests.selftest.exchanges import answer, unanswered
 
 CASES = read_yaml(Path(__file__).parents[1] / "rules.yaml")
 
 
 def test_the_message_of_a_dropped_connection():
-    """It names what got no response."""
-    exchange = failed(FailureKind.DROPPED)
+    """The message names the requests that got no response."""
+    exchange = unanswered(FailureKind.DROPPED)
     said = "expected a response to a valid request (GET), got a dropped connection"
 
     assert str(judge("executePix.connection", exchange).message) == said

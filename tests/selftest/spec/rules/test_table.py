@@ -13,6 +13,6 @@ from spec.rules.table import first_names
         (["traceId"], "traceId"),
     ],
 )
-def test_a_message_names_no_member_that_data_may_name(names, shown):
-    """They are counted."""
+def test_a_message_counts_members_whose_names_may_be_data(names, shown):
+    """The message does not repeat the names of such members."""
     assert str(first_names(names)) == shown

@@ -21,6 +21,6 @@ def test_documents(section):
 
 
 def test_a_long_text_is_read_in_part():
-    """Only the beginning of a field counts."""
+    """The rule reads only the beginning of a field."""
     for text in ("1 " * 300, "12ABC34501DE35 " * 30):
         assert is_fully_visible(text) is is_fully_visible(text[:200])

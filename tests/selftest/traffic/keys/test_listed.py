@@ -10,28 +10,28 @@ from spec.key_list import Listing
 from spec.log import Log
 from tests.selftest.exchanges import answer, registration
 from tests.traffic.keys.listed import (
-    let_in_with_effect,
     lost_registrations,
     refused_and_listed,
     refused_with_effect,
     types_left_alone,
+    without_token_with_effect,
 )
 from tests.traffic.keys.purposes import KeyListing, Registering
-from tests.traffic.keys.refused_types import documented_request_is_not_enough, type_is_accepted
+from tests.traffic.keys.refused_types import deviations_if_more_is_needed, type_is_accepted
 
 ACCOUNT, PHONE, EMAIL = "ac-0001", "+5511955500777", "qa@pix-conformance.example"
 KEY_AT = "/data/keys/*/pixKey"
 REFUSED = {"status": 422}
 
 
-def registered(key: str, key_type: str, purpose: Purpose = Registering.FIRST_TIME, **changes):
+def registration_of(key: str, key_type: str, purpose: Purpose = Registering.FIRST_TIME, **changes):
     """A registration of a key that is granted, unless the changes say otherwise."""
     sent = {"account": ACCOUNT, "pixKeyType": key_type, "pixKey": key}
     path = f"/v1/pix/keys/{ACCOUNT}"
     return replace(registration(sent=sent, path=path, **changes), purpose=purpose)
 
 
-def listed(*items: object):
+def list_of_keys(*items: object):
     """A list of keys, as the run reads it."""
     exchange = answer("listPixKeys", {"code": 0, "data": {"keys": items}}, path=f"/v1/pix/keys/{ACCOUNT}")
     return replace(exchange, purpose=KeyListing.KEYS_OF_NOW)
@@ -43,26 +43,28 @@ def item(key: str, key_type: str = "EMAIL", **more: object):
 
 
 def log_of(*exchanges):
-    """A log of these, numbered in their order."""
+    """A log of these exchanges, numbered in their order."""
     return Log(replace(exchange, number=number) for number, exchange in enumerate(exchanges, 1))
 
 
 def profile_with(key_at: str | None = KEY_AT, **changes):
-    """The profile of the sandbox."""
+    """The profile of the sandbox with these changes."""
     return replace(load("sandbox"), key_at=key_at, **changes)
 
 
-def after_a_refusal(**mark: object):
-    """A PHONE key is accepted and listed; then an EMAIL key is refused, and two lists show it with this mark."""
+def log_after_a_refusal(**mark: object):
+    """A PHONE key is accepted and listed; then an EMAIL key is refused, and two lists show it with these further
+    members.
+    """
     accepted = item(PHONE, "PHONE", status="ACTIVE")
-    both = listed(accepted, item(EMAIL, **mark))
-    refused = registered(EMAIL, "EMAIL", **REFUSED)
-    return log_of(listed(), registered(PHONE, "PHONE"), listed(accepted), refused, both, both)
+    both = list_of_keys(accepted, item(EMAIL, **mark))
+    refused = registration_of(EMAIL, "EMAIL", **REFUSED)
+    return log_of(list_of_keys(), registration_of(PHONE, "PHONE"), list_of_keys(accepted), refused, both, both)
 
 
-def test_a_refused_key_that_stands_like_an_accepted_one_is_registered():
-    """Two lists show it at key_at, where it was absent before."""
-    log = after_a_refusal(status="ACTIVE")
+def test_a_refused_key_in_two_lists_is_registered():
+    """Two lists after the refusal show the key at key_at, and the list before it does not."""
+    log = log_after_a_refusal(status="ACTIVE")
 
     assert [exchange.number for exchange in refused_with_effect(log, profile_with())] == [4]
     assert refused_and_listed(log, profile_with()) == []
@@ -70,60 +72,78 @@ def test_a_refused_key_that_stands_like_an_accepted_one_is_registered():
 
 @pytest.mark.parametrize("mark", [{"status": "WAITING"}, {}, {"status": "ACTIVE", "reason": "waits"}])
 def test_a_refused_key_that_is_marked_is_not_registered(mark):
-    """It waits, or the list shows failed attempts: the document does not say that it shows registered keys alone."""
-    assert refused_with_effect(after_a_refusal(**mark), profile_with()) == []
+    """The key waits, or the list shows failed attempts: the document does not say that a list shows only registered
+    keys.
+    """
+    assert refused_with_effect(log_after_a_refusal(**mark), profile_with()) == []
 
 
 def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
-    """Nobody knows where such a list shows registered keys."""
-    log, profile = after_a_refusal(status="ACTIVE"), profile_with(None)
+    """Without key_at nobody knows where the list shows registered keys."""
+    log = log_after_a_refusal(status="ACTIVE")
+    profile = profile_with(None)
 
     assert refused_with_effect(log, profile) == []
     assert [exchange.number for exchange in refused_and_listed(log, profile)] == [4]
 
 
-def test_a_refusal_like_that_of_a_registered_key_shows_nothing():
+def test_a_refusal_as_already_registered_shows_no_effect():
     """Another client may have registered the key just before."""
-    exchanges = list(after_a_refusal(status="ACTIVE"))
-    repeated = registered(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
+    exchanges = list(log_after_a_refusal(status="ACTIVE"))
+    repeated = registration_of(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
     log = log_of(*exchanges[:3], repeated, *exchanges[3:])
 
     assert refused_with_effect(log, profile_with()) == []
 
 
-def test_a_key_of_a_refused_token_that_is_listed_was_let_in():
-    """No request with the valid token named it before that list."""
+def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
+    """No request with the valid token named the key, so only the refused request can have registered it."""
     key, accepted = "pixconf-1@example.com", item(PHONE, "PHONE")
     without_a_token = {"credential": "none", "valid": False, "status": 401, "data": {}}
-    refused = registered(key, "EMAIL", Registering.WITHOUT_A_TOKEN, **without_a_token)
-    log = log_of(listed(), registered(PHONE, "PHONE"), listed(accepted), refused, listed(accepted, item(key)))
+    refused = registration_of(key, "EMAIL", Registering.WITHOUT_A_TOKEN, **without_a_token)
+    log = log_of(
+        list_of_keys(),
+        registration_of(PHONE, "PHONE"),
+        list_of_keys(accepted),
+        refused,
+        list_of_keys(accepted, item(key)),
+    )
 
-    assert [exchange.number for exchange in let_in_with_effect(log, profile_with())] == [4]
+    assert [exchange.number for exchange in without_token_with_effect(log, profile_with())] == [4]
 
 
 def test_an_accepted_key_that_no_list_shows_is_lost():
-    """It is of a type of which no list ever showed a key."""
-    log = log_of(listed(), registered(PHONE, "PHONE"), listed(), registered(EMAIL, "EMAIL"), listed(item(EMAIL)))
+    """The key is of a type of which no list shows a key."""
+    log = log_of(
+        list_of_keys(),
+        registration_of(PHONE, "PHONE"),
+        list_of_keys(),
+        registration_of(EMAIL, "EMAIL"),
+        list_of_keys(item(EMAIL)),
+    )
 
     assert [exchange.number for exchange in lost_registrations(log, profile_with())] == [2]
 
 
-def test_a_key_that_a_list_showed_before_is_left_alone():
-    """Unless the run registered it: then an earlier run had left it, and it was deleted."""
+def test_the_type_of_a_key_in_the_first_list_is_left_alone():
+    """The run does not register a key that was there.
+
+    If it registers the key later, an earlier run had left it, and it was deleted.
+    """
     profile = profile_with()
-    before = [listed(item(EMAIL)), registered(PHONE, "PHONE")]
+    before = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
 
     assert [*types_left_alone(log_of(*before), profile)] == ["EMAIL"]
-    assert types_left_alone(log_of(*before, registered(EMAIL, "EMAIL")), profile) == {}
+    assert types_left_alone(log_of(*before, registration_of(EMAIL, "EMAIL")), profile) == {}
     assert [*types_left_alone(Log(), profile_with(not_for_this_account=("CPF",)))] == ["CPF"]
 
 
 def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_after():
-    """The judgement reads the registrations alone; without the one after, the account may be full."""
-    accepted, refused = registered(PHONE, "PHONE"), registered(EMAIL, "EMAIL", **REFUSED)
-    again = registered(EMAIL, "EMAIL", Registering.AFTER_A_REFUSAL, **REFUSED)
-    control = registered(PHONE, "PHONE", Registering.OF_ANOTHER_TYPE)
-    log = log_of(listed(), accepted, refused, again, again, again, listed(), control)
+    """Only the answers to registrations count. If no type is accepted after the refusal, the account may be full."""
+    accepted, refused = registration_of(PHONE, "PHONE"), registration_of(EMAIL, "EMAIL", **REFUSED)
+    repeated = registration_of(EMAIL, "EMAIL", Registering.AFTER_A_REFUSAL, **REFUSED)
+    control = registration_of(PHONE, "PHONE", Registering.OF_ANOTHER_TYPE)
+    log = log_of(list_of_keys(), accepted, refused, repeated, repeated, repeated, list_of_keys(), control)
 
     assert type_is_accepted(log, profile_with(), "EMAIL", "").deviates
     assert not type_is_accepted(Log([*log][:-1]), profile_with(), "EMAIL", "").deviates
@@ -132,15 +152,18 @@ def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_aft
 
 
 def test_a_service_needs_more_if_the_documented_registration_stays_refused():
-    """The first difference is further fields, headers and a query."""
-    refused = registered(EMAIL, "EMAIL", **REFUSED)
-    different = registered(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
-    again = registered(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
+    """A registration with a difference, such as further fields, headers and a query, is accepted.
 
-    assert [*documented_request_is_not_enough(log_of(refused, different, again, again, again))] == [
+    Repeated without the difference three times, it is refused each time.
+    """
+    refused = registration_of(EMAIL, "EMAIL", **REFUSED)
+    different = registration_of(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
+    repeated = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
+
+    assert [*deviations_if_more_is_needed(log_of(refused, different, repeated, repeated, repeated))] == [
         "registerPixKey.body.sufficient"
     ]
-    assert documented_request_is_not_enough(log_of(refused, different, again)) == {}
+    assert deviations_if_more_is_needed(log_of(refused, different, repeated)) == {}
 
 
 @pytest.mark.parametrize(
@@ -154,8 +177,8 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
         (KEY_AT, {"last": EMAIL, "keys": []}, set()),
     ],
 )  # fmt: skip
-def test_the_marks_of_a_key_are_what_stands_beside_it(key_at, data, marks):
-    """In its own object and in the objects around it, from the first * of key_at on."""
+def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, marks):
+    """Marks are the members of the key's own object and of the objects around it, from the first * of key_at on."""
     listing = Listing(answer("listPixKeys", {"code": 0, "data": data}), key_at)
 
     assert listing.marks_of(EMAIL) == marks

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from environments.profiles.loading import load
-from tests.selftest.services.one_run import Run
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.one_run import ManualRun
+from tests.selftest.services.serving import SocketService
 from tests.traffic.keys.registrar import Registrar
 
 MEETS_WITHIN_S = 1.0
-"""So long a deletion waits for another one."""
+"""Seconds that a deletion waits for another one."""
 
 
-class WaitsForASecondDeletion(Raw):
-    """Answers a deletion when another one is there, too, or after a second."""
+class WaitsForASecondDeletion(SocketService):
+    """Answers a deletion as soon as another deletion is inside, or after a second."""
 
     def __init__(self):
         super().__init__()
@@ -30,22 +30,26 @@ class WaitsForASecondDeletion(Raw):
 
 
 def deletions_at_the_end(folder, profile, keys):
-    """The deletions of keys that were registered, by the last step of a run. The door is that of a sandbox, so that it
-    keeps none of them waiting."""
+    """The deletions of registered keys by the last step of a run.
+
+    The door is that of a sandbox, so it makes no deletion wait.
+    """
     with WaitsForASecondDeletion() as service:
-        a_run = Run(service, folder, parallel=8, is_sandbox=True)
-        registrar = Registrar(a_run.client, profile)
+        manual_run = ManualRun(service, folder, parallel=8, is_sandbox=True)
+        registrar = Registrar(manual_run.client, profile)
         for key in keys(registrar):
             registrar.register(key)
         registrar.clean_up()
-    return [exchange for exchange in a_run.door.exchanges if exchange.operation == "deletePixKey"]
+    return [exchange for exchange in manual_run.door.exchanges if exchange.operation == "deletePixKey"]
 
 
 def synthetic_keys(registrar):
-    return [registrar.key_of_nobody() for _ in range(2)]
+    """Two keys that nobody has."""
+    return [registrar.synthetic_key() for _ in range(2)]
 
 
 def keys_of_the_profile(registrar):
+    """The e-mail and the phone key of the profile."""
     return [key for key in registrar.profile.pix_keys if key.type in ("EMAIL", "PHONE")]
 
 
@@ -59,7 +63,7 @@ BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None, key_at="/
     ids=["synthetic, on a sandbox", "synthetic, elsewhere", "of the profile"],
 )
 def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(profile, keys, beside, tmp_path):
-    """Elsewhere the list is read after each deletion, before the next one."""
+    """Off a sandbox the list is read between two deletions."""
     deletions = deletions_at_the_end(tmp_path, profile, keys)
 
     assert [exchange.beside for exchange in deletions] == beside

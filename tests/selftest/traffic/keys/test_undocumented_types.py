@@ -5,7 +5,7 @@ import json
 import pytest
 
 from spec.interface import KEY_TYPES
-from tests.selftest.services.one_run import ADDRESS, Bank, bank_profile, whole_run
+from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_off_sandbox, run_suite_in_memory
 from tests.traffic.keys.undocumented_types import undocumented_types
 
 ALL = list(undocumented_types(with_empty_keys=True))
@@ -51,18 +51,18 @@ def test_what_may_make_a_key_is_marked():
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "is_disposable", "are_sent"), [(ADDRESS, False, True), (None, True, True), (None, False, False)]
+    ("sandbox", "is_disposable", "are_sent"), [(UNUSED_ADDRESS, False, True), (None, True, True), (None, False, False)]
 )
 def test_no_type_is_sent_elsewhere_that_a_key_may_be_made_for(sandbox, is_disposable, are_sent, tmp_path):
     """They are sent if the profile says that nobody else registers keys there, because a list tells then which key was
     made. Empty keys are sent on a sandbox only."""
-    bank = Bank()
+    bank = FakeBank()
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
-    profile = bank_profile(tmp_path, sandbox=sandbox, pix_keys=keys)
-    whole_run(bank, profile, "registerPixKey.pixKeyType.undocumented")
+    profile = profile_off_sandbox(tmp_path, sandbox=sandbox, pix_keys=keys)
+    run_suite_in_memory(bank, profile, "registerPixKey.pixKeyType.undocumented")
     bodies = [
         json.loads(request.body)
-        for request in bank.seen
+        for request in bank.received
         if request.method == "POST" and request.body.startswith(b'{"account"')
     ]
     types = {body["pixKeyType"] for body in bodies}

@@ -3,7 +3,7 @@
 import pytest
 
 from spec.log import Log
-from tests.selftest.exchanges import EXECUTION, execution
+from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.traffic.money.executions import repeated_executions
 
 
@@ -18,7 +18,7 @@ from tests.traffic.money.executions import repeated_executions
     ids=["says success", "is refused", "has no token", "is another code"],
 )
 def test_a_repetition_that_says_success_is_judged_as_an_execution(second, is_judged):
-    """Another answer to it is not shown by the interface document."""
-    log = Log([execution(EXECUTION, number=1), second])
+    """The interface document does not say what any other answer to a repetition shows."""
+    log = Log([execution(EXECUTION_RESULT, number=1), second])
 
     assert repeated_executions(log) == ([second] if is_judged else [])

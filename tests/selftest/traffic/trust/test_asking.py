@@ -7,7 +7,7 @@ import pytest
 from environments.sandbox import Refusal, Service
 from tests.harness.starting import start_journal
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import Bank, bank_profile, whole_run
+from tests.selftest.services.one_run import FakeBank, profile_off_sandbox, run_suite_in_memory
 from tests.traffic.trust.stand_ins import FAMILIES
 
 REQUIRED = frozenset({"executePix.token.required", "registerPixKey.token.required"})
@@ -18,14 +18,14 @@ EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", 
 
 def sent_by_a_run(folder, *, allow=EVERYTHING, wrong_tokens=45, **changes):
     """What a run sends that is no sandbox's, unless the changes say so."""
-    service = Bank()
+    service = FakeBank()
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
-    profile = bank_profile(
+    profile = profile_off_sandbox(
         folder, transactions={"codes": ["SBX-PHONE-1", "SBX-EMAIL-1"]}, allow=allow, limits=limits, **changes
     )
     start_journal(profile)
-    whole_run(service, profile, WANTED)
-    return service.seen
+    run_suite_in_memory(service, profile, WANTED)
+    return service.received
 
 
 def with_a_stand_in(seen):

@@ -7,7 +7,7 @@ import pytest
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.exchange import VALID, FailureKind
 from spec.log import Log
-from tests.selftest.exchanges import EXECUTION, answer, execution, failed
+from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, unanswered
 from tests.traffic.trust.let_in import (
     CHAIN,
     ORDER,
@@ -67,7 +67,7 @@ NOTHING = {"let-in": [], "let-in-at-first": []}
         (execution(), True),
         (asked(Trust.STAND_IN, UNAUTHORIZED), False),
         (asked(Trust.STAND_IN, BUSY), False),
-        (failed(FailureKind.TIMEOUT), False),
+        (unanswered(FailureKind.TIMEOUT), False),
     ],
 )
 def test_what_tells_of_the_identifier(exchange, tells):
@@ -77,7 +77,7 @@ def test_what_tells_of_the_identifier(exchange, tells):
 
 def test_a_result_for_anybody_is_named():
     """Any request without the valid token counts that got a result. What was sent with the token does not."""
-    with_a_stand_in = execution(EXECUTION, purpose=Trust.STAND_IN, credential=ANOTHER, valid=False)
+    with_a_stand_in = execution(EXECUTION_RESULT, purpose=Trust.STAND_IN, credential=ANOTHER, valid=False)
     log = log_of(replace(with_a_stand_in, purpose=Trust.WITH_THE_TOKEN), with_a_stand_in, *in_order())
 
     assert [exchange.number for exchange in granted_to_anybody(log, "executePix")] == [2]

@@ -8,12 +8,12 @@ from environments.door.wrong_tokens import FORMS_FOR_NOBODY, NO_HEADER, RESTORAB
 from spec.exchange import VALID, Exchange, Request, Response
 from spec.interface import KEY_TYPES, MARK
 from spec.log import Log
-from tests.selftest.services.signed import Signing
+from tests.selftest.services.signed import SignsItsToken
 from tests.traffic.trust.stand_ins import COOKIE, EVERYTHING, FAMILIES, QUERY, StandIn, cookies_of, stand_ins
 
 SANDBOX = SimpleNamespace(is_sandbox=True, allow={"fuzz"})
 STAGING = SimpleNamespace(is_sandbox=False, allow={"fuzz"})
-TOKEN = Signing().token
+TOKEN = SignsItsToken().token
 OPERATIONS = ("executePix", "registerPixKey")
 SET = (("SID", "0f6a2c9d81"),)
 each_operation = pytest.mark.parametrize("operation", OPERATIONS)

@@ -19,12 +19,12 @@ from reports.result.verdicts import RequirementResult, Verdict
 from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from spec.requirements import interface_document, requirements
 from tests.harness.reporter import HtmlPage
-from tests.selftest.hand_made import SANDBOX
-from tests.selftest.recorded_runs import recorded
+from tests.selftest.hand_made import SANDBOX_PROFILE
+from tests.selftest.shared_runs import shared_run
 
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
 DIGIT, MASKED = "executePix.digit.present", "executePix.document.masked"
-CRASH, KIND = "registerPixKey.serverError", "executePix.type.example"
+CRASH, TYPE_EXAMPLE = "registerPixKey.serverError", "executePix.type.example"
 
 
 class Page(HTMLParser):
@@ -49,34 +49,35 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def run():
-    """A run in which nothing was found yet, of the requirements that are added to it."""
-    return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    """A run without results."""
+    return Run(SANDBOX_PROFILE, "http://127.0.0.1:1", narrowed=True)
 
 
-def add(run, row_id, verdict, message="", exchanges=(), *found):
-    """A result for a requirement, with exchanges as its evidence."""
+def add_result(run, row_id, verdict, message="", exchanges=(), *findings):
+    """Add a result of a requirement, with exchanges as its evidence."""
     run.selected.add(row_id)
-    run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges), findings=found))
+    run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges), findings=findings))
     run.exchanges |= {number: exchange(number) for number in exchanges if number not in run.exchanges}
 
 
-def exchange(number, said=lambda place: f"<{place}>"):
-    """An exchange as reports/showing/evidence.py gives it."""
-    headers = {side: ((said(f"{side} header"), said(f"{side} value")),) for side in ("request", "response")}
-    texts = {field: said(field) for field in ("operation", "credential", "lines_that_resend", "part", "purpose")}
+def exchange(number, text_at=lambda place: f"<{place}>"):
+    """An exchange as reports/showing/evidence.py gives it. `text_at` makes the text for each place."""
+    headers = {side: ((text_at(f"{side} header"), text_at(f"{side} value")),) for side in ("request", "response")}
+    texts = {field: text_at(field) for field in ("operation", "credential", "lines_that_resend", "part", "purpose")}
     return ShownExchange(
         number=number, started=0.0, elapsed_ms=1.5, beside=0, **texts,
-        request=ShownRequest("GET", said("url"), headers["request"], said("request body")),
-        response=ShownResponse(200, "the limit", headers["response"], said("response body")),
+        request=ShownRequest("GET", text_at("url"), headers["request"], text_at("request body")),
+        response=ShownResponse(200, "the limit", headers["response"], text_at("response body")),
     )  # fmt: skip
 
 
-def page(run):
-    """What a reader gets of the run."""
+def page_of_run(run):
+    """The page of a run, as a browser reads it."""
     return Page(summary_html(run, document_of(run)))
 
 
-def hostile(place):
+def hostile_text_at(place):
+    """Markup, quotes and template syntax, after the name of the place."""
     return f"{place} {HOSTILE}"
 
 
@@ -89,46 +90,53 @@ PLACES = [
 
 
 class TestWhatIsShownIsText:
-    def test_hostile_text(self):
-        """Markup, quotes and template syntax from outside are text wherever they stand, and add no element."""
-        run = Run(replace(SANDBOX, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
-        run.unreachable = hostile("unreachable")
-        run.notes, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
-        run.not_executed = [hostile("not executed")]
-        add(run, KIND, Verdict.OBSERVED, "", [1])
-        run.observations = [Observation(KIND, frozenset({("", hostile("observation"))}))]
-        add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
-        add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
-        add(run, CRASH, Verdict.PASS, hostile("passing message"))
-        no_answer = dict.fromkeys(("failure", "failure_kind"), hostile("no answer"))
+    def test_hostile_text_is_shown_as_text(self):
+        """Markup, quotes and template syntax from outside add no element, wherever they stand."""
+        run = Run(
+            replace(SANDBOX_PROFILE, name=hostile_text_at("name")),
+            hostile_text_at("base url"),
+            hostile_text_at("selection"),
+            narrowed=True,
+        )
+        run.unreachable = hostile_text_at("unreachable")
+        run.notes, run.errors = [Note(NoteKind.SET_UP, hostile_text_at("note"))], [hostile_text_at("error")]
+        run.not_executed = [hostile_text_at("not executed")]
+        add_result(run, TYPE_EXAMPLE, Verdict.OBSERVED, "", [1])
+        run.observations = [Observation(TYPE_EXAMPLE, frozenset({("", hostile_text_at("observation"))}))]
+        add_result(run, DIGIT, Verdict.FAIL, hostile_text_at("failure of a row"), [1, 2])
+        add_result(run, MASKED, Verdict.NOT_EXERCISED, hostile_text_at("what is missing"))
+        add_result(run, CRASH, Verdict.PASS, hostile_text_at("passing message"))
+        no_answer = dict.fromkeys(("failure", "failure_kind"), hostile_text_at("no answer"))
         silent = replace(exchange(2), response=None, **no_answer)
-        run.exchanges = {1: exchange(1, hostile), 2: silent}
+        run.exchanges = {1: exchange(1, hostile_text_at), 2: silent}
 
-        unreachable = page(run)
+        unreachable = page_of_run(run)
         run.unreachable = ""
-        reached = page(run)
+        reached = page_of_run(run)
 
-        assert [place for place in PLACES if hostile(place) not in unreachable.text + reached.text] == []
+        assert [place for place in PLACES if hostile_text_at(place) not in unreachable.text + reached.text] == []
         assert {"script", "img"} & {*unreachable.tags, *reached.tags} == set()
 
-    def test_invisible_characters(self, run):
-        """What a reader cannot see, what reorders the text and what UTF-8 cannot hold is shown as an escape."""
-        add(run, DIGIT, Verdict.FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f")
+    def test_invisible_characters_are_escaped(self, run):
+        """Characters that nobody sees, that reorder the text, or that UTF-8 cannot hold are shown as escapes."""
+        add_result(run, DIGIT, Verdict.FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f")
 
-        assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f" in page(run).text
+        assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f" in page_of_run(run).text
 
-    def test_test_ids(self, run):
-        """pytest-html does not escape the ids of tests; we do. It keeps none of the variables that other plugins tell it."""
-        report, row = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed"), ["r", "t", "d", "l"]
-        html_page, kept = HtmlPage(run), {"environment": {"CI_USER": "maria"}}
-        html_page.begin(SimpleNamespace(set_data=kept.__setitem__))
+    def test_the_ids_of_tests_are_escaped(self, run):
+        """pytest-html does not escape them. The page keeps none of the variables that other plugins collect."""
+        report = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed")
+        row = ["r", "t", "d", "l"]
+        html_page = HtmlPage(run)
+        data = {"environment": {"CI_USER": "maria"}}
+        html_page.begin(SimpleNamespace(set_data=data.__setitem__))
         html_page.fill_row(report, row)
 
         assert row == ["r", '<td class="col-testId">x[&lt;img&gt;]</td>', "d", "l"]
-        assert kept == {"environment": {}}
+        assert data == {"environment": {}}
 
-    def test_policy(self):
-        """The page permits its two scripts by their digests, and fetches nothing."""
+    def test_the_page_permits_only_its_own_scripts(self):
+        """The policy has the digests of its two scripts, and permits no fetch."""
         parts = dict.fromkeys(("title", "run_count", "test_data", "version"), "")
         source = frame("1 + 1").render(**parts, additional_summary={"prefix": []}, table_head=[], outcomes={})
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', source)[1]
@@ -141,78 +149,83 @@ class TestWhatIsShownIsText:
 
 class TestTheFirstMinute:
     def test_a_partial_run_is_not_green_and_not_called_conformant(self, run):
-        """Title, banner and tiles say how much was tested; a run that rests on nothing has no green tile, either."""
-        add(run, DIGIT, Verdict.PASS)
-        on_nothing = tile(document_of(run), "documented")[0]
+        """Title, banner and tiles say how much was tested. A run in which nothing was granted has no green tile."""
+        add_result(run, DIGIT, Verdict.PASS)
+        tile_without_grant = tile(document_of(run), "documented")[0]
         run.grants.granted = {"executePix"}
-        add(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
-        first = page(run).text.partition("Provenance")[0]
+        add_result(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
+        first_part = page_of_run(run).text.partition("Provenance")[0]
 
         assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 requirements tested"
-        assert "PARTIAL" in first
-        assert "conformant" not in first.lower()
-        assert on_nothing == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
+        assert "PARTIAL" in first_part
+        assert "conformant" not in first_part.lower()
+        assert tile_without_grant == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
 
     @pytest.mark.parametrize(
         ("verdict", "state"),
         [
             (Verdict.PASS, {}),
             (Verdict.FAIL, {}),
-            (Verdict.PASS, {"drift": [Drift(id=KIND, situation="", place="", was="a", now="b")]}),
+            (Verdict.PASS, {"drift": [Drift(id=TYPE_EXAMPLE, situation="", place="", was="a", now="b")]}),
             (Verdict.PASS, {"ended_by": "limits.duration is over"}),
         ],
         ids=["partial", "non-conformant", "drifted", "incomplete"],
     )
     def test_every_page_says_what_a_pass_means(self, verdict, state, run):
-        """And what it does not mean, whatever the verdict of the run is."""
+        """The sentence also says what a pass does not mean, and stands on the page of every verdict."""
         run.grants.granted, run.record = {"executePix"}, record_of("staging", {})
         run.profile = replace(run.profile, drift="fail")
         vars(run).update(state)
-        add(run, DIGIT, verdict)
-        text = page(run).text
+        add_result(run, DIGIT, verdict)
+        text = page_of_run(run).text
 
         assert "A requirement passes if it was tested and no answer deviates from it. A pass says nothing about" in text
 
-    def test_where_nothing_was_tested_nothing_is_said_of_a_pass(self, run):
-        add(run, DIGIT, Verdict.NOT_EXERCISED)
+    def test_a_page_without_tested_requirements_does_not_explain_a_pass(self, run):
+        """The sentence about a pass is left out."""
+        add_result(run, DIGIT, Verdict.NOT_EXERCISED)
 
-        assert "A pass says nothing" not in page(run).text
+        assert "A pass says nothing" not in page_of_run(run).text
 
-    def test_a_failure_of_an_implied_requirement_alone(self, run):
-        add(run, "executePix.id.matches", Verdict.FAIL)
+    def test_a_failure_of_an_implied_requirement_makes_the_tile_red(self, run):
+        """The tile of the documented level fails, too, because an implied requirement that fails is listed there."""
+        add_result(run, "executePix.id.matches", Verdict.FAIL)
 
         assert tile(document_of(run), "documented")[0] == Verdict.FAIL
 
 
 class TestEvidence:
-    def test_links(self):
-        """Every link leads to a place of the page, also once the file was sent, and no place has two names."""
-        source = recorded("failing").text("report.html")
-        shown = Page(source)
+    def test_every_link_leads_to_a_place_of_the_page(self):
+        """A page that was sent to somebody has no other file beside it. No place has two names."""
+        source = shared_run("failing").text("report.html")
+        page = Page(source)
 
-        assert {link.removeprefix("#") for link in shown.links} - {"data:,"} <= {*shown.ids}
-        assert len(shown.ids) == len(set(shown.ids))
+        assert {link.removeprefix("#") for link in page.links} - {"data:,"} <= {*page.ids}
+        assert len(page.ids) == len(set(page.ids))
 
-    def test_the_interface_document(self):
-        """The page names it by title, day and digest, so that a reader can tell whether it is the one at hand."""
-        text, named = Page(recorded("clean").text("report.html")).text, interface_document()
+    def test_the_page_names_the_interface_document(self):
+        """The page has its title, day and digest, so that a reader can compare them with the document at hand."""
+        text = Page(shared_run("clean").text("report.html")).text
+        named = interface_document()
 
         assert f"Judged against “{named['title']}”, taken on {named['taken']}." in text
         assert f"Interface document SHA-256{named['sha256']}" in text
 
-    def test_every_requirement(self):
-        """Every requirement stands in the page of a whole run; each that passed names what shows it."""
-        clean = recorded("clean")
+    def test_the_page_has_every_requirement(self):
+        """A requirement that passes has the exchanges that show it."""
+        clean = shared_run("clean")
 
         assert set(requirements()) <= set(Page(clean.text("report.html")).ids)
-        assert all(one["exchanges"] for one in clean.document["requirements"] if one["verdict"] == "pass")
+        assert all(row["exchanges"] for row in clean.document["requirements"] if row["verdict"] == "pass")
 
 
 class TestTheFile:
-    def test_one_file_for_its_owner(self):
-        """Nothing is fetched; only its owner reads it; the title has the verdict; neither a variable of the CI gets in, nor
-        the place of the checkout."""
-        file = recorded("failing").folder / "report.html"
+    def test_the_page_is_one_file_for_its_owner(self):
+        """The page fetches nothing, and its title has the verdict.
+
+        It has neither a variable of the CI job nor the path of the checkout.
+        """
+        file = shared_run("failing").folder / "report.html"
         source = file.read_text("utf-8")
 
         assert file.stat().st_mode & 0o777 == 0o600

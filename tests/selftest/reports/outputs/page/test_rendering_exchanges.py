@@ -12,39 +12,49 @@ from reports.showing.evidence import ShownResponse, evidence
 from reports.showing.resending import Resending
 from reports.showing.show import Display
 from spec.rules import judge
-from tests.selftest.hand_made import SANDBOX, reported
-from tests.selftest.recorded_runs import recorded
+from tests.selftest.hand_made import SANDBOX_PROFILE, reported_requirement
+from tests.selftest.shared_runs import shared_run
 from tests.selftest.spec.test_rules import CASES, broken
 
-RESENDING = Resending(Display(listed_secrets(SANDBOX)), SANDBOX)
+RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
-def marked(finding_or_rule, exchange, side="response"):
-    """The lines that are marked for findings, or for those of a rule; of what is missing its name."""
+def marked_lines(finding_or_rule, exchange, side="response"):
+    """The lines of a message that are marked for a finding, or for the findings of a rule.
+
+    A missing member is marked by its name.
+    """
     is_rule = isinstance(finding_or_rule, str)
     findings = judge(finding_or_rule, exchange).findings if is_rule else [finding_or_rule]
     shown_exchange = evidence(exchange, RESENDING)
     content = getattr(shown_exchange, side)
-    first = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
-    shown = message_lines(first, content, marks_of([reported("executePix.json", found=findings)], side))
-    return " + ".join((line.name + line.text).strip(" ,") for line in (*shown.head, *shown.body) if line.marks)
+    first_line = str(content.status) if isinstance(content, ShownResponse) else shown_exchange.failure
+    shown_message = message_lines(
+        first_line, content, marks_of([reported_requirement("executePix.json", found=findings)], side)
+    )
+    return " + ".join(
+        (line.name + line.text).strip(" ,") for line in (*shown_message.head, *shown_message.body) if line.marks
+    )
 
 
 class TestTheMark:
-    def test_every_rule(self):
-        """What breaks a rule is marked in the response, at the field where there is one."""
-        shown = {
-            case["rule"]: marked(case["rule"], broken(case["rule"], **case["answer"])) for case in CASES["deviations"]
+    def test_the_deviation_of_every_rule_is_marked(self):
+        """The mark stands in the response, at the field if there is one."""
+        marked_by_rule = {
+            case["rule"]: marked_lines(case["rule"], broken(case["rule"], **case["answer"]))
+            for case in CASES["deviations"]
         }
 
-        assert shown == {case["rule"]: case["marked"] for case in CASES["deviations"]}
+        assert marked_by_rule == {case["rule"]: case["marked"] for case in CASES["deviations"]}
 
 
 def lines_of(body):
+    """The lines in which a body is shown."""
     return message_lines("200", ShownResponse(200, cut="", body=body), []).body
 
 
-def shown(body):
+def texts_of_lines(body):
+    """The texts of these lines, with their indentation."""
     return [line.indent + line.name + line.text for line in lines_of(body)]
 
 
@@ -58,17 +68,17 @@ class TestText:
             *['{"a": 1,}', "[1, 2", '{"a":1}{"b":2}', "a=1&b=2\n\n  c", "[" * 101 + "]" * 101],
         ],
     )
-    def test_nothing_is_changed(self, body):
-        """Numbers, escapes, repeated names, what is cut, and what is no JSON stay as they were sent."""
-        assert "".join("".join(shown(body)).split()) == "".join(body.split())
+    def test_a_body_keeps_its_characters(self, body):
+        """Numbers, escapes, repeated names, a cut body, and a body that is no JSON stay as they were sent."""
+        assert "".join("".join(texts_of_lines(body)).split()) == "".join(body.split())
 
 
 # -- why it was sent -----------------------------------------------------------------------------------------------
 
 
 def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
-    """Beside its credential. conformance.json says it of each."""
-    run = recorded("clean").run
+    """The page has the purpose beside the credential. conformance.json has the purpose of each exchange."""
+    run = shared_run("clean").run
     document = document_of(run)
     page = summary_html(run, document)
     purposes = {exchange.purpose for exchange in document.exchanges}
@@ -80,24 +90,24 @@ def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
 # -- which are there ------------------------------------------------------------------------------------------------
 
 
-def test_what_a_run_keeps_whole():
-    """What a result cites; most of the rest is an outline."""
-    ended = recorded("clean").run
-    cited = {number for result in ended.results for number in result.exchanges}
-    whole = {number for number, exchange in ended.exchanges.items() if exchange.lines_that_resend}
+def test_a_run_keeps_cited_exchanges_whole():
+    """Of most other exchanges it keeps an outline."""
+    run = shared_run("clean").run
+    cited = {number for result in run.results for number in result.exchanges}
+    whole = {number for number, exchange in run.exchanges.items() if exchange.lines_that_resend}
 
-    assert cited <= whole < ended.exchanges.keys()
+    assert cited <= whole < run.exchanges.keys()
 
 
 def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
-    """A requirement shows the first exchanges that it cites; those for which there is no room are a line each."""
+    """A requirement shows the first exchanges that it cites. An exchange without room has one line."""
     monkeypatch.setattr(rendering, "MOST_WHOLE", 1)
-    run, failing = (
-        recorded("failing").run,
-        next(one for one in recorded("failing").run.results if one.exchanges[LINKED:]),
-    )
+    run = shared_run("failing").run
+    failing = next(result for result in run.results if result.exchanges[LINKED:])
     page = summary_html(run, document_of(run))
     row = re.search(rf'<tr id="{failing.id}".*?</tr>', page, re.S)[0]
 
-    assert (page.count('<details class="exchange'), page.count('<p class="exchange') > 5) == (1, True)
-    assert (row.count("#exchange-"), " more" in row) == (LINKED, True)
+    assert page.count('<details class="exchange') == 1
+    assert page.count('<p class="exchange') > 5
+    assert row.count("#exchange-") == LINKED
+    assert " more" in row

@@ -10,23 +10,26 @@ PORTUGUESE = "pt-BR"
 TRANSLATED, WORD, UNKNOWN = "nothing was tested", "pass", "this sentence is in no catalogue"
 
 
-def shown(name, *arguments, tag=PORTUGUESE):
-    """What a filter of the page makes of these arguments."""
+def filtered(name, *arguments, tag=PORTUGUESE):
+    """The text that a filter of the page makes of these arguments."""
     return str(template("report.js", tag).environment.filters[name](*arguments))
 
 
 def test_a_sentence_without_a_translation_is_marked_as_english():
-    """So that a screen reader reads it as that. A lone word may be the same in both languages."""
-    assert shown("said", UNKNOWN) == f'<span lang="en">{UNKNOWN}</span>'
-    assert shown("said", say("a {what} of 100 <b>", what="test")) == '<span lang="en">a test of 100 &lt;b&gt;</span>'
-    assert shown("said", "executePix") == "executePix"
+    """A screen reader then reads it as English.
+
+    A single word may be the same in both languages, so it is not marked.
+    """
+    assert filtered("said", UNKNOWN) == f'<span lang="en">{UNKNOWN}</span>'
+    assert filtered("said", say("a {what} of 100 <b>", what="test")) == '<span lang="en">a test of 100 &lt;b&gt;</span>'
+    assert filtered("said", "executePix") == "executePix"
 
 
 def test_a_translated_sentence_is_not_marked():
-    """Nor is anything on the English page."""
-    assert "<span" not in shown("said", TRANSLATED)
-    assert shown("said", TRANSLATED) != TRANSLATED
-    assert shown("said", UNKNOWN, tag=ENGLISH) == UNKNOWN
+    """On the English page nothing is marked."""
+    assert "<span" not in filtered("said", TRANSLATED)
+    assert filtered("said", TRANSLATED) != TRANSLATED
+    assert filtered("said", UNKNOWN, tag=ENGLISH) == UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -40,22 +43,22 @@ def test_a_translated_sentence_is_not_marked():
         ({}, ""),
     ],
 )
-def test_names_and_types_are_in_no_language(places, html):
-    """Words of ours are translated."""
-    assert shown("observed", places, "registerPixKey.pixKeyType.numeric") == html
+def test_names_and_types_are_marked_as_not_translated(places, html):
+    """Words of the suite are translated."""
+    assert filtered("observed", places, "registerPixKey.pixKeyType.numeric") == html
 
 
 def test_a_value_of_the_service_is_in_no_language():
-    """A status may be a word of ours by chance."""
-    assert shown("observed", {"": ["accepted"]}, "executePix.status.values") == "accepted"
+    """A status of the service may be a word of the suite by chance."""
+    assert filtered("observed", {"": ["accepted"]}, "executePix.status.values") == "accepted"
 
 
 def test_comments_of_a_command_are_translated_and_lines_are_not():
-    """A line that is sent stays as it is."""
+    """A line that sends stays as it is."""
     lines = (
         "# this line moves money: the run has sent the code in it, so set its variable to another one\ncurl -i '# no'"
     )
-    first, second = shown("command", lines).split("\n")
+    first, second = filtered("command", lines).split("\n")
 
     assert first != lines.split("\n")[0]
     assert first.startswith("# ")
@@ -63,7 +66,7 @@ def test_comments_of_a_command_are_translated_and_lines_are_not():
 
 
 def test_a_page_permits_two_scripts_by_their_digests():
-    """And fetches nothing. Another script has another digest."""
+    """Another script has another digest, and nothing may be fetched."""
     policies = [frame(script).globals["policy"] for script in ("draw()", "draw(2)")]
 
     assert all(policy.startswith("default-src 'none'; ") and policy.count("'sha256-") == 2 for policy in policies)
@@ -71,14 +74,14 @@ def test_a_page_permits_two_scripts_by_their_digests():
 
 
 def test_a_block_leaves_no_line_behind():
-    """A template has one line for each line that is shown."""
-    made = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
+    """A template has one line for each line of its output."""
+    rendered_template = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
 
-    assert made.render() == "a\nb\nc"
+    assert rendered_template.render() == "a\nb\nc"
 
 
 def test_every_value_is_escaped():
-    """Whatever a template shows."""
-    made = template("report.js").environment.from_string("{{ value }}")
+    """A template escapes markup in each value."""
+    rendered_template = template("report.js").environment.from_string("{{ value }}")
 
-    assert made.render(value="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"
+    assert rendered_template.render(value="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"
