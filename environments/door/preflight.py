@@ -1,6 +1,8 @@
 """The preflight: before all else, a run finds out if the target can be reached and if it accepts the token.
 
 A run asks it (tests/traffic/phases.py), and so does `environments check`. It sends nothing that changes anything.
+
+Self-tests: promises/test_preflight.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 An answer may depend on what its connection carried before, or on what the service did last. So a valid request follows
 each sort of neighbour several times: a refusal of the caller, a refusal of the request, and a success for somebody
 else. None of them changes anything.
+
+Self-tests: traffic/test_at_times.py, reports/sentences/test_plan.py.
 """
 
 from __future__ import annotations
