@@ -212,7 +212,7 @@ def test_prepared_transfers_that_were_not_executed_are_listed(service_and_model)
     A transfer whose body names a synthetic account, which the suite made up, is counted apart.
     """
     service, model = service_and_model
-    # a line is such as "15 transfers prepared and not executed: its account is synthetic"
+    # such as "5 transfers (exchanges 3, 4, 5 and 2 more), each not executed: its account is synthetic"
     numbers_by_reason = {line.partition("executed: ")[2]: int(line.split()[0]) for line in map(str, model.not_executed)}
 
     assert numbers_by_reason == {
