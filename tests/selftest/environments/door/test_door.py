@@ -64,7 +64,7 @@ def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, se
     """One thread alone checks the token and fetches another.
 
     With a new token all eight requests are sent again; without one all eight refusals are excused, and one note says
-    so. No refusal is held against the service.
+    so. Then the read is sent three more times, and nothing after that. No refusal is held against the service.
     """
     fetched = []
 
@@ -74,18 +74,20 @@ def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, se
         return is_another
 
     manual_run = ManualRun(service, tmp_path, parallel=8, refresh=fetch)
+    manual_run.door.ending.sleep = lambda seconds: None
     send = partial(manual_run.client.send, "listAccounts", valid=True)
     send()
     answers = Together(manual_run.client).send_all([send] * 8)
+    send(), manual_run.client.send("createPix", credential="no header")
     refused = {
         exchange.number for exchange in manual_run.door.exchanges if exchange.response.status == 401 and exchange.valid
     }
 
     assert len(fetched) == len(manual_run.door.token_monitor.notes) == 1
-    assert len(service.received) == 1 + 8 + 1 + 8 * is_another
+    assert len(service.received) == 1 + 8 + 1 + (8 + 2 if is_another else 3)
     assert {answer.expects_success for answer in answers} == {is_another}
     assert len(refused) == 8
-    assert manual_run.door.token_monitor.excused == refused
+    assert manual_run.door.token_monitor.excused >= refused
 
 
 def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):
