@@ -5,9 +5,11 @@ The door adds to it; scenarios, judgements and tests ask it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
-from spec.exchange import Exchange, Purpose
+from spec.exchange import Exchange, Failure, FailureKind, Purpose
+from spec.message import Text
 
 
 def numbers_superseded(exchanges: Iterable[Exchange]) -> frozenset[int]:
@@ -16,7 +18,7 @@ def numbers_superseded(exchanges: Iterable[Exchange]) -> frozenset[int]:
 
 
 class Log:
-    """Everything that a run has sent, in order. A request that a limit kept from being sent has the number 0.
+    """Everything that a run has sent, in order. A request that was not sent, or is disregarded, has the number 0.
 
     Exchanges are asked for by operation and by the purpose of the request. If a request was sent again because its
     answer was doubtful, only the last exchange is given.
@@ -38,6 +40,17 @@ class Log:
             self._superseded.add(exchange.supersedes)
         if exchange.repeats and exchange.number:
             self._repetitions[exchange.repeats] = exchange
+
+    def disregard(self, numbers: Collection[int], why: Text) -> None:
+        """Replace these exchanges by requests that were not sent, because their answers tell nothing. `why` is the
+        reason."""
+        for place, exchange in enumerate(self._exchanges):
+            if exchange.number in numbers:
+                not_sent = Failure(FailureKind.LIMIT, why)
+                self._exchanges[place] = replace(exchange, number=0, response=None, failure=not_sent)
+        for first, repetition in list(self._repetitions.items()):
+            if repetition.number in numbers:
+                del self._repetitions[first]
 
     def __iter__(self) -> Iterator[Exchange]:
         """Every exchange, the superseded ones included."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import Enum
@@ -131,7 +131,12 @@ class Door:
             journal.ending = self.ending
         self.backoff = Backoff(budget, self.unsent)
         self.token_monitor = TokenMonitor(
-            target.secrets, target.refresh, self._repeat_alone, self.backoff.clear_the_wire
+            target.secrets,
+            target.refresh,
+            self._repeat_alone,
+            self.backoff.clear_the_wire,
+            self._pausing,
+            self._disregard,
         )
         self.liveness = Liveness(self._find_out_if_gone, self.ending)
         self.guard.read_again = self._read_again
@@ -154,7 +159,8 @@ class Door:
             self.check_identifiers,  # and so would an account or a key of somebody else.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.wait_for_a_look,  # Before what it may find out, and before the turn: it may take seconds.
-            self.liveness.refuse_unreachable,  # A target that is gone costs no budget and no transaction code.
+            self.liveness.refuse_unreachable,  # A target that is gone costs no budget and no transaction code,
+            self.token_monitor.refuse_expired,  # and neither does a token that expired for good.
             self.backoff.refuse_if_locked_out,  # Before the turn: a wrong token too many costs no code and no budget.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
             self.backoff.refuse_code_if_locked_out,  # Before the attempt: a code that is kept back is not written down.
@@ -315,6 +321,22 @@ class Door:
             return None
         return sending.exchange
 
+    @contextmanager
+    def _pausing(self, seconds: float) -> Iterator[None]:
+        """Wait for some seconds. Until the end of the block only this thread sends."""
+        # Wait until no other thread looks, because it would end the look of this one.
+        self.ending.wait_for(lambda: not self.liveness.is_looking)
+        with self.liveness.looking():
+            self.ending.sleep(seconds)
+            yield
+
+    def _disregard(self, numbers: Collection[int], why: Text) -> None:
+        """Have the answers with these numbers count as little as if the requests had not been sent."""
+        self.log.disregard(numbers, why)
+        for number, answer in self.sent_again.items():
+            if answer and answer.number in numbers:
+                self.sent_again[number] = None
+
     def _read_again(self) -> Exchange | None:
         """Send the last read that succeeded once more. None if none succeeded, or if a limit keeps it back."""
         last_granted_read = self.token_monitor.witness
@@ -366,9 +388,10 @@ class Door:
         self.liveness.wait_for_a_look(sending)
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
-            # Again, because the run may have ended, or the target may be gone, while the request waited for its place.
+            # Again: while the request waited, the run may have ended, the target may be gone, the token have expired.
             self.ending.refuse(sending)
             self.liveness.refuse_unreachable(sending)
+            self.token_monitor.refuse_expired(sending)
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
 

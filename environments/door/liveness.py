@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
@@ -45,10 +46,15 @@ class Liveness:
         self._find_out_if_gone = find_out_if_gone
         self._ending = ending
         self._has_answered = False
-        self._looking: int | None = None  # the thread that finds out if the target is gone
+        self._looking: int | None = None  # the thread that finds out if the target is gone, or the token expired
         self._timeouts = Counter[str]()  # in a row, by operation
         self._timed_out_alone: set[str] = set()  # operations of which a request timed out with nothing beside it
         self._failed_in_a_row = 0  # requests to any operation
+
+    @property
+    def is_looking(self) -> bool:
+        """True while a thread finds something out, and the others wait."""
+        return self._looking is not None
 
     def wait_for_a_look(self, sending: Sending) -> None:
         """Wait while another thread finds out if the target is gone, so that no request is lost while it starts
@@ -102,14 +108,20 @@ class Liveness:
 
     def _is_gone(self, pauses_s: Iterable[float]) -> bool:
         """True if the target is gone, after each of these pauses too."""
-        self._looking = threading.get_ident()
-        try:
+        with self.looking():
             is_gone = self._find_out_if_gone()
             for pause_s in pauses_s:
                 if is_gone:
                     self._ending.sleep(pause_s)
                     is_gone = self._find_out_if_gone()
             return is_gone
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Have all other threads wait while this one finds something out. Only one thread does so at a time."""
+        self._looking = threading.get_ident()
+        try:
+            yield
         finally:
             self._looking = None
             self._ending.wake()

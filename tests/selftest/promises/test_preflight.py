@@ -8,7 +8,7 @@ import pytest
 from environments.door.preflight import preflight
 from environments.sandbox import Refusal, Response, Service
 from reports.result.run_verdict import result_of_run
-from reports.result.verdicts import RunVerdict
+from reports.result.verdicts import TESTED, RunVerdict, Verdict
 from spec.exchange import Failure, FailureKind
 from spec.interface import READS, operations
 from spec.requirements import LEVELS
@@ -219,6 +219,46 @@ def test_an_expired_token_is_named_whatever_the_refusal(form, after):
     assert any(note.startswith(EXPIRED) for note in trial.notes)
     assert trial.exit_status == RunVerdict.INCOMPLETE.exit_status
     assert trial.failing == set()
+
+
+class ExpiresAfter(FakeBank):
+    """Answers 401 after so many requests. `refused` are the requests after them."""
+
+    def __init__(self, requests):
+        super().__init__()
+        self.requests = requests
+
+    def authorize(self, request, operation):
+        super().authorize(request, operation)
+        if self.refused:
+            raise Refusal(401, "The token has expired.")
+
+    @property
+    def refused(self):
+        return self.received[self.requests :]
+
+
+@pytest.mark.parametrize("requests", [10, 110, 210])
+def test_nothing_is_sent_with_a_token_that_expired(requests, tmp_path):
+    """Nothing is sent without the token either, once each read was refused three times.
+
+    What was tested before stays, and no verdict rests on what was refused afterwards.
+    """
+    service = ExpiresAfter(requests)
+    profile = profile_off_sandbox(tmp_path)
+    model = run_suite_in_memory(service, profile, among=ALL_TESTS)
+    result = result_of_run(model)
+    judged = [row for _, row in result.results if row.verdict in TESTED]
+    causes = {str(row.why).split(" (")[0] for _, row in result.results if row.verdict == Verdict.NOT_EXERCISED}
+    valid = [request for request in service.refused if request.header("Authorization") == f"Bearer {service.token}"]
+
+    assert len(service.refused) > 3
+    assert len([request for request in valid if request.method != "GET"]) <= 5
+    assert service.refused[-3:] == [request for request in valid if request.method == "GET"][-3:]
+    assert result.verdict is RunVerdict.INCOMPLETE
+    assert causes == {"the token expired during the run"}
+    assert judged
+    assert max(number for row in judged for number in row.exchanges) <= requests
 
 
 def test_a_token_that_is_refused_for_a_while_has_not_expired():

@@ -45,6 +45,19 @@ def test_the_last_answer_to_a_request_that_was_sent_again_counts():
     assert numbers_superseded(log) == {1, 4}
 
 
+def test_a_disregarded_request_counts_as_not_sent():
+    """Its place in the log stays, and it has the reason in the place of its answer."""
+    repetition = replace(BALANCE, number=4, repeats=3)
+    log = Log([READ, BALANCE, repetition])
+    log.disregard({1, 4}, "the token expired")
+    [disregarded] = log.of("listAccounts", WITH_TOKEN)
+
+    assert (disregarded.number, disregarded.response, disregarded.request) == (0, None, READ.request)
+    assert disregarded.failure == Failure(FailureKind.LIMIT, "the token expired")
+    assert log.attempts() == [BALANCE]
+    assert log.repetition_of(BALANCE) is None
+
+
 def test_a_request_that_was_not_sent_has_a_purpose_too():
     """Its purpose lets a test without an answer say which limit kept the request back."""
     not_sent = Exchange(

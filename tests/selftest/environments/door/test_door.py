@@ -73,8 +73,9 @@ class ExpiresUnderWay(SocketService):
 def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, service, tmp_path):
     """Eight requests get 401 at the same time. One thread alone checks the token with a read, and fetches another one.
 
-    With a new token (`is_another`) all eight are sent again. If the fetched token is the same, they are not. In both
-    cases the eight refusals are excused: no verdict rests on them. One note says what happened.
+    first_read, refused_reads, check_of_token = 1, 8, 1
+    repeated_reads = 8 + 2 if is_another else 3
+    assert len(service.received) == first_read + refused_reads + check_of_token + repeated_reads
     """
     fetched = []
 
@@ -84,19 +85,22 @@ def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, se
         return is_another
 
     manual_run = ManualRun(service, tmp_path, parallel=8, refresh=fetch)
+    manual_run.door.ending.sleep = lambda seconds: None
     send = partial(manual_run.client.send, "listAccounts", valid=True)
     send()
     answers = Together(manual_run.client).send_all([send] * 8)
+    send(), manual_run.client.send("createPix", credential="no header")
     refused = {
         exchange.number for exchange in manual_run.door.exchanges if exchange.response.status == 401 and exchange.valid
     }
 
     assert len(fetched) == len(manual_run.door.token_monitor.notes) == 1
-    first_read, refused_reads, check_of_token, repeated_reads = 1, 8, 1, 8 if is_another else 0
+    first_read, refused_reads, check_of_token = 1, 8, 1
+    repeated_reads = 8 + 2 if is_another else 3
     assert len(service.received) == first_read + refused_reads + check_of_token + repeated_reads
     assert {answer.expects_success for answer in answers} == {is_another}
     assert len(refused) == 8
-    assert manual_run.door.token_monitor.excused == refused
+    assert manual_run.door.token_monitor.excused >= refused
 
 
 def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):

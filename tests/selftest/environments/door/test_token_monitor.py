@@ -1,11 +1,12 @@
 """The token monitor: a token that was accepted and is refused later expired, and is fetched once."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 import requests
 
-from environments.door.outgoing import Intent, Sending
+from environments.door.outgoing import Intent, NotSentError, Sending
 from environments.door.token_monitor import TokenMonitor
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
@@ -15,20 +16,33 @@ FIRST_TOKEN, SECOND_TOKEN = "Tok-3n.One", "Tok-3n.Two"
 
 
 class Watched:
-    """A token monitor, and counts of what it does: `asked` are the reads that it sends again, which get the status
-    `witness_gets`; `fetched` counts the tokens that it fetches.
+    """A token monitor, and counts of what it does: `asked` are the reads that it sends again, which get the statuses
+    `witness_gets`, the last one again and again; `fetched` counts the tokens that it fetches. `paused` are the seconds
+    that it waits, and `disregarded` the numbers of the exchanges that count for nothing.
     """
 
-    def __init__(self, *, witness_gets=401, fetched=SECOND_TOKEN):
+    def __init__(self, *, witness_gets=(401,), fetched=SECOND_TOKEN):
         self.secrets = Secrets()
         self.secrets.learn_token(FIRST_TOKEN)
         self.asked, self.fetched, self.number = [], 0, 0
-        self._witness_gets, self._next = witness_gets, fetched
-        self.monitor = TokenMonitor(self.secrets, self._fetch, self._ask, lambda: None)
+        self.paused, self.disregarded = [], set()
+        self._witness_gets, self._next = list(witness_gets), fetched
+        self.monitor = TokenMonitor(self.secrets, self._fetch, self._ask, lambda: None, self._pausing, self._disregard)
 
     def _ask(self, witness):
         self.asked.append(witness.number)
-        return answer("listAccounts", {}, status=self._witness_gets)
+        self.number += 1
+        status = self._witness_gets.pop(0) if len(self._witness_gets) > 1 else self._witness_gets[0]
+        return replace(answer("listAccounts", {}, status=status), number=self.number)
+
+    def _disregard(self, numbers, why):
+        assert "expired" in str(why)
+        self.disregarded.update(numbers)
+
+    @contextmanager
+    def _pausing(self, seconds):
+        self.paused.append(seconds)
+        yield
 
     def _fetch(self):
         self.fetched += 1
@@ -73,7 +87,7 @@ def test_a_token_that_expired_is_fetched_once():
 
 def test_a_read_that_still_succeeds_shows_that_the_token_is_good():
     """The token is not fetched again, and the refusal is held against that request alone."""
-    watched = Watched(witness_gets=200)
+    watched = Watched(witness_gets=[200])
 
     assert [watched.see(200), watched.see(401)] == [False, False]
     assert (watched.asked, watched.fetched) == ([1], 0)
@@ -82,15 +96,88 @@ def test_a_read_that_still_succeeds_shows_that_the_token_is_good():
 
 @pytest.mark.parametrize("fetched", [FIRST_TOKEN, None], ids=["the same one", "none"])
 def test_a_token_that_cannot_be_renewed_has_expired(fetched):
-    """The message names the exchange, and a note has what token_command said. A later success clears the message."""
+    """The message names the exchange, and a note has what token_command said. Nothing more is sent, with the token or
+    without it.
+    """
     watched = Watched(fetched=fetched)
 
     assert [watched.see(200), watched.see(401)] == [False, False]
     assert "the token expired during the run (exchange 2)" in str(watched.monitor.expired)
     assert len(watched.monitor.notes) == (2 if fetched is None else 1)
-    assert watched.monitor.excused == {2}
+    assert 2 in watched.monitor.excused
+    for credential in ("valid", "no header"):
+        with pytest.raises(NotSentError, match="the token expired during the run"):
+            watched.monitor.refuse_expired(watched.sending(credential=credential))
+
+
+def test_a_token_expired_for_good_if_every_read_is_refused_three_times():
+    """Each read that succeeded is sent again after each of three pauses."""
+    watched = Watched(fetched=None)
     watched.see(200)
-    assert watched.monitor.expired == ""
+    watched.see(200, "getBalance")
+    watched.see(401, "registerPixKey")
+
+    assert watched.paused == [1.0, 2.0, 4.0]
+    assert watched.asked == [2, *[1, 2] * 3]
+    assert watched.monitor.has_ended_the_run
+
+
+@pytest.mark.parametrize("witness_gets", [[401, 200], [401, 404], [401, 401, 401, 200]])
+def test_a_token_that_is_accepted_after_a_pause_has_not_expired(witness_gets):
+    """A service may refuse tokens for a moment. The refusal is excused, and the run goes on."""
+    watched = Watched(fetched=None, witness_gets=witness_gets)
+    watched.see(200)
+    watched.see(401)
+
+    watched.monitor.refuse_expired(watched.sending())
+    assert (watched.monitor.expired, watched.monitor.excused, watched.disregarded) == ("", {2}, set())
+
+
+@pytest.mark.parametrize("witness_gets", [[401, 503], [401, 429]])
+def test_an_answer_of_a_gateway_to_a_read_does_not_end_the_run(witness_gets):
+    """The read is not refused for its token."""
+    watched = Watched(fetched=None, witness_gets=witness_gets)
+    watched.see(200)
+    watched.see(401)
+
+    assert not watched.monitor.has_ended_the_run
+
+
+def test_refusals_count_for_nothing_from_the_last_success_on():
+    """Nobody knows which of the refusals since then the expired token has caused. Other answers count."""
+    watched = Watched(fetched=None)
+    watched.see(401, credential="no header")  # exchange 1
+    watched.see(200)
+    watched.see(401, credential="no header")
+    watched.see(401, valid=False)
+    watched.see(400, valid=False)
+    watched.see(401)  # exchange 6; the reads that are sent again have the numbers 7 to 10
+    watched.see(401, valid=False)  # was on the wire
+
+    assert watched.disregarded == {3, 4, 6, 8, 9, 10, 11}
+
+
+def test_many_refused_invalid_requests_make_the_token_be_checked():
+    """The fifth in a row does, and after a check in vain the tenth: a service may refuse every invalid request so."""
+    watched = Watched(witness_gets=[200])
+    watched.see(200)
+    for _ in range(17):
+        watched.see(401, valid=False)
+    watched.see(200)
+    for _ in range(19):
+        watched.see(401, valid=False)
+
+    assert watched.asked == [1, 1]
+
+
+def test_invalid_requests_alone_show_that_the_token_expired():
+    """Phases of a run have no valid request."""
+    watched = Watched(fetched=None)
+    watched.see(200)
+    for _ in range(5):
+        watched.see(401, valid=False)
+
+    assert watched.monitor.has_ended_the_run
 
 
 @pytest.mark.parametrize(
