@@ -26,17 +26,20 @@ def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_c
     assert first == [Execution.SUPPLIED]
 
 
-def test_every_other_code_is_offered_with_wrong_tokens_and_executed_last():
-    """The last request with each other code is its execution. All requests before it are offers.
+def test_every_other_code_is_executed_last():
+    """The last request of each other code has the valid token.
 
-    The execution would fail if an offer had executed the code.
+    All requests before it have a wrong one, and must not execute or spend the code. Some codes have none before it,
+    because they are executed right behind an event, such as a deletion.
     """
-    _, *purposes_of_other_codes = purposes_by_code().values()
-    purposes_before_the_last = [set(purposes[:-1]) for purposes in purposes_of_other_codes]
-    last_purposes = {purposes[-1] for purposes in purposes_of_other_codes}
+    _, *others = purposes_by_code().values()
+    before_the_last = [set(purposes[:-1]) for purposes in others]
+    offered = [purposes for purposes in before_the_last if purposes == {Execution.OFFERED}]
+    last = {purposes[-1] for purposes in others}
 
-    assert purposes_before_the_last == [{Execution.OFFERED}] * len(purposes_of_other_codes)
-    assert last_purposes == {Execution.SUPPLIED, Execution.PREPARED}
+    assert all(purposes <= {Execution.OFFERED} for purposes in before_the_last)
+    assert len(offered) >= 4
+    assert last == {Execution.SUPPLIED, Execution.PREPARED}
 
 
 def test_after_the_first_execution_come_an_offer_and_the_first_code_without_the_valid_token():
