@@ -1,4 +1,8 @@
-"""Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
+"""No secret or personal value leaves a run, neither in its output nor in a file.
+
+The tests plant canaries: values that occur nowhere else, in the profile, the token and the answers of services. The
+services echo them in every encoding. Then all that the run wrote is searched for each canary in each encoding.
+"""
 
 import html
 import logging
@@ -29,6 +33,7 @@ HEADER, PAYEE, PAYEES_KEY = "canary-gateway-secret-71", "canary-payee-77310", "c
 SPILLED = f"{ACCOUNT} {CODE} {' '.join(KEYS.values())} {HEADER}"
 CANARIES = (ACCOUNT, CODE, *KEYS.values(), HEADER, PAYEE, PAYEES_KEY, "390.533.447-05", *PERSONAL.values())
 PEOPLE = {"sub": "canary-subject-5523", "name": "Joana Canario Prado", "email": "joana.prado@personal.example"}
+# options with which pytest prints most
 VERBOSE = ("-vv", "--tb=long", "-rA")
 LOUD = (*VERBOSE, "-o", "log_cli=true", "--log-cli-level=DEBUG")
 
@@ -56,7 +61,10 @@ def canary_profile(folder, base_url):
 
 
 def canaries_found(result, folder, canaries):
-    """Pairs of a canary in some encoding and the place that holds it: a file of the run, or its output."""
+    """Pairs of a canary in some encoding, and the file of the run that has it, or "output". Empty if none was found.
+
+    Canaries of up to four characters are left out, because such a text may be anywhere by chance.
+    """
     forms = {form for value in canaries if len(value) > 4 for form in encodings(value).values()}
     files = [path for path in (*folder.rglob("*"), *(RUNS / "profile").rglob("*")) if path.is_file()]
     places = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files if path.name != "profile.yaml"}
@@ -66,7 +74,7 @@ def canaries_found(result, folder, canaries):
 
 
 def run_with_canaries(service, folder, *options, token=CANARY_TOKEN, **variables):
-    """A run with canaries in its profile, token and variables. Its caches and logs lie in the folder, too."""
+    """The result of a run with canaries in its profile, token and variables. Its caches and logs are in the folder, too."""
     service.sandbox.token = token
     given_variables = {
         "PIX_TOKEN": token,
@@ -89,9 +97,9 @@ def run_with_canaries(service, folder, *options, token=CANARY_TOKEN, **variables
 
 
 def test_nothing_leaves_that_a_service_echoes(tmp_path):
-    """The service echoes the request in bodies of every sort, headers, cookies and redirects.
+    """The service echoes each request in bodies of every sort, headers, cookies and redirects.
 
-    Tests fail, and pytest prints all that it can.
+    So tests fail, and pytest prints as much as it can. No canary is found, and no file is missing in the report.
     """
     with EchoesInTurn() as service:
         result = run_with_canaries(service, tmp_path, *LOUD, "-k", "executePix or listAccounts or transferInternal")
@@ -102,10 +110,10 @@ def test_nothing_leaves_that_a_service_echoes(tmp_path):
 
 
 def test_no_file_has_a_part_of_a_signed_token(tmp_path):
-    """Neither the token, nor wrong tokens made from it, nor its claims are in files or output.
+    """Neither the token, nor wrong tokens that are made from it, nor its claims are in files or output.
 
-    The record of observations, the journal and the files of Hypothesis are searched, too. Only the owner can read the
-    files.
+    The file of observed behaviour, the journal and the files of Hypothesis are searched, too. The report, the journal
+    and the summary can be read by their owner alone. Several wrong tokens were sent, so there was something to hide.
     """
     token = SignedCanary().token
     claims, signature = token.split(".")[1:]
@@ -146,8 +154,11 @@ class TrustsItsSession(Service):
         return replace(response, headers=(*response.headers, cookie)) if response.status == 200 else response
 
 
-def test_no_session_leaves_that_a_service_has_set(tmp_path):
-    """The report shows the request that is let in, with a variable in the place of the cookie."""
+def test_no_file_has_the_session_cookie_of_a_service(tmp_path):
+    """The service lets in whoever sends its cookie, so the requirement of the token fails.
+
+    The report shows that request without the value of the cookie.
+    """
     with Server(TrustsItsSession(token=CANARY_TOKEN)) as server:
         profile = write_profile(tmp_path, server.base_url)
         result = run_suite(profile, *VERBOSE, "-k", "executePix.token.required", PIX_TOKEN=CANARY_TOKEN)
@@ -161,10 +172,11 @@ UNLISTED = ("unlisted-account-8812", "UNLISTED-77310-4", "90417734")
 
 
 class TellsMore(Service):
-    """Half of its codes stand under another member than the profile says, in an answer of which only a part is shown.
+    """Names codes, accounts and keys that the profile does not have, in places where the suite does not expect them.
 
-    It lists accounts that the profile does not name, and an old key in unusual forms. A header of every answer has all
-    of them.
+    Every second code is in another member than transactions.prepare.code_at says, behind a text so long that a report
+    shows only a part of it. Lists have accounts of others, and an old key in unusual spellings. A header of every answer
+    has all of these but the key.
     """
 
     def __init__(self) -> None:
@@ -196,9 +208,9 @@ class TellsMore(Service):
 
 
 def test_no_file_has_codes_or_keys_that_only_the_service_names(tmp_path):
-    """Codes that could still be executed, and accounts and keys of others, are in no file.
+    """Codes that could still be executed, and accounts and keys of others, are in no file and not in the output.
 
-    Names of members stay readable.
+    A name of a member that is an ordinary word, such as accountNumber, is shown.
     """
     with SocketService() as service:
         service.sandbox = TellsMore()
@@ -220,9 +232,11 @@ def people_found(result, *folders):
 
 
 @pytest.mark.parametrize("language", ["en", "pt-BR"])
-def test_nobody_is_named_whom_a_service_names(language, tmp_path):
-    """The service names people in status and type, refusals, names of members, the status line, headers, redirects
-    and answers that are not HTTP.
+def test_no_name_of_a_person_in_an_answer_is_shown(language, tmp_path):
+    """The service names people in all parts of its answers, and in answers that are not HTTP.
+
+    Such parts are the members status and type, refusals, names of members, the status line, headers and redirects. No
+    name is in the files or the output, in either language. Harmless words of the same answers are shown.
     """
     with NamesPeople(CANARY_TOKEN) as service:
         result = run_with_canaries(service, tmp_path, *LOUD, "--accept", f"--report-language={language}")
@@ -233,8 +247,11 @@ def test_nobody_is_named_whom_a_service_names(language, tmp_path):
 
 
 @pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
-def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
-    """Canaries in exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
+def test_no_canary_is_printed_when_the_suite_itself_fails(spill, tmp_path):
+    """A plugin puts canaries into exceptions, variables, prints, logs, warnings, skips and internal errors.
+
+    The output has a placeholder, such as `<token>`, in the place of each.
+    """
     with SocketService() as service:
         plugin = ("-p", "tests.selftest.services.spilling", "-k", "executePix.id")
         result = run_with_canaries(service, tmp_path, *LOUD, *plugin, SPILL=spill)
@@ -244,9 +261,9 @@ def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
 
 
 def test_log_lines_of_libraries_are_masked():
-    """A library may log a header or a body as it came, so arguments of a log line are shown as shapes.
+    """A library may log a header as it came, so each argument of a log line is shown as its shape: `Aaaaa` for Maria.
 
-    The library's own words stay.
+    Numbers and the words of the library itself are shown. A known value becomes a placeholder.
     """
     pen = Pen(Display(Secrets({"account": [ACCOUNT]})), quiet=True)
     make_record = logging.getLogRecordFactory()

@@ -1,6 +1,8 @@
-"""What an answer costs is bounded by counts of work, whatever its shape; `make bench OPTIONS=--scenario=large` measures it.
+"""Long answers cost a bounded amount of work, whatever their shape.
 
-A limit of the suite is said as that: it is no fault of the service, and hides none.
+The tests count the work: function calls, bodies that are parsed, and the weight of long answers, which is the amount
+that a run reads of them. After it only the beginning of a long answer is read. The report says so, because that is no
+fault of the service. `make bench OPTIONS=--scenario=large` measures the seconds.
 """
 
 import json
@@ -74,7 +76,7 @@ def off_sandbox(folder):
 
 @pytest.mark.parametrize("body", [NESTED[:4_000], b"[]," * 1_300, b'{"a":' * 800], ids=range(3))
 def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
-    """A body that is longer than a screen or two is cut, and the number of its bytes is given."""
+    """Of a long body the report shows the beginning, of at most 1,000 tokens of JSON, and the number of its bytes."""
     shown_text = Display(Secrets({})).body(body)
 
     assert shown_text.endswith(f"… ({len(body)}{CUT}")
@@ -82,7 +84,7 @@ def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
 
 
 def test_a_finding_points_to_a_bounded_number_of_members():
-    """The message gives the number of all other members."""
+    """The answer has 30,000 undocumented members. The finding points to a few, and says how many others there are."""
     (finding,) = judge("executePix.fields.extra", execution(EXECUTION_RESULT | WIDE)).findings
 
     assert len(finding.pointers) == MOST_POINTERS
@@ -90,7 +92,7 @@ def test_a_finding_points_to_a_bounded_number_of_members():
 
 
 def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
-    """The number of places does not grow with the repetitions or the objects."""
+    """In each of 10,000 objects a member occurs twice. The finding points to a few of these places."""
     item = b'{"a": 1, "a": 2}'
     body = b'{"code": 0, "data": {"x": [%b]}}' % b",".join([item] * 10_000)
     (finding,) = judge("executePix.json.unique", answer("executePix", body)).findings
@@ -99,7 +101,7 @@ def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
 
 
 def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
-    """Each body is parsed once, although every requirement judges it. Equal bodies are parsed once together."""
+    """All requirements judge 22 answers with 20 different bodies. Each body is parsed once."""
     read_json = spec.exchange.read_json
     lengths_read = []
     monkeypatch.setattr(spec.exchange, "read_json", lambda body: lengths_read.append(len(body)) or read_json(body))
@@ -116,8 +118,11 @@ def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
 @pytest.mark.parametrize(
     "body", [NESTED, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)], ids=["nested", "many values"]
 )
-def test_json_that_the_suite_cannot_read_fails_nothing(body):
-    """A rule about JSON that the suite cannot read comes to no conclusion. The rule about the status still fails."""
+def test_json_that_is_too_large_for_the_suite_fails_nothing(body):
+    """The body is nested too deeply, or has too many values. No rule about JSON fails; they come to no conclusion.
+
+    A rule that needs no JSON still fails, such as the one about server errors for a status 500.
+    """
     conclusions = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
     status_judgement = judge("executePix.serverError", answer("executePix", body, status=500))
 
@@ -127,7 +132,7 @@ def test_json_that_the_suite_cannot_read_fails_nothing(body):
 
 
 def test_a_line_of_the_key_record_is_read_once(tmp_path):
-    """The record changes with each registration and deletion of a run, and old lines are not parsed again."""
+    """The key record is a file to which each registration adds two lines here. No line is parsed a second time."""
     record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
     event_in.cache_clear()
     for event in (MAYBE, REGISTERED):
@@ -168,7 +173,7 @@ def count_calls(act):
 
 
 def do_work_of_an_answer(data):
-    """Do what a run does with each answer of a service that gives the same answer to everything."""
+    """Do what a run does with an execution result and a list of keys, which both have this data."""
     body = json.dumps({"code": 0, "data": data}).encode()
     execution_answer, list_of_keys = answer("executePix", body), answer("listPixKeys", body)
     for requirement_id in RULES_OF_EXECUTION:
@@ -183,9 +188,12 @@ def do_work_of_an_answer(data):
 
 @pytest.mark.parametrize("shape", OF_GROWING_SIZE)
 def test_the_work_for_an_answer_grows_with_its_size(shape):
-    """Twice as many values need at most twice the function calls, and each value needs a bounded number of them."""
+    """200 values need at most twice the function calls of 100 values.
+
+    Each further value needs less than MOST_CALLS of them.
+    """
     values = OF_GROWING_SIZE[shape]
-    do_work_of_an_answer(values(1))
+    do_work_of_an_answer(values(1))  # fills caches, so that their filling is not counted
     calls_for_100 = count_calls(partial(do_work_of_an_answer, values(100)))
     calls_for_200 = count_calls(partial(do_work_of_an_answer, values(200)))
 
@@ -259,11 +267,12 @@ class AnswersWith20000Values(SocketService):
 
 
 def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
-    """After the limit of the weight only the beginning of a long answer is read, and the reason is given.
+    """Eight long answers to one operation arrive. Three of them are read whole, which takes up the weight.
 
-    The first long answer of each operation is read whole.
+    Only the beginning of the others is read, and their JSON has the reason. The first long answer of another operation
+    is read whole in any case.
     """
-    monkeypatch.setattr(wire, "MOST_WEIGHT", 5_000_000)
+    monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
     with AnswersWith20000Values() as service:
         manual_run = ManualRun(service, tmp_path, response_bytes=1_000_000)
         balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
@@ -277,8 +286,11 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("status", [200, 400, 409])
 @pytest.mark.parametrize("credential", [VALID, NO_HEADER])
-def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_path, monkeypatch):
-    """The part that is not read may carry the result, or refuse in a 200. The code is not sent again."""
+def test_an_execution_whose_answer_is_not_read_whole_has_an_unknown_outcome(status, credential, tmp_path, monkeypatch):
+    """The run reads no more long answers, and the answer to an execution is long. The code is not sent again.
+
+    The part that is not read may have the result of a refusal, or the refusal of a 200.
+    """
     monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
     with ExecutesAtLength(status) as service:
         manual_run = ManualRun(service, tmp_path)
@@ -295,7 +307,10 @@ def test_an_execution_whose_answer_is_cut_is_unknown(status, credential, tmp_pat
 
 @pytest.mark.usefixtures("small_weight")
 def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
-    """A list after the limit of the weight cannot be read, so no deletion follows it. The summary says why."""
+    """The lists of keys are long. Once they are no longer read whole, no deletion follows, and no key is lost.
+
+    The summary says why.
+    """
     long = ListsAtLength(MANY_VALUES)
     result = run_over_http(long, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
 
@@ -309,7 +324,7 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
 
 @pytest.mark.usefixtures("small_weight")
 def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
-    """The same run deletes keys after more lists if the lists are short."""
+    """If the lists are short, keys are still deleted after as many lists as a run reads of long ones."""
     short = ListsAtLength(values=0)
     run_over_http(short, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
 
@@ -318,9 +333,9 @@ def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
 
 @pytest.mark.usefixtures("small_weight")
 def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
-    """Nothing fails.
+    """Each answer of the service is long. The run is incomplete (exit status 6), and nothing fails.
 
-    A requirement whose answers the suite no longer reads is not exercised, with the name of the limit.
+    The output says that the suite did not judge the JSON of some answers, and that a transfer may have moved money.
     """
     service = AnswersAtLength(token=TOKEN_VARIABLES["PIX_TOKEN"])
     result = run_over_http(service, tmp_path, "executePix or listAccounts or getBalance")
@@ -331,8 +346,8 @@ def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
     assert result.messages_with_verdict("fail") == {}
 
 
-def test_a_list_of_10_000_entries_is_ordinary(tmp_path):
-    """The list is judged and observed, and no limit makes the run red or incomplete."""
+def test_a_list_of_10_000_entries_is_judged(tmp_path):
+    """Such a list is ordinary. No requirement is left out because of it, and the run is not incomplete."""
     with GivesALongList() as service:
         result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listEntries")
 

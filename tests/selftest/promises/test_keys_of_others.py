@@ -1,4 +1,8 @@
-"""Keys of others: a run off a sandbox takes none, whatever a service does. Judged by the log of the service."""
+"""Off a sandbox a run takes no key of somebody else, whatever a service does with the keys of the account.
+
+The account of these services has keys of a customer before the run. `deletions` are the requests to delete a key that
+arrived, `keys_lost` the keys of the customer that are gone. key_at of the profile says where a list shows each key.
+"""
 
 import itertools
 import re
@@ -79,7 +83,7 @@ def left_behind(result):
     ("make", "allow"), [(DeletesTheOldest, WITHOUT_FUZZ), (DeletesTheOldestForAnyAccount, WITH_FUZZ)]
 )
 def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
-    """The service deletes another key than the request names.
+    """The service deletes another key than the request names, so one key of the customer is lost.
 
     After that no request deletes a key, generated ones included. The run has an alert, and its exit status is not 0.
     """
@@ -92,10 +96,10 @@ def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, 
     assert GONE in result.output
 
 
-def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
-    """After its first deletion took another key, `cleanup` ends with 6.
+def test_cleanup_deletes_nothing_after_its_first_deletion_took_another_key(tmp_path, monkeypatch, capsys):
+    """The command `cleanup` ends with exit status 6 after that deletion.
 
-    The keys that it did not delete stay in the record.
+    The keys that it did not delete stay in the key record, so the next `cleanup` lists them (exit status 1).
     """
     service = DeletesTheOldest()
     two_keys = [
@@ -121,7 +125,10 @@ def test_cleanup_deletes_nothing_more_either(tmp_path, monkeypatch, capsys):
 
 
 def test_nothing_is_deleted_if_key_at_leads_elsewhere(tmp_path):
-    """The lists show keys of the run, but not at key_at. The headline says so, and nothing blames the service."""
+    """key_at points to the type of each key. The lists show keys of the run elsewhere, so the run notices it.
+
+    The output says that key_at is wrong, and no requirement blames the service.
+    """
     service = DeletesTheOldest()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at="/data/keys/*/pixKeyType")
 
@@ -132,7 +139,10 @@ def test_nothing_is_deleted_if_key_at_leads_elsewhere(tmp_path):
 
 
 def test_nothing_is_deleted_without_key_at(tmp_path):
-    """The verdict on deletePixKey names the key of the profile to set."""
+    """The profile has no key_at, so no list can show that a key was absent before the run. No deletion is sent.
+
+    The message of a requirement of deletePixKey says to set key_at.
+    """
     service = DeletesTheOldest()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at=None)
 
@@ -142,7 +152,10 @@ def test_nothing_is_deleted_without_key_at(tmp_path):
 
 
 def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
-    """The list does not prove that a key was absent, and the verdict says so."""
+    """The list says that it has a second page, so it does not show which keys were absent before the run.
+
+    No deletion is sent, and the message of a requirement of deletePixKey says that the list is not complete.
+    """
     service = ShowsOnePage(pages=2)
     result = run_off_sandbox(service, tmp_path)
 
@@ -151,9 +164,9 @@ def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
 
 
 def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
-    """The list still shows the deleted key, so perhaps another key is gone.
+    """The service grants a deletion, and its list still shows the key four seconds later. Perhaps another key is gone.
 
-    It is a note, because the document does not say that a deleted key disappears.
+    A note says so, and nothing fails, because the document does not say that a deleted key disappears.
     """
     service = NeverDeletes()
     result = run_off_sandbox(service, tmp_path)
@@ -164,7 +177,10 @@ def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
 
 
 def test_a_conforming_service_is_tested_whole(tmp_path):
-    """A list follows every deletion, and all keys of the run are gone at its end."""
+    """The service deletes exactly what it is asked to. Generated deletions are sent, too, and nothing fails.
+
+    A list follows every deletion. At the end the account has the keys that it had before.
+    """
     service = HoldsKeysOfACustomer()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
     methods = [
@@ -192,9 +208,10 @@ def changes_of_keys(service):
 
 @pytest.mark.parametrize("deletes", [True, False], ids=["deletes", "registers alone"])
 def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes, tmp_path):
-    """No key is registered or deleted after that.
+    """The first registration replaces a key of the customer. No key is registered or deleted after that.
 
-    It is an alert, the exit status is neither 0 nor 1, and no requirement fails.
+    An alert says that a key is gone. The exit status is neither 0 nor 1, and no requirement fails, because the customer
+    may have deleted the key.
     """
     allow = WITH_FUZZ if deletes else ["read", "register-keys", "fuzz"]
     service = ReplacesTheKeyOfItsType()
@@ -209,7 +226,10 @@ def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes,
 
 
 def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
-    """The run cannot tell a deletion by the customer from one by a request. No requirement fails."""
+    """A key of the customer disappears during the run. Nobody knows if a request of the run is the reason.
+
+    An alert says that the key is gone, the run is incomplete (exit status 6), and no requirement fails.
+    """
     service = HoldsKeysOfACustomer()
     register = service.register
 
@@ -227,7 +247,10 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
 
 
 def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_deleted(tmp_path):
-    """After a deletion the lists of all accounts of the profile are compared, whatever account the deletion named."""
+    """The service deletes the named key, and with it a key of the other account of the profile.
+
+    The run reads the lists of all its accounts after each deletion, so it notices that, and sends no further deletion.
+    """
     service = DeletesAtTheOtherAccountToo()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
 

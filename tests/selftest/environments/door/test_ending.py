@@ -1,4 +1,8 @@
-"""A run that ends while requests are on their way: it winds down, or it is stopped; no thread waits, and nothing is lost."""
+"""The end of a run while requests are on the wire.
+
+A run ends because a signal stops it, or because limits.duration is over. Its last minute is kept for cleaning up. No
+thread keeps waiting, and the report and the journal know of every request that may have changed something.
+"""
 
 import threading
 from collections import Counter
@@ -56,9 +60,11 @@ def read(manual_run):
 
 
 def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
-    """Each cut request is recorded, and none counts against the service.
+    """The service does what it is asked and never answers. Four requests are on the wire when the run is stopped.
 
-    The code has an unknown outcome and is not sent again. The key may be registered, and the transfer may be prepared.
+    Each is recorded as cut, and the service does not count as unreachable. The outcome of the execution is unknown, and a
+    later run does not send its code again. The report lists the key as perhaps registered, and the transfer as perhaps
+    prepared.
     """
     plan = {"operation": "createPix", "json": {"account": ACCOUNT}, "code_at": "/data/transactionId", "count": 2}
     with Silent() as service:
@@ -68,9 +74,8 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
         manual_run.door.keys = Keys(profile.pix_keys)
         key = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
         preparing = ThreadWithResult(lambda: prepare(manual_run.client, profile, 2))
-        assert service.came.acquire(
-            timeout=HANG_LIMIT_S
-        )  # it writes the journal, which the execution holds from then on
+        # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it waits.
+        assert service.came.acquire(timeout=HANG_LIMIT_S)
         acts = (
             lambda: read(manual_run),
             manual_run.execute,
@@ -99,7 +104,10 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
 
 
 def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
-    """This holds for requests that clean up, too. A code that is not sent is not entered in the journal."""
+    """A read, an execution and a request that would clean up are not sent. Their exchanges have the number 0.
+
+    The journal does not mention the code, so a later run may send it.
+    """
     manual_run.door.ending.stop()
     with pytest.raises(LimitError, match=STOPPED):
         manual_run.door.ending.refuse(SimpleNamespace(cleans_up=True))
@@ -110,6 +118,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
     assert manual_run.door.guard.open_journal([CODE]) == [CODE]
 
 
+# by the method in which a request waits, what has to be in use so that it waits there
 WAITS = {
     "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
     "holding": lambda manual_run: started_journal(manual_run.journal.parent).turn(),
@@ -119,9 +128,10 @@ WAITS = {
 
 @pytest.mark.parametrize("waits_in", WAITS)
 def test_a_waiting_request_wakes_up_when_the_run_is_stopped(waits_in, service, tmp_path, monkeypatch):
-    """A request waits for a place on the wire, for the turn of the journal or for the rate.
+    """An execution waits until fewer requests are on the wire, until the journal is free, or because of limits.rate.
 
-    When the run is stopped, nothing is sent, and a later run can send the code.
+    When the run is stopped, it stops waiting and is not sent. It does not count as an execution, and a later run can send
+    the code.
     """
     manual_run = ManualRun(service, tmp_path, rate=0.0001)
     is_waiting = threading.Event()
@@ -140,23 +150,24 @@ def test_a_waiting_request_wakes_up_when_the_run_is_stopped(waits_in, service, t
     assert ManualRun(service, tmp_path, name="two").door.guard.open_journal([CODE]) == [CODE]
 
 
-# -- a run that winds down ---------------------------------------------------------------------------------------
+# -- a run whose time is over ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("now", "has_key", "passes"), [(939, True, 6), (941, True, 2), (941, False, 0), (1001, True, 0)]
+    ("now", "has_key", "number_sent"), [(939, True, 6), (941, True, 2), (941, False, 0), (1001, True, 0)]
 )
-def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, passes, service, tmp_path):
-    """The last minute of limits.duration is kept for requests that clean up, if a key of the run is left.
+def test_in_the_last_minute_only_requests_that_clean_up_are_sent(now, has_key, number_sent, service, tmp_path):
+    """limits.duration is 1000 seconds. Before its last minute all six requests are sent.
 
-    After limits.duration nothing is sent.
+    In its last minute only the first two are sent, which list and delete keys, and only if the run registered a key.
+    After it nothing is sent. A note names the operations that were left out.
     """
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     manual_run = ManualRun(service, tmp_path, is_sandbox=True)
     clock, manual_run.door.keys = Clock(), Keys(profile.pix_keys)
     manual_run.door.ending.__init__(DURATION_S, clock=clock)
     body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-    for _ in range(has_key):
+    if has_key:
         manual_run.client.send("registerPixKey", ACCOUNT, json=body, valid=True)
     service.received.clear()
     clock.now = now
@@ -164,18 +175,19 @@ def test_after_limits_duration_nothing_is_sent_but_cleaning_up(now, has_key, pas
     for operation in operations:
         manual_run.client.send(operation, ACCOUNT if operation == "listPixKeys" else "pixconf-0", json=body)
 
-    assert len(service.received) == passes
-    assert manual_run.door.unsent == ({OVER: set(operations[passes:])} if passes < 6 else {})
+    operations_left_out = set(operations[number_sent:])
+    assert len(service.received) == number_sent
+    assert manual_run.door.unsent == ({OVER: operations_left_out} if operations_left_out else {})
 
 
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
-    """One request of twenty in limits.requests is kept for cleaning up.
+    """Of 40 requests, one of twenty is kept for cleaning up: two. So 38 are sent, and one that cleans up may follow.
 
-    A transfer that has no place takes none of the others.
+    Of 40 transfers limits.transfers permits one. The others are not sent, and do not count against limits.requests.
     """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
-        manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])
+        manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])  # one is sent
     for _ in range(40):
         read(manual_run)
     manual_run.door.budget.take_request(SimpleNamespace(cleans_up=True))
@@ -195,9 +207,13 @@ def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
         ("listPixKeys", ACCOUNT, "", "listPixKeys", False),
     ],
 )
-def test_only_a_key_of_the_run_is_cleaned_up(operation, account, key, part, cleans_up, service, tmp_path):
-    """Generated requests, and requests for synthetic accounts, do not take the requests that are kept for cleaning
-    up.
+def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
+    operation, account, key, part, cleans_up, service, tmp_path
+):
+    """limits.requests is spent, except for the requests that are kept for cleaning up. The run registered one key.
+
+    Its deletion, and a list of its account, are sent. A generated request (`part` is the generated traffic that it
+    belongs to), another key, and an account that the suite made up are not.
     """
     manual_run = ManualRun(service, tmp_path, requests=20, is_sandbox=True)
     manual_run.client.send("registerPixKey", ACCOUNT, json={"pixKey": EMAIL, "pixKeyType": "EMAIL"}, valid=True)
@@ -209,7 +225,7 @@ def test_only_a_key_of_the_run_is_cleaned_up(operation, account, key, part, clea
 
 
 def test_no_wait_is_longer_than_limits_duration():
-    """After limits.duration a sleep takes no time, and an answer is waited for one second."""
+    """When limits.duration is over, a sleep of an hour ends at once, and an answer is waited for one second."""
     clock = Clock()
     ending = Ending(10.0, clock=clock)
     clock.now = 10.0

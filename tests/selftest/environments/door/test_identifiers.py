@@ -1,4 +1,7 @@
-"""The accounts and keys that requests name, as the door lets them pass."""
+"""Off a sandbox the door sends a request only if each account and key in it is of the profile, or was made up.
+
+An identifier that the suite made up is called synthetic: it begins with a mark (MARK), and is nobody's.
+"""
 
 from types import SimpleNamespace
 from uuid import uuid4
@@ -13,6 +16,7 @@ from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_of
 from tests.traffic import invalid
 
 SOMEBODY, NOBODY = "ac-7777", f"{MARK}account"
+"""An account of somebody else, and one that the suite made up."""
 PHONE = "+5511955500777"
 SYNTHETIC = f"{MARK}0a1b2c3d@example.com"
 
@@ -31,6 +35,7 @@ def registration(key, key_type="EMAIL", account=OWN_ACCOUNT):
     return {"account": account, "pixKeyType": key_type, "pixKey": key}
 
 
+# by what they name: operation, account in the path, and body of requests about somebody else
 FOREIGN = {
     "the keys of an account": ("listPixKeys", SOMEBODY, None),
     "a balance": ("getBalance", SOMEBODY, None),
@@ -58,6 +63,7 @@ FOREIGN = {
         {"account": OWN_ACCOUNT, "pixKey": "somebody@example.com", "value": 0.01},
     ),
 }
+# the same of requests about accounts and keys of the profile, or about nobody
 KNOWN = {
     "the own account": ("getBalance", OWN_ACCOUNT, None),
     "an own account with a slash": ("listEntries", "ac/2", None),
@@ -131,7 +137,7 @@ MALFORMED = {
 }
 
 
-def malformed(door, operation, account, body, sent):
+def send_malformed(door, operation, account, body, sent):
     """Send a malformed body for an account. A body that is a dictionary gets the account and a key type."""
     if "body" in sent:
         return door.client.send(operation, account, **sent)
@@ -149,7 +155,7 @@ def test_what_is_malformed_goes_to_no_account_of_the_profile(body, sent, operati
     """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        malformed(door, operation, OWN_ACCOUNT, body, sent)
+        send_malformed(door, operation, OWN_ACCOUNT, body, sent)
 
     assert door.connections.sent == []
 
@@ -159,7 +165,7 @@ def test_malformed_bodies_for_a_synthetic_account_are_sent(body, sent, tmp_path)
     """A synthetic account has no keys to lose."""
     door = client_of_profile(tmp_path)
 
-    assert malformed(door, "registerPixKey", NOBODY, body, sent).response.status == 200
+    assert send_malformed(door, "registerPixKey", NOBODY, body, sent).response.status == 200
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
@@ -168,7 +174,7 @@ def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, sent, oper
     """The keys of a sandbox are not real."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
 
-    assert malformed(door, operation, OWN_ACCOUNT, body, sent).response.status == 200
+    assert send_malformed(door, operation, OWN_ACCOUNT, body, sent).response.status == 200
 
 
 def test_a_deletion_to_an_account_of_the_profile_is_sent_as_json(tmp_path):
@@ -196,7 +202,10 @@ DELETION = {"pixKey": SYNTHETIC, "kind": "EMAIL", "reason": ""}
 
 
 def test_the_deletion_of_the_profile_passes(tmp_path):
-    """A deletion passes as the profile writes it, with an empty text beside the key, and with an empty key type."""
+    """The profile may say how the body of a deletion looks. The door sends such a body with a key that was made up.
+
+    Texts beside the key may be empty, and so may the key type.
+    """
     template = {"key": {"value": "urn:{key}", "type": "{type}"}, "reason": "", "count": 1, "more": {}}
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": template}})
     for key_type in ("EMAIL", ""):
@@ -206,8 +215,10 @@ def test_the_deletion_of_the_profile_passes(tmp_path):
 
 
 def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
-    """A RANDOM key may be deleted once the run has learned its value, or if the key record says that an earlier run
-    left it.
+    """The service makes a RANDOM key, so its value is neither of the profile nor synthetic.
+
+    It may be deleted if the run has learned that it is its own, or if the key record says that an earlier run left it.
+    Any other UUID is refused.
     """
     door = client_of_profile(tmp_path)
     made_now, left_by_earlier_run = str(uuid4()), str(uuid4())
@@ -222,26 +233,33 @@ def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
     with pytest.raises(ForbiddenError):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": str(uuid4()), "kind": "RANDOM"})
 
-    assert len(door.connections.sent) == 3
+    assert len(door.connections.sent) == 3  # the registration and two deletions
 
 
-@pytest.mark.parametrize("part", ["", "deletePixKey"])
-def test_the_deletion_of_the_profile_may_name_no_key(part, tmp_path):
-    """A service may have one key for each account. A generated request of the same form is refused."""
-    body = {"account": "{account}", "what": "key"}
-    door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": body}})
-    door.client = door.client.of_part(part)
-    if part:
-        with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-            send(door, "deletePixKey", OWN_ACCOUNT, {**body, "account": OWN_ACCOUNT})
-    else:
-        send(door, "deletePixKey", OWN_ACCOUNT, {**body, "account": OWN_ACCOUNT})
-
-    assert len(door.connections.sent) == (not part)
+DELETION_WITHOUT_A_KEY = {"account": "{account}", "what": "key"}
+"""The body of a deletion in a profile: the service has one key for each account, so the body names none."""
 
 
-def test_an_account_is_no_key(tmp_path):
-    """A deletion that names the account alone counts as a deletion without a key."""
+def test_a_deletion_without_a_key_is_sent_if_the_profile_writes_it_so(tmp_path):
+    """A service may have one key for each account."""
+    door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
+    send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
+
+    assert len(door.connections.sent) == 1
+
+
+def test_a_generated_deletion_without_a_key_is_refused(tmp_path):
+    """It has the form of the profile's deletion, and belongs to the generated traffic of the operation."""
+    door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
+    door.client = door.client.of_part("deletePixKey")
+    with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
+        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
+
+    assert door.connections.sent == []
+
+
+def test_a_deletion_that_names_only_the_account_has_no_key(tmp_path):
+    """The door refuses it as a deletion without a key, because a lenient service may delete all keys."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {"accountId": OWN_ACCOUNT})
@@ -249,8 +267,9 @@ def test_an_account_is_no_key(tmp_path):
 
 @pytest.mark.parametrize(("table", "what"), [("ODD_KEYS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
 def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, what, tmp_path, monkeypatch):
-    """A table of invalid values that names somebody is a fault of the suite, so the run stops with ForbiddenError
-    before the request is sent.
+    """The tables of invalid values must name nobody. Here one of them has somebody's e-mail address by mistake.
+
+    The door refuses the request, and the run stops with ForbiddenError. Nothing with the address is sent.
     """
     monkeypatch.setitem(getattr(invalid, table), what, "somebody@example.com")
     bank = FakeBank()
@@ -261,7 +280,10 @@ def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, what
 
 
 def test_a_key_that_a_service_cut_to_its_mark_may_be_deleted(tmp_path):
-    """The mark alone names a key only if the run registered it, because a list shows the key that way then."""
+    """A service may cut a synthetic key to its first letters, which are the mark, and show it so in its list.
+
+    A deletion of the mark alone is sent only after the run registered it as a key.
+    """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": MARK})

@@ -1,4 +1,7 @@
-"""Permission to send a request, and what a body names."""
+"""Permission to send a request: it depends on the operation, the code in the path and the kind of token.
+
+A synthetic identifier is one that the suite made up, so it is nobody's. It begins with a mark (`MARK`).
+"""
 
 import pytest
 import requests
@@ -11,6 +14,7 @@ from spec.interface import MARK
 
 BASE = "https://bank.example/pix"
 CODE = "TX-1"
+"""The only real code that the run knows."""
 EXECUTE = f"{BASE}/v1/execute/pix"
 
 
@@ -36,7 +40,11 @@ def check_permission(method, url, allow=("read", "execute"), *, credential="vali
     ],
 )
 def test_a_request_without_permission_is_refused(method, url, why):
-    """Permission goes by operation and never by method, because a GET executes a transfer."""
+    """Each request is refused with its reason, although reads and executions are allowed.
+
+    Permission depends on the operation and not on the method, because a GET executes a transfer. Another origin is
+    refused, and so are paths and codes that nobody supplied.
+    """
     with pytest.raises(ForbiddenError, match=f"^{why}"):
         check_permission(method, url)
 
@@ -52,29 +60,32 @@ def test_a_request_without_permission_is_refused(method, url, why):
     ],
 )
 def test_a_request_with_permission_passes(url, with_token):
-    """A known code and a synthetic identifier pass. Without the token a known code passes in another spelling, too."""
+    """No error is raised for a known code and for synthetic identifiers.
+
+    Without the token a known code may also be sent in another spelling of its path, to see if the service refuses it.
+    """
     check_permission("GET", url, with_token=with_token)
 
 
 def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
-    """A synthetic code needs the permission `execute`, too."""
+    """The profile allows reads alone, so not even a code that the suite made up is sent to the execution."""
     with pytest.raises(ForbiddenError, match=r"^GET needs execute in allow"):
         check_permission("GET", f"{EXECUTE}/{MARK}1", allow=("read",))
 
 
 def test_a_wrong_token_that_shows_the_token_needs_fuzz():
-    """The token can be restored from such a wrong token, as from the token cut short."""
-    credential = next(iter(RESTORABLE))
+    """Whoever sees such a wrong token can restore the right one, for example from the token cut short.
+
+    It is sent only with the permission `fuzz`.
+    """
+    credential = min(RESTORABLE)  # any of them
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
         check_permission("GET", f"{BASE}/v1/accounts", credential=credential)
     check_permission("GET", f"{BASE}/v1/accounts", allow=("read", "fuzz"), credential=credential)
 
 
-def test_the_code_in_a_path_is_found_in_whatever_segment():
-    """A known code is recognised if it is percent-encoded or followed by another segment.
-
-    A synthetic code is no real code.
-    """
+def test_a_known_code_is_found_in_a_path_although_it_is_percent_encoded():
+    """It is also found if another segment follows. For a code that the suite made up, no real code is found."""
     permission = Permission(BASE, frozenset(), Secrets({"code": ("TX/1",)}))
     urls = (f"{EXECUTE}/TX%2F1", f"{EXECUTE}/TX%2F1/x", f"{EXECUTE}/{MARK}1")
     codes = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
@@ -83,6 +94,6 @@ def test_the_code_in_a_path_is_found_in_whatever_segment():
 
 
 def test_a_synthetic_identifier_is_new_each_time():
-    """Each synthetic identifier begins with the mark of the suite."""
+    """Two calls give two identifiers. They begin with the mark of the suite."""
     assert synthetic() != synthetic()
     assert synthetic().startswith(MARK)
