@@ -29,11 +29,11 @@ from spec.exchange import (
     Exchange,
     FailureKind,
     Response,
+    cached_on_response,
+    computed_when_a_large_body_is_parsed,
     is_readable,
     json_error,
-    kept_beside,
     named_media_type,
-    read_with_a_large_body,
 )
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer, texts_in
@@ -106,8 +106,8 @@ _BEGIN_OF_A_PAGE = 2_000
 """Bytes of a page in which the reason for a refusal is looked for. The number is a choice."""
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def refusal_kind(response: Response) -> RefusalKind | None:
     """Subject of the refusal; None if the answer is no refusal."""
     status = response.status
@@ -141,11 +141,12 @@ def refuses_the_token(response: Response) -> bool:
     return is_refusal(response) and 401 in (response.status, code_of(response))
 
 
-@kept_beside
+@cached_on_response
 def turns_away(response: Response) -> bool:
-    """True if a gateway may answer so to a request without a valid token.
+    """True if the answer could come from a gateway that lets no request without a valid token through.
 
-    That is a refusal which the same request gets again, or a page for people.
+    Such a gateway refuses, and would refuse the same request again; or it sends an HTML page in the place of JSON, for
+    people to log in. Server errors, locks and limits are left out, because they say nothing about the token.
     """
     refusal = refusal_kind(response)
     if refusal is None:
@@ -153,9 +154,9 @@ def turns_away(response: Response) -> bool:
     return refusal in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
-@kept_beside
+@cached_on_response
 def is_page(response: Response) -> bool:
-    """True if a 200 is a page for people, such as one to log in, and no answer of the service."""
+    """True if a 200 is an HTML page, such as one to log in, and not the JSON answer of the service."""
     if response.status != 200:
         return False
     has_type_of_a_page = response.media_type in ("text/html", "application/xhtml+xml")
@@ -164,15 +165,18 @@ def is_page(response: Response) -> bool:
 
 
 def refusal_of_the_caller(response: Response) -> RefusalKind | None:
-    """Kind of a refusal that is about the caller. A page for people is one: it leads to log in, as a redirect does."""
+    """Kind of the refusal if it is about who asks, such as a wrong token; None if the answer is anything else.
+
+    An HTML page with status 200 counts as a redirect, because it asks people to log in, as redirects often do.
+    """
     if refuses_the_token(response):
         return RefusalKind.TOKEN
     refusal = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
     return refusal if refusal in ABOUT_THE_CALLER else None
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. An integer too large to compute with gives -1, because it is not 0."""
     _, code = member_named(envelope_of(response), "code") or ("", None)
@@ -237,7 +241,7 @@ def is_granted(exchange: Exchange) -> bool:
 
 
 def succeeded(exchange: Exchange) -> bool:
-    """True if a valid request was answered with no refusal."""
+    """True if a valid request was answered, and the answer is no refusal."""
     return exchange.expects_success and is_granted(exchange)
 
 
@@ -272,8 +276,8 @@ def grants_protected_result(exchange: Exchange) -> bool:
     return _has_an_execution_result(response) if is_execution else _success_is_true(response)
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def _has_an_execution_result(response: Response) -> bool:
     """True if an object at any place of the body is a whole execution result."""
     return any(map(_is_execution_result, _objects(response.json.value)))
@@ -284,7 +288,7 @@ def _says_success_true_anywhere(response: Response) -> bool:
     return any(map(_success_is_true, (response, *_objects_in_texts(response))))
 
 
-@kept_beside
+@cached_on_response
 def _tells_anybody_of_a_transfer(response: Response) -> bool:
     """True if an answer to a request without a valid token tells of a transfer.
 
@@ -343,7 +347,7 @@ _TOLERANT_DECODER = JSONDecoder(strict=False)
 """Reads control characters in strings, such as the ends of lines in a message."""
 
 
-@kept_beside
+@cached_on_response
 def is_partly_unread(response: Response) -> bool:
     """True if the body may say more than the suite could read.
 
@@ -370,7 +374,7 @@ _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 """The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
 
 
-@kept_beside
+@cached_on_response
 def says_done_in_words(response: Response) -> bool:
     """True if a body that is no JSON has the word DONE, in capitals as documented."""
     return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
@@ -395,8 +399,8 @@ def declines(response: Response | None) -> bool:
     return response is not None and _success_is_false(response)
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def _success_is_false(response: Response) -> bool:
     """True if `Success` in data is the text false, in any letter case."""
     success_text = _text_of(data_of(response), "Success") or ""
@@ -421,7 +425,7 @@ _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 """An element of XML that holds nothing but text: its name and the text."""
 
 
-@kept_beside
+@cached_on_response
 def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     """Execution results that an answer carries, whole or in part, under `data` or elsewhere, also as text or XML.
 
@@ -501,12 +505,14 @@ def _says_done(response: Response) -> bool:
     return any(is_done(members or {}) for members in holders)
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def _success_is_true(response: Response) -> bool:
-    """True if `Success` in data says true, in any spelling.
+    """True if a registration result says that the key was registered: its member `Success` is true.
 
-    If data has no such member, it may stand in any object, but spelled exactly as documented.
+    Under `data` the name may be misspelled, such as `success`. If `data` has no such member, a `Success` in any other
+    object of the body counts, too, but only if it is
+    spelled exactly as documented.
     """
     success_text = _text_of(data_of(response), "Success")
     if success_text is not None:

@@ -65,7 +65,7 @@ class Log:
 
     def targeted(self, operation: str | None = None) -> list[Exchange]:
         """What was sent with an operation, or with any, without generated traffic."""
-        return [exchange for exchange in self._standing(self.attempts(operation)) if not exchange.part]
+        return [exchange for exchange in self._standing(self.attempts(operation)) if not exchange.is_generated]
 
     def generated(self, operation: str) -> list[Exchange]:
         """The generated requests to an operation, also those that were not sent."""

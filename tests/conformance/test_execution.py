@@ -63,7 +63,7 @@ def executions_log(log: Log, traffic: Traffic) -> Log:
 def execution_answers(executions_log: Log) -> list[Exchange]:
     """The answers to valid executions, the results that were given without a valid token, and repeated results."""
     executions = answers_to_real_codes(executions_log)
-    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_MORE)
+    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
     offers = executions_log.sent("executePix", Execution.OFFERED)  # real codes without the valid token
     granted_offers = filter(grants_protected_result, offers)
     return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]

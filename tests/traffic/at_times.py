@@ -95,7 +95,7 @@ def _answers_disagree(log: Log, operation: str) -> bool:
     if operation in MAY_MISS_A_PATH:
         kinds += FOR_THE_PATH
     requests = log.attempts(operation)
-    with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.written]
+    with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
     promising = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
     are_taken = any(_is_taken(exchange, kinds) for exchange in promising)
     return are_taken and any(_kind_of(exchange) in kinds for exchange in promising)
@@ -143,7 +143,7 @@ class AtTimes:
 
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> AtTimes:
     """The requests to an operation that were refused at times in one of these ways; none if they do not count."""
-    sent = [exchange for exchange in log.attempts(operation) if exchange.response and not exchange.beside]
+    sent = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
     compared = _compared(log, operation)
     taken = [exchange for exchange in sent if _is_taken(exchange, kinds)]
     refused = []

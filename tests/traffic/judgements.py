@@ -41,7 +41,7 @@ from tests.traffic.keys.purposes import type_sent, understood_registrations, val
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
-from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, let_in_words
+from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, words_for_accepted
 from tests.traffic.scenario import Traffic
 
 CodeAndExchanges = tuple[str, list[Exchange]]
@@ -128,7 +128,7 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_token[0])]
     if accepted:
-        return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), with_token[0], *accepted)
+        return deviates(finding("scheme-accepted", credentials=words_for_accepted(accepted)), with_token[0], *accepted)
     return holds(*in_other_forms)
 
 
@@ -155,7 +155,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges
     granted = list(filter(is_granted, with_result))
     for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
         if exchanges:
-            credentials, answer = let_in_words(exchanges), answer_in_words(exchanges[0])
+            credentials, answer = words_for_accepted(exchanges), answer_in_words(exchanges[0])
             return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
 
     unread = []
@@ -210,7 +210,7 @@ def token_is_required(
         return judgement
     let_in = list(successes_alike)
     compared = dict.fromkeys(successes_alike.values())
-    return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
+    return deviates(finding("answered-alike", credentials=words_for_accepted(let_in)), *let_in, *compared)
 
 
 def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]) -> Exchange | None:
@@ -272,18 +272,21 @@ as documented, the one between them with more."""
 
 
 def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgement:
-    """The judgement that prepared codes are executed as documented, and not only with more than that.
+    """The judgement that an execution needs no more than the documented request.
 
-    More is a body, further headers and a query (`Execution.PREPARED_WITH_MORE`). `prepare` is how the profile has
-    transfers prepared; None if it has none prepared.
+    It deviates if the service refuses at least two prepared codes as documented, and executes a third one that is sent
+    with extra parts: a body, further headers and a query. `prepare` says how the profile has transfers prepared; None
+    if it has none prepared.
     """
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
     if successes:
         return holds(successes[0])
     prepared = log.of("executePix", Execution.PREPARED)
-    successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_MORE)))
-    if successes_with_more and len(prepared) >= 2:
+    successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
+    # One refused code may be a bad one. With two, one was refused before and one after the success with extra parts.
+    refused_before_and_after = len(prepared) >= 2
+    if successes_with_more and refused_before_and_after:
         return deviates(finding("needs-more"), *prepared, *successes_with_more)
 
     refused = prepared or answers
@@ -403,7 +406,7 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
-    exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.part]
+    exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.is_generated]
     judgements = [(exchange, reproduction.judge(requirement_id, exchange)) for exchange in exchanges]
     breaking = [exchange for exchange, judgement in judgements if judgement.deviates]
     if breaking:

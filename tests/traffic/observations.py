@@ -28,7 +28,7 @@ from tests.traffic.undescribed import Reading
 
 ANY: tuple[Purpose, ...] = ()
 """Requests of every purpose, without generated traffic."""
-REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_MORE, Execution.OFFERED)
+REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS, Execution.OFFERED)
 """Executions that may have a result. Those without the valid token count if they got one."""
 
 
@@ -60,7 +60,7 @@ class Situation:
         """The requests in the log that may show the requirement in this situation."""
         operation = None if self.of_any_operation else requirements()[requirement_id].operation
         if self.every_attempt:
-            return [exchange for exchange in log.attempts(operation) if not exchange.part]
+            return [exchange for exchange in log.attempts(operation) if not exchange.is_generated]
         if self.purposes == ANY:
             return log.targeted(operation)
         if operation is None:

@@ -202,7 +202,7 @@ def _sign_of_doubt(exchange: Exchange) -> Hashable | None:
     Generated requests to one operation are alike if they are refused in the same way. A targeted request is like no
     other.
     """
-    if not exchange.beside or is_judged_as_success(exchange):
+    if exchange.was_alone or is_judged_as_success(exchange):
         return None
     outcome = refused_or_lost(exchange)
     is_lost = exchange.response is None

@@ -16,7 +16,7 @@ from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.message import Text, joined, say
-from spec.observed import is_passing
+from spec.observed import is_temporary
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.refused_credentials import tried_in_words
 from tests.traffic.scenario import Traffic, scenario
@@ -54,7 +54,7 @@ def ask_at_the_start(traffic: Traffic) -> None:
     for asker in _askers(traffic):
         for _ in range(PLAIN_AT_THE_START):
             answer = asker.ask(StandIn(), Trust.AT_THE_START)
-            if is_passing(answer):  # such as a lock: the requests with real codes need the patience of the service
+            if is_temporary(answer):  # such as a lock: the requests with real codes need the patience of the service
                 break
 
 
@@ -85,7 +85,7 @@ def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange],
     """The forms and ways that were tried in these requests, and the first few stand-ins for a token."""
     tried = tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
-    names = dict.fromkeys(joined((say(exchange.credential), *exchange.written), " + ") for exchange in sent)
+    names = dict.fromkeys(joined((say(exchange.credential), *exchange.spelling), " + ") for exchange in sent)
     if not names:
         return tried
     first_few = joined(capped([*names], _MOST_NAMED), ", ")
@@ -232,5 +232,5 @@ def _sent(stand_in: StandIn) -> dict[str, Any]:
         "credential": stand_in.credential,
         "headers": stand_in.headers,
         "query": f"?{parts}" if parts else "",
-        "written": (stand_in.name,) if stand_in.name else (),
+        "spelling": (stand_in.name,) if stand_in.name else (),
     }

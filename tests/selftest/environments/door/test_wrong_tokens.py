@@ -24,7 +24,7 @@ from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
-from tests.traffic.refused_credentials import rows_for_code
+from tests.traffic.refused_credentials import rows_of_one_code
 
 SIGNED = SignsItsToken().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
@@ -176,7 +176,7 @@ def test_a_token_that_the_suite_signs_is_right_for_whoever_has_that_key(name, ke
 def test_each_code_gets_rows_of_the_table_of_wrong_tokens(codes):
     """Each row of the table goes with a code, and each code goes without a token as its second row."""
     table = rows(NAMES, has_a_body=False)
-    rows_by_code = [rows_for_code(table, turn, codes) for turn in range(codes)]
+    rows_by_code = [rows_of_one_code(table, turn, codes) for turn in range(codes)]
 
     assert set().union(*rows_by_code) == set(table)
     assert all(rows_of_code[1].credential == NO_HEADER for rows_of_code in rows_by_code)
@@ -191,7 +191,7 @@ def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token)
     table = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
 
     assert table[: len(names)] == [(name, ()) for name in names]
-    assert table[len(names) + 2].written == ("two spaces behind the scheme",)
+    assert table[len(names) + 2].spelling == ("two spaces behind the scheme",)
 
 
 # -- what is sent of it ---------------------------------------------------------------------------------------------
