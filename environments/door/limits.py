@@ -17,11 +17,15 @@ from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID
 from spec.interface import MARK, PREPARING
+from spec.json_text import read_json
 from spec.message import say
 
 _SPENT = say("limits.{setting} ({limit}) is spent")
 WANT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
+TIMES_FOR_NOBODY = 2
+"""Wrong tokens in requests that name nobody have a limit of their own, this many times `limits.wrong_tokens`: they
+spend no code and lock no account. With the default there is room for all words and signed tokens that are tried."""
 _CLEANING_UP = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list."""
 _Place = tuple[str, bool]
@@ -39,6 +43,7 @@ class Budget:
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
+        self._for_nobody = Counter[str]()  # wrong tokens in requests that name nobody, by operation
         self._kept_to_ask_again = Counter[str]()  # wrong tokens for the code that was executed first, by operation
         self._plain_ones: dict[tuple[str, str], Sending] = {}  # without a token, by operation and code or key type
         self._prepared = Counter[_Place]()  # transfers that may have been prepared
@@ -60,23 +65,21 @@ class Budget:
         if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
             return
         operation = sending.intent.operation
+        if not _names_somebody(sending):
+            if not self.wrong_tokens_left_for_nobody(operation):
+                raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
+            self._for_nobody[operation] += 1
+            return
         kept = 0 if sending.asks_again else self._kept_to_ask_again[operation]
-        count = operation
-        if self._is_sandbox and not _names_somebody(sending):
-            count = f"{operation} for nobody"  # on a sandbox nothing is worth anything, so there is as much room again
-            kept = 0
-        if self._counts[count] + kept >= self.limits.wrong_tokens:
+        if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
-        self._counts[count] += 1
+        self._counts[operation] += 1
         if sending.asks_again:
             self._kept_to_ask_again[operation] -= 1
 
     def wrong_tokens_left_for_nobody(self, operation: str) -> int:
         """Number of wrong tokens that there is room for in requests which name nobody."""
-        used = self._counts[operation] + self._kept_to_ask_again[operation]
-        if self._is_sandbox:
-            used = self._counts[f"{operation} for nobody"]
-        return max(0, self.limits.wrong_tokens - used)
+        return TIMES_FOR_NOBODY * self.limits.wrong_tokens - self._for_nobody[operation]
 
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True if the request counts against limits.wrong_tokens.
@@ -128,10 +131,13 @@ class Budget:
     def _has_place(self, sending: Sending, taken: Counter[_Place]) -> bool:
         """True if the request may prepare a transfer when these places are taken.
 
+        - On a sandbox a body that is no transfer needs no place, so each class of such bodies is sent there.
         - A valid body may take any place, but a second one to an operation leaves a place for the first valid body to
           each of the others.
         - Invalid bodies share equally the places that the valid ones leave.
         """
+        if self._is_sandbox and not sending.intent.valid and _is_no_transfer(sending):
+            return True
         operation, limit = sending.intent.operation, self.limits.transfers
         places_left = limit - taken.total()
         if sending.intent.valid:
@@ -190,3 +196,12 @@ def _names_somebody(sending: Sending) -> bool:
     """True for a request with a real code, and for a registration at an account of the profile."""
     registers = sending.intent.operation == "registerPixKey"
     return sending.code is not None or (registers and MARK not in sending.sent.last_segment)
+
+
+def _is_no_transfer(sending: Sending) -> bool:
+    """True for a body that is no JSON object with members, or has a member of a type that no member of a transfer has:
+    null, a boolean, an object or an array."""
+    body = read_json(sending.sent.body).value
+    if not isinstance(body, dict) or not body:
+        return True
+    return any(value is None or isinstance(value, bool | dict | list) for value in body.values())

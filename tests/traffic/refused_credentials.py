@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
+from environments.profiles.model import Profile
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
@@ -25,6 +26,14 @@ MOST_CITED = 9
 """Exchanges that a judgement names if they all show the same. The number is a choice."""
 _MOST_NAMED = 6
 """Credentials that a finding names. The number is a choice."""
+_CODES_WITH_ROWS = 5
+"""Codes of a sandbox among which the rows are shared out: four are offered, and if one of them was perhaps spent, its
+rows are sent again with a fifth one."""
+_WITH_A_REGISTERED_KEY = 3
+"""Requests without the valid token for keys that are registered."""
+ASKED_AFTER_A_WRONG_TOKEN = 2
+"""Accounts that are asked with the valid token right after a wrong one: to lock an account takes more than one, so a
+refusal that both get is kept."""
 ASKED_AGAIN = 4
 """Requests for the code that was executed first, sent again: without a token and with a wrong one, both right after its
 execution and at the end of the run.
@@ -60,8 +69,9 @@ def _most_rows(traffic: Traffic, operation: str) -> int:
     It is limits.wrong_tokens without the requests that are kept back for other uses:
 
     1. The requests for the code that was executed first; on a sandbox as many for registrations (`ASKED_AGAIN`).
-    2. The wrong tokens that go apart: one with a synthetic code, or three with keys, and each of the other schemes.
-    3. Off a sandbox, half of what all forms would leave: it is for wrong tokens with requests that name nobody.
+    2. For registrations: the wrong tokens with keys that are no rows of the table, or that go to own accounts.
+    3. For executions, on a sandbox: the rows of one code. They are sent again with another code if the first one was
+       perhaps spent by a wrong token.
 
     If 1 leaves anything, at least one row is sent.
     """
@@ -71,12 +81,17 @@ def _most_rows(traffic: Traffic, operation: str) -> int:
     if is_execution or profile.is_sandbox:
         most -= ASKED_AGAIN
     fewest = min(most, 1)
-    most -= 1 if is_execution else 3
-    most -= len(forms(profile, among=OTHER_SCHEMES))
-    if not profile.is_sandbox:
-        all_forms = forms(profile, traffic.client.door.secrets.token())
-        most -= max(0, most - len(all_forms)) // 2
+    if not is_execution:
+        most -= _tokens_besides_the_rows(profile)
+    elif profile.is_sandbox:
+        most -= most // _CODES_WITH_ROWS
     return max(fewest, most)
+
+
+def _tokens_besides_the_rows(profile: Profile) -> int:
+    """Number of wrong tokens that go with keys, or at own accounts, beside the rows of the table."""
+    with_own_accounts = len(profile.accounts[:ASKED_AFTER_A_WRONG_TOKEN]) if profile.is_sandbox else 0
+    return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[Row]:

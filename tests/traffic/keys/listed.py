@@ -1,7 +1,9 @@
 """What the lists of keys show of registrations: a refused key that is registered, or a granted key that is missing.
 
-The tests of registrations ask for it. An effect is a refused registration whose key is listed after it. The interface document does not say what a list holds: it may also show keys that
-wait, attempts that failed, or the last key that was named. So a refused registration fails only if all of this is true:
+The tests of registrations ask for it. An effect is a refused registration whose key is listed after it. The interface
+document does not say what a list holds: it may also show keys that wait, attempts that failed, or the last key that was
+named. So a refused registration fails only if all of this is true:
+
 
 - `key_at` of the profile says at which place of the list the keys are, and the key is there with the same marks as an
   accepted key. Marks are the values beside a key in the list, such as its status.
