@@ -164,7 +164,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     traffic.send(LAST)
-    generation.look_for_smaller_cases()
+    generation.send_smaller_cases()
     if world is not None:
         world.look_for_shorter_sequences()
 

@@ -154,7 +154,7 @@ class World:
 
     def look_for_shorter_sequences(self) -> None:
         """For each finding, follow parts of the sequence that shows it, with other keys. None of them executes."""
-        from tests.traffic.drawing import look_for_shorter
+        from tests.traffic.drawing import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.of_keys, self.of_transfers):
@@ -163,7 +163,7 @@ class World:
                 if executes(steps):
                     continue
                 search = _Search(self, findings, requirement_id, finding, min(requests_left, _MOST_SHORTER))
-                look_for_shorter(steps, search.shows)
+                search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
     def follow_shorter(self, sequence: Sequence[Step], findings: Findings) -> Followed:
