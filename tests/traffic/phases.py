@@ -65,11 +65,11 @@ SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-IN_THE_END: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
+AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
 """Scenarios that need the other answers: these leave a question open, or have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
-ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *IN_THE_END, *LAST)
+ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     traffic.send(WITH_STAND_INS)
-    traffic.send(IN_THE_END)
+    traffic.send(AFTER_OTHER_ANSWERS)
     generation.send(traffic.together)
     traffic.send(LAST)
     generation.send_smaller_cases()
