@@ -250,7 +250,10 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
 
 
 def _complete_registration(log: Log) -> Exchange | None:
-    """The answer to a registration with every field, to compare registrations that lack one; None if it is no evidence."""
+    """The answer to a registration with every field, with which registrations that lack one are compared.
+
+    None if it is no evidence, or if none was sent.
+    """
     complete = _request_of_class(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None

@@ -66,7 +66,8 @@ WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_pla
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
-"""Scenarios that need the other answers: these leave a question open, or have changed since."""
+"""Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
+have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
@@ -166,7 +167,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     traffic.send(LAST)
     generation.send_smaller_cases()
     if world is not None:
-        world.look_for_shorter_sequences()
+        world.send_shorter_sequences()
 
 
 def _note_lockouts(traffic: Traffic) -> None:
