@@ -88,18 +88,19 @@ class RefusalKind(Enum):
 
 
 LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
-"""The caller is told to come back later, whatever the request was. Nothing was done."""
+"""Refusals that tell the caller to come back later, whatever the request was. Nothing was done."""
 NO_ANSWER_OF_THE_SERVICE = (408, 499)
 """Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
 """Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections
 15.6.2 and 15.6.6)."""
 PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
-"""The same request may get another answer in a minute."""
+"""Temporary refusals: the same request may get another answer in a minute."""
 ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))
-"""Another caller may get another answer to the same request. A redirect often leads to a page to log in."""
+"""Refusals because of who asks: another caller may get another answer to the same request. A redirect is one of them,
+because it often leads to a page to log in."""
 ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
-"""Another request of the same caller may get another answer."""
+"""Refusals because of what the request says: another request of the same caller may get another answer."""
 
 
 _BEGIN_OF_A_PAGE = 2_000
@@ -304,7 +305,7 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 
 
 def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object with two filled members that no error has.
+    """True for an object with two filled members that only a transfer has, and no error.
 
     An object with one such member and two others is enough, too. Members of a reason do not count.
     """
@@ -522,12 +523,12 @@ def _success_is_true(response: Response) -> bool:
 
 
 def _is_true(value: object) -> bool:
-    """True if it is the text true, in any letter case, or the boolean."""
+    """True if the value is the boolean true, or the text true in any letter case."""
     return isinstance(value, str | bool) and str(value).strip().casefold() == "true"
 
 
 def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
-    """The value of a member as text; None if there is no such member."""
+    """The value of a member as text; None if there is no such member. A misspelled name counts."""
     member = member_named(members or {}, name)
     return None if member is None else str(member[1])
 

@@ -60,7 +60,10 @@ def success_in(exchange: Exchange) -> Response:
 
 
 def json_in(exchange: Exchange) -> Any:
-    """The JSON value of a success. If NaN stands in it, the value is there nevertheless. Raises InconclusiveError."""
+    """The JSON value of a success. Raises InconclusiveError if there is none.
+
+    A body with NaN or Infinity is no JSON, but has a value nevertheless, with null in their place.
+    """
     text = success_in(exchange).json
     has_no_value = text.value is None and not text.readable  # the value of the text `null` is None, too
     if has_no_value:
@@ -86,7 +89,10 @@ def data_in(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The member of that name, misspelled or not: its name in the answer, and its value. Raises InconclusiveError."""
+    """The member of that name, misspelled or not: its name in the answer, and its value.
+
+    Raises InconclusiveError if there is none.
+    """
     member = member_named(members, name)
     if member is None:
         raise InconclusiveError(say("{name} is missing", name=name))

@@ -1,4 +1,7 @@
-"""Behaviour that the interface document does not show, as the answers to a run show it."""
+"""Observations: behaviour that the interface document does not show. The report says what the service does.
+
+Such behaviour is neither right nor wrong. A test is skipped if the run has sent nothing that shows the behaviour.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def why_nothing_was_refused(operation, log, profile):
 
 @pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
 def test_shape_of_an_answer(operation, log, profile):
-    """An operation whose answer is not documented answers with this status, media type and shape."""
+    """The report says with which status, media type and JSON members an undescribed operation answers."""
     shape = observed(f"{operation}.shape", log)
     require_supplied(shape.values, why_no_shape(log, profile, operation))
 
@@ -33,7 +36,7 @@ def test_shape_of_an_answer(operation, log, profile):
 
 @pytest.mark.parametrize("operation", operations_with("token", READS))
 def test_token_of_a_read(operation, log):
-    """A read wants the token, or does not."""
+    """The report says whether a read needs the token."""
     reads = reads_or_orders(log, operation)
     token = observed(f"{operation}.token", log)
     require_supplied(token.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
@@ -44,8 +47,8 @@ def test_token_of_a_read(operation, log):
 @requirement("general.otherTokens")
 @pytest.mark.needs("delete-keys", "create-pix", "transfer")
 @pytest.mark.needs("fuzz")
-def test_token_of_what_writes(log):
-    """An operation that writes refuses a request without the token before it reads the body, or does not."""
+def test_token_of_operations_that_write(log):
+    """The report says whether an operation that writes refuses a request without the token before it reads the body."""
     tokens = observed("general.otherTokens", log)
     require_supplied(tokens.values, "no answer that could show it")
 
@@ -54,7 +57,7 @@ def test_token_of_what_writes(log):
 
 @pytest.mark.parametrize("operation", operations_with("refusal", operations()))
 def test_refusals(operation, log, profile):
-    """Requests are refused in these ways."""
+    """The report says how the operation refuses requests: by status, media type and members of the JSON."""
     refusals = observed(f"{operation}.refusal", log)
     require_supplied(refusals.values, why_nothing_was_refused(operation, log, profile))
 
@@ -63,7 +66,7 @@ def test_refusals(operation, log, profile):
 
 @requirement("general.codeValues")
 def test_codes(log):
-    """These values of code are seen beside 0."""
+    """The report says which values `code` has in refusals."""
     refusals: list[Exchange] = []
     for operation in sorted(operations()):
         refusals += observed(f"{operation}.refusal", log).exchanges
@@ -74,14 +77,14 @@ def test_codes(log):
 
 @requirement("general.rateLimit")
 def test_rate_limits(log):
-    """The service limits the rate of requests in this way, or does not limit it."""
+    """The report says whether a 429 was answered, and which headers about a rate limit there are."""
     observe("general.rateLimit", observed("general.rateLimit", log).values)
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
 def test_size_limits(log):
-    """Large requests are refused for their size in this way, or are not."""
+    """The report says whether large requests are refused for their size, and how."""
     sizes = observed("general.sizeLimit", log)
     require_supplied(sizes.values, "no large request was sent: add read or register-keys to allow")
 
@@ -90,7 +93,7 @@ def test_size_limits(log):
 
 @requirement("general.identifierFormat")
 def test_formats_of_identifiers(log):
-    """The identifiers of granted requests are of these characters."""
+    """The report says of which characters accountId and transactionId are made in granted requests."""
     formats = observed("general.identifierFormat", log).values
     require_supplied(formats, "no request that names an account or a code was granted")
 
@@ -99,7 +102,7 @@ def test_formats_of_identifiers(log):
 
 @requirement("general.deprecation")
 def test_headers_about_versions(log):
-    """Answers have these headers about versions and deprecation."""
+    """The report says which headers about versions and deprecation answers have."""
     headers = observed("general.deprecation", log).values
     require_supplied(headers, "no request succeeded")
 

@@ -22,7 +22,10 @@ def generation(run_traffic: RunTraffic) -> Generation:
 
 @pytest.mark.parametrize("operation", operations_with("serverError", operations()))
 def test_generated_requests(operation: str, generation: Generation, run_traffic: RunTraffic, session: Session):
-    """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
+    """The answer to a valid generated request keeps every rule of its operation, and an invalid one breaks nothing.
+
+    To break something is to cause a server error, a stack trace or a dropped connection.
+    """
     findings = generation.judge(operation)
     generated = session.run.generated
     generated.take(operation, [exchange for _, exchange in findings.taken])
