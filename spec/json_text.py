@@ -169,11 +169,12 @@ def parts_of_pointer(pointer: str) -> list[str]:
 
 
 def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
-    """Parse a text that exceeds no limit."""
+    """Read a text that exceeds no limit as JSON. What the standard library forgives is noted as an error."""
     repeated_names: list[str] = []
     constants: list[str] = []  # NaN and Infinity. `append` returns None, which takes their place in the value
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """The object with these members. Notes the names that it has twice."""
         members = JsonObject(pairs)
         if len(members) < len(pairs):
             times = Counter(name for name, _ in pairs)

@@ -233,7 +233,10 @@ class Listing:
 
     @cached_property
     def _digits_by_item(self) -> list[set[str]]:
-        """For each object or array that may be an item of the list, the digits of its values."""
+        """For each object or array that may be an item of the list, the digits of its values.
+
+        A phone number may be spread over members of an item, such as the area and the local number.
+        """
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
             digits = _digits(_written_out(value)) if _is_text(value) else ""
@@ -322,7 +325,10 @@ _LARGE = 1_000_000
 
 
 def _without_varying(value: Any, key: str) -> str:
-    """A value as text, with a placeholder for the key, a key type, a time or an identifier."""
+    """A value as text, with a placeholder for anything that differs from key to key.
+
+    That is the key itself, its type, a time or an identifier. So the same texts stand beside two keys of one status.
+    """
     if _is_the_key(value, key):
         return "<key>"
     if isinstance(value, str):

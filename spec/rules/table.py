@@ -45,6 +45,7 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
     """
 
     def register(function: Rule) -> Rule:
+        """Put the function into RULES for each requirement whose id fits the pattern."""
         for requirement_id in fnmatch.filter(requirements(), pattern):
             RULES[requirement_id] = function
         return function

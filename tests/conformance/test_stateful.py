@@ -26,7 +26,7 @@ _NEEDS_A_SANDBOX = say("not tried: needs a sandbox, transactions.prepare, and ro
 
 @pytest.fixture(scope="session")
 def world(run_traffic: RunTraffic) -> World | None:
-    """The answers to the sequences of operations, and their findings."""
+    """The answers to the sequences of operations, and their findings. A test is skipped if none were sent."""
     require_supplied(run_traffic.world, NO_ACCOUNT)
     return run_traffic.world
 

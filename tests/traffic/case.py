@@ -91,7 +91,7 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Number of steps of a sequence; for a single request, of the characters and bytes that its case chooses.
+        """Number of steps of a sequence; or, of a single request, characters of its path parameter, body and query.
 
         Of cases that show the same deviation, the report shows the smallest one.
         """

@@ -177,7 +177,11 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
 
 
 def _combined_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a body in which all members are unusual: a few values, half of them _EVERYTHING."""
+    """Schema of one member of a body in which all members are unusual.
+
+    Half of the drawn values are the text _EVERYTHING, which has unusual characters of all sorts; the other half are the
+    few values of _BESIDE_EVERYTHING and the usual one.
+    """
     if _is_key_type(operation, name):
         return {"enum": list(NAMED_TYPES)}
     return {"anyOf": [_AN_EVERYTHING, {"enum": [usual_value, *_BESIDE_EVERYTHING]}]}
@@ -564,6 +568,7 @@ def search_for_shorter_sequence(steps: Sequence[T], shows: Callable[[Sequence[T]
 
     @st.composite
     def parts(draw: st.DrawFn) -> tuple[T, ...]:
+        """Some of the steps, and the last one."""
         return (*(step for step in steps[:-1] if draw(_IS_KEPT)), steps[-1])
 
     _search_for_smallest(parts(), shows)
@@ -589,6 +594,7 @@ def _distinct(strategy: st.SearchStrategy[T], seed: str, count: int, excluded: C
         @hypothesis.seed(f"{seed} {attempt}")
         @hypothesis.given(strategy)
         def collect(value: T) -> None:
+            """Keep a drawn value, unless it is excluded or there are enough."""
             if value not in excluded and len(values) < count:
                 values[value] = None
 
@@ -604,6 +610,7 @@ def _search_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bo
     @hypothesis.seed(0)
     @hypothesis.given(strategy)
     def fail_if_shown(value: T) -> None:
+        """Fail, as a test of Hypothesis does, if the value shows the finding."""
         if shows(value):
             raise _ShowsError
 
@@ -627,6 +634,7 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
+        """The case with a part of its path parameter and of its body."""
         path_parameter, body = case.path_parameter, case.body
         if isinstance(path_parameter, str) and path_parameter != _example_of_path_parameter(case.operation, profile):
             path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)

@@ -52,6 +52,7 @@ def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Ex
     """A function that gives the requests with a real code, or with a key, and with this credential in a log."""
 
     def requests(log: Log) -> list[Exchange]:
+        """The requests with the credential, those that repeat the first code included."""
         if operation == "executePix":
             sent = log.sent(operation, Execution.OFFERED, Execution.AFTER_EXECUTION)
         else:
@@ -78,6 +79,7 @@ def _line_for_type(key_type: str) -> Callable[[Profile], str]:
     """
 
     def line(profile: Profile) -> str:
+        """The line of this profile."""
         return _line_for_deletions(profile) if key_type == "EMAIL" or profile.is_sandbox else _ONLY_ON_A_SANDBOX
 
     return line

@@ -222,14 +222,17 @@ class _Executions:
         return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), before_pair, left_out)
 
     def _events_of(self, plan: _CodePlan) -> Events | None:
-        """What goes right before the executions of a sandbox; None if there are too few codes for it."""
+        """The requests that go right before the executions on a sandbox, such as a registration or a deletion.
+
+        None off a sandbox, or if there are too few codes: then neighbours go there, which change nothing.
+        """
         first_quiet = first_quiet_place(len(plan.supplied), plan.before_pair)
         if first_quiet is None or not self._profile.is_sandbox:
             return None
         return Events(self._traffic, self._unknown_code, first_quiet, plan.before_pair)
 
     def _note_codes_left_out(self, number_sent: int, number_of_all: int) -> Text:
-        """Note for the report how many codes limits.executions leaves out, and return the note; empty if it is none."""
+        """Note for the report how many codes limits.executions leaves out, and return the note; empty if none is."""
         if number_sent >= number_of_all:
             return ""
         note = say(
@@ -397,9 +400,9 @@ class _Executions:
         self._send_alone_or_beside(send, place, plan)
 
     def _execute_prepared_or_keep(self, code: str, place: int, plan: _CodePlan) -> None:
-        """Execute a code that the run prepared, or keep it for the pair.
+        """Execute a code that the run prepared, or keep it for the pair: two codes that are executed at the same moment.
 
-        A code is kept for the pair only if the service executed all real codes so far, and at least one. If it seems
+        The last two codes are meant for the pair. A code is kept for it only if the service executed all real codes so far, and at least one. If it seems
         to need more than is documented, the execution has a body, more headers and a query.
         """
         is_for_pair = place >= plan.before_pair

@@ -144,7 +144,11 @@ class Events:
         self._registration: Exchange | None = None
 
     def send_before(self, place: int) -> None:
-        """Send what goes right before the execution of the code at a place."""
+        """Send what goes right before the execution of the code with this index. The table of the class has all cases.
+
+        Nothing is sent before the first quiet place, whose transfer was just prepared, nor before the third one, which
+        goes right after the execution of the second.
+        """
         first, second, third = self._quiet_places
         if place == second:
             self._registration = register_right_behind_money(self._traffic)

@@ -135,7 +135,10 @@ class Observed:
 
 
 def observed(requirement_id: str, log: Log) -> Observed:
-    """What the log shows for a requirement of the table OBSERVATIONS."""
+    """The observation of a requirement of the table OBSERVATIONS: the values that the log shows, by situation.
+
+    If no answer shows a value, the table may have words for that, such as "no 429". They have the empty situation.
+    """
     observation = Observed()
     for situation in OBSERVATIONS[requirement_id]:
         shown = _values_shown_in(situation, requirement_id, log)

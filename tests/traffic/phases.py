@@ -227,6 +227,7 @@ def _progress_printed(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
     stopped = threading.Event()
 
     def print_until_stopped() -> None:
+        """Print the line after each interval, until the body of `with` has ended."""
         while not stopped.wait(interval_s):
             _print(file, f"{_NEW_LINE}{line()}" if in_place else f"{line()}\n")
 

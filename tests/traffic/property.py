@@ -181,7 +181,10 @@ class Generation:
         return self._sent
 
     def judge(self, operation: str) -> Findings:
-        """The findings of the answers to one operation."""
+        """The `Findings` that judge the answers to the generated requests of one operation.
+
+        They are stored, because tests and the search for smaller cases ask for them several times.
+        """
         if operation not in self._findings:
             findings = Findings(self._reproduction)
             for case, exchange in self._sent:

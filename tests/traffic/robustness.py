@@ -76,9 +76,10 @@ def send_invalid(traffic: Traffic) -> None:
 
 @scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
 def send_unreadable_requests(traffic: Traffic) -> None:
-    """Send unreadable requests to operations that may be open: without a token, with a wrong one, with the valid one.
+    """Send requests with an unreadable body to the operations that perhaps need no token (MAY_BE_OPEN).
 
-    If an operation needs the token, the answers differ.
+    Each gets one without a token, one with a wrong token, and one with the valid token. If the operation needs the
+    token, the answers differ. Nothing is done in any case, because nobody can read the body.
     """
     operations = list(filter(traffic.permitted, MAY_BE_OPEN))
     if not traffic.reach.wants("general.otherTokens"):

@@ -205,9 +205,10 @@ class KeyLists:
                 yield Effect(registration, key, self._is_listed_like_an_accepted_key(key, listings))
 
     def _key_that_appeared(self, registration: Exchange) -> str:
-        """The key of a registration, if the list before it lacks the key and two lists after it show it; else empty.
+        """The key of a refused registration that lists show nevertheless: the list before it does not, two after it do.
 
-        Empty, too, if the same request was also sent earlier, after the list before: it may have registered the key.
+        Empty if there is no such key. Empty, too, if the same request was sent twice after the list before, because the
+        first one may have registered the key.
         """
         before = self._last_list_before(registration.number)
         if before is None or self._was_sent_twice_since(before, registration):
@@ -288,7 +289,7 @@ class KeyLists:
         return new_keys[0] if len(new_keys) == 1 else ""
 
     def _was_listed_before(self, key: str, number: int) -> bool:
-        """True if any list before an exchange shows the key."""
+        """True if a list that was read before the exchange with this number shows the key."""
         for read in self._reads:
             listing = self._listing_of(read) if read.number < number else None
             if listing is not None and listing.shows(key):

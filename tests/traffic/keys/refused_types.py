@@ -150,7 +150,11 @@ def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 
 
 def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
-    """Send the refused registration in different forms, until a form is accepted. True if there is such a form."""
+    """Send the refused registration again, each time with one difference from the documented request.
+
+    A difference is another name of a field or a further header, for instance. Ends at the first registration that is
+    accepted, and deletes its key. Returns True if one is accepted.
+    """
     for difference in _differences(refused):
         purpose = Registering.WITH_A_DIFFERENCE
         answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)

@@ -153,7 +153,10 @@ def _prepared_scene(traffic: Traffic) -> _Scene:
 
 
 def _register_synthetic_key(scene: _Scene) -> None:
-    """Register the synthetic key twice, with wrong tokens while it is registered, and delete it."""
+    """Register the synthetic key twice, and delete it. In between, registrations of it with a wrong token are sent.
+
+    Nothing is sent if the profile does not let keys be deleted, because the key would stay at the account.
+    """
     key = scene.registrar.key_for_deletions()
     if key is None:
         return

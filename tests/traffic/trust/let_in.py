@@ -137,17 +137,19 @@ def is_refused_at_some_place(log: Log, operation: str) -> bool:
 
 
 def let_in_by_their_place(log: Log, operation: str) -> list[Exchange]:
-    """The requests at those places of the chain where each is let in, if at another place each is refused.
+    """The requests without the valid token that were let in because of what their connection carried before.
 
-    Empty unless the chain was sent more often than TIMES, because a service of several nodes may answer by chance.
+    The requests of a chain (`CHAIN`) go one after the other on one connection. Those at one place of it count if each
+    of them is answered as with the token, and at another place each is refused. Empty unless the chain was sent more
+    often than TIMES, because a service of several nodes may answer so by chance.
     """
-    places = [log.of(operation, place) for place in CHAIN]
-    if any(len(answers) <= TIMES for answers in places):
+    answers_by_place = [log.of(operation, place) for place in CHAIN]
+    if any(len(answers) <= TIMES for answers in answers_by_place):
         return []
-    if not any(_are_all_refused(answers, log) for answers in places):
+    if not any(_are_all_refused(answers, log) for answers in answers_by_place):
         return []
     let_in_each_time: list[Exchange] = []
-    for answers in places:
+    for answers in answers_by_place:
         if _are_all_answered_as_with_the_token(answers, log):
             let_in_each_time += answers
     return let_in_each_time

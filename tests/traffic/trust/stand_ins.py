@@ -72,11 +72,13 @@ _COOKIES = ("session", "sessionid", "SESSION", "JSESSIONID", "connect.sid", "sid
 """Usual names of a session, for a service that sets no cookie."""
 
 
-def _from(address: str) -> Headers:
+def _address_headers(address: str) -> Headers:
+    """All headers by which a proxy names the address of the client, with this address."""
     return (*((name, address) for name in _ADDRESSES), ("Forwarded", f"for={address};proto=https"))
 
 
-def _all(names: Iterable[str], value: str) -> Headers:
+def _with_one_value(names: Iterable[str], value: str) -> Headers:
+    """Headers with these names, each with the same value."""
     return tuple((name, value) for name in names)
 
 
@@ -86,14 +88,14 @@ _INTERNAL = "marks of an internal caller"
 _CERTIFICATE = "a certificate that a gateway has verified"
 _KEY = "other keys"
 FAMILIES: Mapping[str, Headers] = {
-    _LOOPBACK: _from("127.0.0.1"),
-    "a private address as that of the client": _from("10.0.0.1"),
-    _INTERNAL: (*_all(_FLAGS, "true"), *_NAMES.items()),
+    _LOOPBACK: _address_headers("127.0.0.1"),
+    "a private address as that of the client": _address_headers("10.0.0.1"),
+    _INTERNAL: (*_with_one_value(_FLAGS, "true"), *_NAMES.items()),
     _USER: tuple(_USERS.items()),
     _CERTIFICATE: tuple(_CERTIFICATES.items()),
     _KEY: tuple(_KEYS.items()),
-    "another path, as if it was rewritten": _all(_PATHS, "/health"),
-    "another method, as if it was rewritten": _all(_METHODS, "OPTIONS"),
+    "another path, as if it was rewritten": _with_one_value(_PATHS, "/health"),
+    "another method, as if it was rewritten": _with_one_value(_METHODS, "OPTIONS"),
 }
 """Families of headers, by what a service may take them for."""
 _BESIDE_A_TOKEN = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
@@ -154,7 +156,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:
-        families[_USER] = _all(_USERS, f"{MARK}user")
+        families[_USER] = _with_one_value(_USERS, f"{MARK}user")
     everything: Headers = ()
     for name in _BESIDE_A_TOKEN:
         everything += families[name]
@@ -197,7 +199,7 @@ def cookies_of(log: Log, profile: Profile) -> Headers:
     answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
     for exchange in answered if profile.is_sandbox else ():
         latest.update(_cookies_set_by(exchange))
-    return tuple(latest.items()) or _all(_COOKIES, f"{MARK}session")
+    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{MARK}session")
 
 
 def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:
