@@ -261,9 +261,10 @@ def carries_result(exchange: Exchange) -> bool:
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
-    """True if the answer grants what only a valid token may get.
+    """True if the answer grants what only a valid token may get: a result of an execution or of a registration.
 
-    If the request had no valid token, less is enough: words of success, also in a refusal or behind it.
+    If the request had no valid token, less is enough: a part of a result, or a word of success such as DONE. It may
+    stand in a refusal, or in the body after a refusal.
     """
     response = exchange.response
     if response is None:

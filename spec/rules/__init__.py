@@ -163,7 +163,8 @@ class Reproduction:
     def in_flight_at_the_end(self) -> list[Exchange]:
         """The requests that lost their connection when the service ended. Empty if the service did not end.
 
-        It ended if the last connections of the run were not accepted, and no request was answered after that.
+        It ended if the last connections of the run were not accepted, and no request was answered after that. A request
+        was under way then if it lost its connection after the last request that was answered had been sent.
         """
         refused = [exchange for exchange in self.exchanges if refused_or_lost(exchange) is FailureKind.NO_CONNECTION]
         answered = [exchange.started for exchange in self.exchanges if exchange.response]

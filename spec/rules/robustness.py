@@ -158,7 +158,11 @@ def _shows_a_trace(response: Response) -> bool:
 
 
 def _has_a_trace(text: str) -> bool:
-    """True if a text has a stack trace or is a debug page: read as it is, within JSON, or as HTML."""
+    """True if a text has a stack trace or is a debug page.
+
+    It is read in several ways: as it is, as a string in JSON (with escapes), and as HTML without its tags. The regular
+    expressions are slow, so only a reading with one of the _HINTS is searched.
+    """
     readings = {text, _unescaped(text)}
     if "<" in text:
         for markup in tuple(readings):

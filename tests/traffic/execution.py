@@ -400,10 +400,11 @@ class _Executions:
         self._send_alone_or_beside(send, place, plan)
 
     def _execute_prepared_or_keep(self, code: str, place: int, plan: _CodePlan) -> None:
-        """Execute a code that the run prepared, or keep it for the pair: two codes that are executed at the same moment.
+        """Execute a code that the run prepared, or keep it for the pair.
 
-        The last two codes are meant for the pair. A code is kept for it only if the service executed all real codes so far, and at least one. If it seems
-        to need more than is documented, the execution has a body, more headers and a query.
+        The pair are two codes that are executed at the same moment, at the end. The last two codes are meant for it. A
+        code is kept for it only if the service executed all real codes so far, and at least one. If the service seems
+        to need more than is documented, the execution has extra parts: a body, more headers and a query.
         """
         is_for_pair = place >= plan.before_pair
         one_succeeded = bool(successful_executions(self._log))

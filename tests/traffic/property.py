@@ -86,7 +86,10 @@ class Generation:
         self._findings: dict[str, Findings] = {}  # by operation
 
     def draw(self, operation: str, seed: int, examples: int) -> None:
-        """Note that requests to an operation are wanted: `examples` of each sort, or the default number if it is 0."""
+        """Note that requests to an operation are wanted. `begin` draws them later, in a thread of its own.
+
+        `examples` is the number of drawn requests, and of valid reads; 0 stands for the default numbers.
+        """
         self._examples[operation] = examples
         self._seed = seed
 

@@ -204,7 +204,10 @@ class World:
         return following.followed
 
     def _hand_in(self, followed: Followed, findings: Findings, what: str = "") -> None:
-        """Hand in the answers of a sequence for judging, each with the steps that led to it."""
+        """Hand in the answers of a sequence for judging, each with the steps that led to it.
+
+        `what` is SMALLER if the sequence is a part of another one, because such a part is not counted in a finding.
+        """
         steps = tuple(step for step, _ in followed)
         for count, (_, exchange) in enumerate(followed, 1):
             self._hand_in_answer(exchange, steps[:count], findings, what)

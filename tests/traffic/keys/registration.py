@@ -423,7 +423,8 @@ def _learn_keys_that_were_refused_and_registered(scene: _Scene) -> None:
     effects = [*lists.effects_of_refusals(), *lists.effects_without_a_token()]
     if effects and not accepted_registrations(registrar.log):
         _note_that_a_refused_key_is_listed(registrar, effects[0].exchange)
-    for effect in effects:  # a key in the list that a refused registration has probably put there
+    for effect in effects:  # an effect is a refused registration whose key is listed after it
+        # If the key is not surely registered, the run does not take it for its own, and so does not delete it.
         key = registrar.keys.key_of(effect.exchange) if effect.is_certain else None
         if key is None:
             continue
