@@ -140,7 +140,7 @@ def test_the_token_is_accepted_as_a_bearer_only(log):
 
 @requirement("executePix.request.sufficient")
 def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
-    """Neither a query nor a body nor another header is needed."""
+    """An execution is accepted without a query, a body and further headers."""
     prepare = traffic.profile.transactions.prepare
 
     assert_found("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))

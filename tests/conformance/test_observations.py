@@ -28,20 +28,20 @@ def why_nothing_was_refused(operation, log, profile):
 @pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
 def test_shape_of_an_answer(operation, log, profile):
     """The report says with which status, media type and JSON members an undescribed operation answers."""
-    shape = observed(f"{operation}.shape", log)
-    require_supplied(shape.values, why_no_shape(log, profile, operation))
+    observation = observed(f"{operation}.shape", log)
+    require_supplied(observation.values, why_no_shape(log, profile, operation))
 
-    observe(f"{operation}.shape", shape.values, shape.exchanges[:3])
+    observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
 
 @pytest.mark.parametrize("operation", operations_with("token", READS))
 def test_token_of_a_read(operation, log):
     """The report says whether a read needs the token."""
     reads = reads_or_orders(log, operation)
-    token = observed(f"{operation}.token", log)
-    require_supplied(token.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
+    observation = observed(f"{operation}.token", log)
+    require_supplied(observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
 
-    observe(f"{operation}.token", token.values, reads)
+    observe(f"{operation}.token", observation.values, reads)
 
 
 @requirement("general.otherTokens")
@@ -49,19 +49,19 @@ def test_token_of_a_read(operation, log):
 @pytest.mark.needs("fuzz")
 def test_token_of_operations_that_write(log):
     """The report says whether an operation that writes refuses a request without the token before it reads the body."""
-    tokens = observed("general.otherTokens", log)
-    require_supplied(tokens.values, "no answer that could show it")
+    observation = observed("general.otherTokens", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("general.otherTokens", tokens.values, tokens.exchanges)
+    observe("general.otherTokens", observation.values, observation.exchanges)
 
 
 @pytest.mark.parametrize("operation", operations_with("refusal", operations()))
 def test_refusals(operation, log, profile):
     """The report says how the operation refuses requests: by status, media type and members of the JSON."""
-    refusals = observed(f"{operation}.refusal", log)
-    require_supplied(refusals.values, why_nothing_was_refused(operation, log, profile))
+    observation = observed(f"{operation}.refusal", log)
+    require_supplied(observation.values, why_nothing_was_refused(operation, log, profile))
 
-    observe(f"{operation}.refusal", refusals.values, refusals.exchanges[:5])
+    observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])
 
 
 @requirement("general.codeValues")
@@ -85,10 +85,10 @@ def test_rate_limits(log):
 @pytest.mark.needs("fuzz")
 def test_size_limits(log):
     """The report says whether large requests are refused for their size, and how."""
-    sizes = observed("general.sizeLimit", log)
-    require_supplied(sizes.values, "no large request was sent: add read or register-keys to allow")
+    observation = observed("general.sizeLimit", log)
+    require_supplied(observation.values, "no large request was sent: add read or register-keys to allow")
 
-    observe("general.sizeLimit", sizes.values, sizes.exchanges)
+    observe("general.sizeLimit", observation.values, observation.exchanges)
 
 
 @requirement("general.identifierFormat")

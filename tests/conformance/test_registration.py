@@ -236,62 +236,62 @@ def test_the_documented_request_is_enough(requirement_id, registrations_log):
 @requirement("registerPixKey.repeated")
 def test_repeated_registration(registrations_log):
     """The report says how a second registration of the same key is answered."""
-    repeated = observed("registerPixKey.repeated", registrations_log)
-    require_supplied(repeated.values, "no key was registered twice")
+    observation = observed("registerPixKey.repeated", registrations_log)
+    require_supplied(observation.values, "no key was registered twice")
 
-    observe("registerPixKey.repeated", repeated.values, repeated_registrations(registrations_log))
+    observe("registerPixKey.repeated", observation.values, repeated_registrations(registrations_log))
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations_log, profile):
     """The report says whether digits are accepted as a key type."""
-    numeric = observed("registerPixKey.pixKeyType.numeric", registrations_log)
+    observation = observed("registerPixKey.pixKeyType.numeric", registrations_log)
     why_no_digits = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
     why_not_tried = why_no_digits if profile.deletes_keys else deletions_needed(profile)
-    require_supplied(numeric.values, why_not_tried)
+    require_supplied(observation.values, why_not_tried)
 
-    observe("registerPixKey.pixKeyType.numeric", numeric.values, numeric.exchanges)
+    observe("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
 def test_required_fields(log):
     """The report says which fields of the body a registration needs."""
-    fields = observed("registerPixKey.body.required", log)
-    require_supplied(fields.values, "no answer that could show it")
+    observation = observed("registerPixKey.body.required", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.body.required", fields.values, fields.exchanges)
+    observe("registerPixKey.body.required", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
 def test_another_account_in_the_body(log):
     """The report says whether a registration is accepted whose body names another account than its path."""
-    relation = observed("registerPixKey.account.relation", log)
-    require_supplied(relation.values, "no answer that could show it")
+    observation = observed("registerPixKey.account.relation", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.account.relation", relation.values, relation.exchanges)
+    observe("registerPixKey.account.relation", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.pixKey.format")
 def test_formats_of_keys(registrations_log):
     """The report says in which formats keys of each type are accepted."""
-    formats = observed("registerPixKey.pixKey.format", registrations_log)
+    observation = observed("registerPixKey.pixKey.format", registrations_log)
     accepted = accepted_registrations(registrations_log)
     answers = valid_registrations(registrations_log)
     require_supplied(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
-    observe("registerPixKey.pixKey.format", formats.values, accepted[:5])
+    observe("registerPixKey.pixKey.format", observation.values, accepted[:5])
 
 
 @requirement("registerPixKey.pixKey.format")
 @pytest.mark.needs("fuzz")
 def test_a_text_that_is_no_key(log):
     """The report says whether a text that is no key of its type is accepted."""
-    formats = observed("registerPixKey.pixKey.format", log)
-    require_supplied(formats.values, "no answer that could show it")
+    observation = observed("registerPixKey.pixKey.format", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.pixKey.format", formats.values, formats.exchanges[-1:])
+    observe("registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:])

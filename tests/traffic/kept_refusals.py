@@ -102,10 +102,10 @@ def _ask_for_another(request: _Request) -> None:
 
 
 def places_asked(operation: str, profile: Profile) -> list[str]:
-    """Two codes that do not exist, or two accounts.
+    """The path parameters of the requests: two codes that do not exist, or two accounts.
 
-    The accounts are those of the profile on a sandbox, else synthetic ones, because a service may take a registration
-    without a key for one of an empty key.
+    The accounts are those of the profile on a sandbox. Elsewhere they are synthetic, because a careless service may
+    register an empty key for a registration that cannot be read.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
     return [*own, synthetic(), synthetic()][:ASKED_AFTER_A_WRONG_TOKEN]

@@ -113,7 +113,7 @@ _COUNT_OF_QUIET_PLACES = 3
 def first_quiet_place(first_prepared: int, codes: int) -> int | None:
     """Index of the first code that is sent without wrong tokens before; None if there are too few codes for that.
 
-    `first_prepared` is the place of the first code that the run prepares, `codes` the number of all codes.
+    `first_prepared` is the index of the first code that the run prepares, and `codes` the number of all codes.
     """
     first = max(_BEFORE_QUIET_PLACES, first_prepared)
     has_room = first + _COUNT_OF_QUIET_PLACES < codes

@@ -90,7 +90,7 @@ SENT = pytest.StashKey[RunTraffic]()
 
 
 def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
-    """Send everything that these tests judge, and delete the keys that the run registered and may delete.
+    """Send everything that these tests judge. Then delete the keys that the run registered, if the profile lets it.
 
     Nothing is sent for the tests if the preflight found that the token is refused. The keys are deleted whatever
     happens.

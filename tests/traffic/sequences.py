@@ -200,7 +200,7 @@ class Following:
     # -- transfers --------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> Exchange | None:
-        """Prepare a transfer; None if there is no room to execute it."""
+        """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
         client = self.registrar.client
         guard = client.door.guard
         preparations = prepare(client, self.profile, min(1, guard.room), self.purpose)

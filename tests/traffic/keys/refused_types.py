@@ -109,7 +109,10 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
 
 
 def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
-    """Send a refused registration again, after each wait. True if the service understood it at last."""
+    """Send a refused registration again several times, after longer and longer waits.
+
+    The account may have been busy for a moment. Returns True as soon as the service understands the registration.
+    """
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
         answer = registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)

@@ -130,7 +130,10 @@ def is_refused_at_each_place(log: Log, operation: str) -> bool:
 
 
 def is_refused_at_some_place(log: Log, operation: str) -> bool:
-    """True if some requests of the first chain are refused and others are not. Further chains show the reason."""
+    """True if some requests of the first chain are refused and others are not. Then more chains are sent, to see why.
+
+    A chain is a read and three requests without the valid token, one after the other on one connection.
+    """
     first_chain = log.of(operation, *CHAIN)[: len(CHAIN)]
     refused = [answer for answer in first_chain if is_refused(answer, log)]
     return 0 < len(refused) < len(first_chain)
@@ -195,7 +198,10 @@ def agrees_with_let_in(answer: Exchange, log: Log) -> bool:
 
 
 def last_answers_prove_it(log: Log, operation: str) -> bool:
-    """True if the last answers to an operation prove that a stand-in is let in."""
+    """True if the last answers to an operation prove that the stand-in in them is let in.
+
+    A stand-in is something that some services trust in the place of a token, such as a header that a gateway sets.
+    """
     answers = log.of(operation, Trust.STAND_IN_AGAIN, Trust.NO_TOKEN_IN_BETWEEN)
     return _answers_prove_it(answers[-len(ORDER_OF_PROOF) :], log)
 
