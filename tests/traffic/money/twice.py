@@ -77,8 +77,9 @@ def execute_twice(
 ) -> ExecutedTwice | None:
     """Prepare a transfer, execute it, and execute it again. The balances are read before, between and after.
 
-    `take_execution` is called with the answer to each execution, so that it is judged. Returns None if the second execution was not sent, or not answered: it
-    is sent only if the first one succeeded and the guard permits it, which it does on a sandbox alone.
+    `take_execution` is called with the answer to each execution, so that it is judged. Returns None if the second
+    execution was not sent, or not answered: it is sent only if the first one succeeded and the guard permits it, which
+    it does on a sandbox alone.
     """
     guard = client.door.guard
     preparations = prepare(client, profile, min(1, guard.room), Repetition.EXECUTED_TWICE)
