@@ -31,7 +31,7 @@ class Log:
             self.add(exchange)
 
     def add(self, exchange: Exchange) -> None:
-        """Add an exchange at the end."""
+        """Add an exchange at the end, and note which earlier one it supersedes or repeats."""
         self._places_by_purpose.setdefault(exchange.purpose, []).append(len(self._exchanges))
         self._exchanges.append(exchange)
         if exchange.supersedes:

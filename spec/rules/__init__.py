@@ -6,6 +6,8 @@ and recorded traffic of a HAR file.
 A deviation that was seen once may come from the network, or from other requests that were under way. So the run sends
 such requests once more, while nothing else is under way. The class `Reproduction` judges with the knowledge of which
 deviations showed again.
+
+A request was alone if no other request of the run was under way at the same time; else it was beside others.
 """
 
 from __future__ import annotations
@@ -134,8 +136,8 @@ class Reproduction:
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
         """Requests to the operation that got a refusal of this kind, which seems to be the answer to another request.
 
-        They were sent beside others, and were answered in another way alone. Empty unless the service refused wrongly
-        in more ways than a limit on simultaneous requests would explain.
+        They were sent while others were under way, and were answered in another way when they were sent again, alone.
+        Empty unless the service refused wrongly in more ways than a limit on simultaneous requests would explain.
         """
         refused = self.answered_otherwise_alone
         wrong_kinds = _KINDS_OF_ANOTHER_REQUEST & set(map(refused_or_lost, refused))
@@ -146,15 +148,15 @@ class Reproduction:
 
     @property
     def answered_otherwise_alone(self) -> list[Exchange]:
-        """The exchanges beside other requests whose request got another kind of answer when it was sent again, alone.
+        """The exchanges whose request got another kind of answer when it was sent again, alone.
 
         Only exchanges whose first answer was doubtful, so that the second one took its place (`supersedes`).
         """
         superseded = numbers_superseded(self.exchanges)
         answered_otherwise = []
         for exchange in self.exchanges:
-            was_beside_others = exchange.beside > 0 and exchange.number in superseded
-            alone = self.again.get(exchange.number) if was_beside_others else None
+            is_replaced = not exchange.was_alone and exchange.number in superseded
+            alone = self.again.get(exchange.number) if is_replaced else None
             if alone and refused_or_lost(exchange) != refused_or_lost(alone):
                 answered_otherwise.append(exchange)
         return answered_otherwise
@@ -199,16 +201,18 @@ class Reproduction:
         return exchange.number in self.again and self.again[exchange.number] is None
 
     def _breaks_only_beside_others(self, requirement_id: str, exchange: Exchange) -> bool:
-        """True if a request broke the requirement beside others, and comparable requests met it alone."""
+        """True if a request broke the requirement while others were under way, and comparable requests met it alone."""
         if exchange.was_alone:
             return False
         conclusions = {judge(requirement_id, alone).conclusion for alone in self._comparable_alone(exchange)}
         return Conclusion.HOLDS in conclusions and Conclusion.DEVIATES not in conclusions
 
     def _is_granted_only_beside_others(self, exchange: Exchange) -> bool:
-        """True if a request was granted beside others, and no comparable request was granted alone."""
-        alone = self._comparable_alone(exchange)
-        return bool(exchange.beside and alone) and not any(map(grants_protected_result, alone))
+        """True if a request was granted while others were under way, and comparable requests were not granted alone."""
+        comparable_alone = self._comparable_alone(exchange)
+        if exchange.was_alone or not comparable_alone:
+            return False
+        return not any(map(grants_protected_result, comparable_alone))
 
     def _comparable_alone(self, exchange: Exchange) -> list[Exchange]:
         """Exchanges with a comparable request that was sent while no other request was under way."""

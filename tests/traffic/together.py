@@ -239,10 +239,11 @@ def _kinds_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
     - In any case: a deviation from a robustness requirement.
     """
     requirement_ids = robustness_of(exchange.operation)
-    if exchange.beside and exchange.expects_success:
+    was_beside_others = not exchange.was_alone
+    if was_beside_others and exchange.expects_success:
         requirement_ids = [name for name in RULES if name.startswith(f"{exchange.operation}.")]
     yield from _deviations(exchange, requirement_ids)
-    if exchange.beside and exchange.credential != VALID and grants_protected_result(exchange):
+    if was_beside_others and exchange.credential != VALID and grants_protected_result(exchange):
         yield exchange.operation, "granted"
 
 

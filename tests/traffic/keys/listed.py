@@ -112,12 +112,12 @@ class KeyLists:
             del self._last_listings[oldest]
 
     def _last_list_before(self, number: int) -> Listing | None:
-        """The last list before an exchange; None if there is none, or if it could not be read."""
+        """The last list that was read before the exchange with this number; None without a readable one."""
         earlier = [read for read in self._reads if read.number < number]
         return self._listing_of(earlier[-1]) if earlier else None
 
     def next_list(self, number: int) -> Listing | None:
-        """The first list after an exchange; None if there is none, or if it could not be read."""
+        """The first list that was read after the exchange with this number; None without a readable one."""
         later = [read for read in self._reads if read.number > number]
         return self._listing_of(later[0]) if later else None
 
