@@ -2,6 +2,8 @@
 
 It also decides where the journal and the record are: in the folder of the user's state (XDG Base Directory
 Specification), or beside the journal that the profile names.
+
+Self-tests: promises/test_promises.py, environments/door/test_journal.py.
 """
 
 from __future__ import annotations

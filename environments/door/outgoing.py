@@ -1,4 +1,7 @@
-"""A request on its way through the door (`Sending`), and the facts that the policies need about it."""
+"""A request on its way through the door (`Sending`), and the facts that the policies need about it.
+
+Self-tests: environments/door/test_door.py.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ conformance.schema.json is its schema. A text is a message until one of the outp
 a run its report.
 
 At the end is `EarlierRun`: the few members that are read of the conformance.json of another run.
+
+Self-tests: reports/outputs/test_conformance_json.py.
 """
 
 from __future__ import annotations

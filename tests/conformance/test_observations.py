@@ -1,6 +1,8 @@
 """Observations: behaviour that the interface document does not show. The report says what the service does.
 
 Such behaviour is neither right nor wrong. A test is skipped if the run has sent nothing that shows the behaviour.
+
+Self-tests: traffic/test_observations.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """From the command line to a run: the profile, the target with its door, and the folder of the report.
 
 `pytest_configure` in the conftest.py of the root calls `read_command_line`, then `open_asked_run`.
+
+Self-tests: promises/test_command_line.py, promises/test_preflight.py.
 """
 
 from __future__ import annotations

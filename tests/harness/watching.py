@@ -4,6 +4,8 @@ A test has a requirement of its own, which its marker names. It may assert somet
 
 The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and `take_phase`
 after each phase: the set-up, the call and the teardown.
+
+Self-tests: harness/test_judging.py.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
 
 A number in an invalid body names no account and no key either: each function says how it keeps to that.
+
+Self-tests: promises/test_transfers.py.
 """
 
 from __future__ import annotations

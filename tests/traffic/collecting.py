@@ -5,6 +5,8 @@
 Generated requests are of two sorts. A named request of `invalid.py` has a known invalid part, such as "pixKey". A drawn
 request has none: Schemathesis made it at random. Both sorts may show the same deviation. Then only the named requests
 are reported, because their name explains the deviation.
+
+Self-tests: promises/test_generated_traffic.py.
 """
 
 from __future__ import annotations

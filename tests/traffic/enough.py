@@ -3,6 +3,8 @@
 A service may have several nodes, of which one is at fault. If a requirement is tested with few exchanges, the fault may
 stay hidden, and the requirement passes. `--plan` prints a line for each situation, such as "an execution", that fewer
 than ENOUGH exchanges of the run show.
+
+Self-tests: reports/sentences/test_plan.py.
 """
 
 from __future__ import annotations

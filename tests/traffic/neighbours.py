@@ -9,6 +9,8 @@ after an execution, and a transfer is executed right after a registration and a 
 
 The place of a code is its index among all codes that the run executes. At a quiet place no wrong token goes between the
 neighbour and the execution.
+
+Self-tests: traffic/test_at_times.py, reports/sentences/test_plan.py.
 """
 
 from __future__ import annotations

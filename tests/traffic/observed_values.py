@@ -12,6 +12,8 @@ Words of this module:
 - Only an answer that the same request would get again in a minute is evidence; a server error is not, for instance.
 - The answer that stands is the answer to a request; or, if it is no evidence, that of the same request sent once more.
 - The class of an invalid request says which part of it is invalid, and how, such as ("pixKey", "missing").
+
+Self-tests: traffic/test_observations.py.
 """
 
 from __future__ import annotations

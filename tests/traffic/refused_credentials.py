@@ -8,6 +8,8 @@
 | plain request | the one without a token and with the usual spelling |
 
 The interface document says which two operations need the token (Authentication 1).
+
+Self-tests: promises/test_open_token_checks.py.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ The kind of an invalid request says which part of it is invalid, and in which wa
 Off a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that looks
 up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid request
 for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+
+Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ others the document says neither. Words of this module:
 | made key | a RANDOM key: the service makes its value, and often only a list of keys tells it |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
 | neighbour | a refused request or a read, sent right before a valid registration, on the same connection |
+
+Self-tests: promises/test_keys.py.
 """
 
 from __future__ import annotations
