@@ -29,10 +29,10 @@ from spec.exchange import (
     Exchange,
     FailureKind,
     Response,
+    cached_on_response,
+    computed_when_a_large_body_is_parsed,
     json_error,
-    kept_beside,
     named_media_type,
-    read_with_a_large_body,
 )
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer, texts_in
@@ -87,26 +87,27 @@ class RefusalKind(Enum):
 
 
 LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
-"""The caller is told to come back later, whatever the request was. Nothing was done."""
+"""Refusals that tell the caller to come back later, whatever the request was. Nothing was done."""
 NO_ANSWER_OF_THE_SERVICE = (408, 499)
 """Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
 """Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections
 15.6.2 and 15.6.6)."""
 PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
-"""The same request may get another answer in a minute."""
+"""Temporary refusals: the same request may get another answer in a minute."""
 ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))
-"""Another caller may get another answer to the same request. A redirect often leads to a page to log in."""
+"""Refusals because of who asks: another caller may get another answer to the same request. A redirect is one of them,
+because it often leads to a page to log in."""
 ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
-"""Another request of the same caller may get another answer."""
+"""Refusals because of what the request says: another request of the same caller may get another answer."""
 
 
 _BEGIN_OF_A_PAGE = 2_000
 """Bytes of a page in which the reason for a refusal is looked for. The number is a choice."""
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def refusal_kind(response: Response) -> RefusalKind | None:
     """Subject of the refusal; None if the answer is no refusal."""
     status = response.status
@@ -140,11 +141,12 @@ def refuses_the_token(response: Response) -> bool:
     return is_refusal(response) and 401 in (response.status, code_of(response))
 
 
-@kept_beside
+@cached_on_response
 def turns_away(response: Response) -> bool:
-    """True if a gateway may answer so to a request without a valid token.
+    """True if the answer could come from a gateway that lets no request without a valid token through.
 
-    That is a refusal which the same request gets again, or a page for people.
+    Such a gateway refuses, and would refuse the same request again; or it sends an HTML page in the place of JSON, for
+    people to log in. Server errors, locks and limits are left out, because they say nothing about the token.
     """
     refusal = refusal_kind(response)
     if refusal is None:
@@ -152,9 +154,9 @@ def turns_away(response: Response) -> bool:
     return refusal in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
-@kept_beside
+@cached_on_response
 def is_page(response: Response) -> bool:
-    """True if a 200 is a page for people, such as one to log in, and no answer of the service."""
+    """True if a 200 is an HTML page, such as one to log in, and not the JSON answer of the service."""
     if response.status != 200:
         return False
     has_type_of_a_page = response.media_type in ("text/html", "application/xhtml+xml")
@@ -163,15 +165,18 @@ def is_page(response: Response) -> bool:
 
 
 def refusal_of_the_caller(response: Response) -> RefusalKind | None:
-    """Kind of a refusal that is about the caller. A page for people is one: it leads to log in, as a redirect does."""
+    """Kind of the refusal if it is about who asks, such as a wrong token; None if the answer is anything else.
+
+    An HTML page with status 200 counts as a redirect, because it asks people to log in, as redirects often do.
+    """
     if refuses_the_token(response):
         return RefusalKind.TOKEN
     refusal = RefusalKind.REDIRECT if is_page(response) else refusal_kind(response)
     return refusal if refusal in ABOUT_THE_CALLER else None
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. An integer too large to compute with gives -1, because it is not 0."""
     _, code = member_named(envelope_of(response), "code") or ("", None)
@@ -236,7 +241,7 @@ def is_granted(exchange: Exchange) -> bool:
 
 
 def succeeded(exchange: Exchange) -> bool:
-    """True if a valid request was answered with no refusal."""
+    """True if a valid request was answered, and the answer is no refusal."""
     return exchange.expects_success and is_granted(exchange)
 
 
@@ -255,9 +260,10 @@ def carries_result(exchange: Exchange) -> bool:
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
-    """True if the answer grants what only a valid token may get.
+    """True if the answer grants what only a valid token may get: a result of an execution or of a registration.
 
-    If the request had no valid token, less is enough: words of success, also in a refusal or behind it.
+    If the request had no valid token, less is enough: a part of a result, or a word of success such as DONE. It may
+    stand in a refusal, or in the body after a refusal.
     """
     response = exchange.response
     if response is None:
@@ -271,8 +277,8 @@ def grants_protected_result(exchange: Exchange) -> bool:
     return _has_an_execution_result(response) if is_execution else _success_is_true(response)
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def _has_an_execution_result(response: Response) -> bool:
     """True if an object at any place of the body is a whole execution result."""
     return any(map(_is_execution_result, _objects(response.json.value)))
@@ -283,7 +289,7 @@ def _says_success_true_anywhere(response: Response) -> bool:
     return any(map(_success_is_true, (response, *_objects_in_texts(response))))
 
 
-@kept_beside
+@cached_on_response
 def _tells_anybody_of_a_transfer(response: Response) -> bool:
     """True if an answer to a request without a valid token tells of a transfer.
 
@@ -299,7 +305,7 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 
 
 def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object with two filled members that no error has.
+    """True for an object with two filled members that only a transfer has, and no error.
 
     An object with one such member and two others is enough, too. Members of a reason do not count.
     """
@@ -342,7 +348,7 @@ _TOLERANT_DECODER = JSONDecoder(strict=False)
 """Reads control characters in strings, such as the ends of lines in a message."""
 
 
-@kept_beside
+@cached_on_response
 def is_partly_unread(response: Response) -> bool:
     """True if the body may say more than the suite could read.
 
@@ -369,7 +375,7 @@ _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 """The begin of an object, or of a list of objects. A text in braces begins otherwise, such as `{id} was not found`."""
 
 
-@kept_beside
+@cached_on_response
 def says_done_in_words(response: Response) -> bool:
     """True if a body that is no JSON has the word DONE, in capitals as documented."""
     return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
@@ -394,8 +400,8 @@ def declines(response: Response | None) -> bool:
     return response is not None and _success_is_false(response)
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def _success_is_false(response: Response) -> bool:
     """True if `Success` in data is the text false, in any letter case."""
     success_text = _text_of(data_of(response), "Success") or ""
@@ -433,7 +439,7 @@ _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 """An element of XML that holds nothing but text: its name and the text."""
 
 
-@kept_beside
+@cached_on_response
 def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
     """Execution results that an answer carries, whole or in part, under `data` or elsewhere, also as text or XML.
 
@@ -513,12 +519,14 @@ def _says_done(response: Response) -> bool:
     return any(is_done(members or {}) for members in holders)
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def _success_is_true(response: Response) -> bool:
-    """True if `Success` in data says true, in any spelling.
+    """True if a registration result says that the key was registered: its member `Success` is true.
 
-    If data has no such member, it may stand in any object, but spelled exactly as documented.
+    Under `data` the name may be misspelled, such as `success`. If `data` has no such member, a `Success` in any other
+    object of the body counts, too, but only if it is
+    spelled exactly as documented.
     """
     success_text = _text_of(data_of(response), "Success")
     if success_text is not None:
@@ -528,12 +536,12 @@ def _success_is_true(response: Response) -> bool:
 
 
 def _is_true(value: object) -> bool:
-    """True if it is the text true, in any letter case, or the boolean."""
+    """True if the value is the boolean true, or the text true in any letter case."""
     return isinstance(value, str | bool) and str(value).strip().casefold() == "true"
 
 
 def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
-    """The value of a member as text; None if there is no such member."""
+    """The value of a member as text; None if there is no such member. A misspelled name counts."""
     member = member_named(members or {}, name)
     return None if member is None else str(member[1])
 

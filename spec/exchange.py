@@ -22,7 +22,8 @@ LARGE = 65_536
 """Bytes of the largest body that is kept as it is; a larger one is kept compressed, and only so many bytes of it are
 searched. Ordinary answers have up to 1,000 bytes."""
 SMALL = 2_000
-"""Bytes of the largest body whose JSON is kept beside it. The JSON takes up to 30 times the memory of its text."""
+"""Bytes of the largest body whose parsed JSON is stored with the response for the whole run. The JSON takes up to 30
+times the memory of its text."""
 COMMON_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
@@ -54,8 +55,8 @@ class Failure:
     kind: FailureKind
     message: Text
     kept: bool = False
-    """True if the connection was kept open from an earlier response. A service may close such a connection at any time
-    (RFC 9112 section 9.5)."""
+    """True if the request went over a connection that was kept open after an earlier response. A service may close such
+    a connection at any time (RFC 9112 section 9.5), so a drop there says less about the request."""
 
 
 @dataclass(frozen=True)
@@ -75,80 +76,83 @@ class Request:
 
 
 class Packed:
-    """A field of a dataclass for bytes. A run keeps every response, so large bodies are kept compressed.
+    """Descriptor for a field of bytes in a dataclass: large bytes are stored compressed, and read as they were.
 
-    The attributes of the object have a pair under the name of the field: the bytes as they are kept, and their size
-    before they were compressed; 0 if they are not.
+    A run keeps every response in memory, so large bodies would fill it. The attributes of the object have a pair under
+    the name of the field: the stored bytes, and their size before they were compressed; 0 if they are not compressed.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object, owner: type | None = None) -> bytes:
-        if instance is None:
-            raise AttributeError(f"{self._name} has no default")  # as dataclasses ask for
+        """The bytes as they were assigned."""
+        if instance is None:  # read on the class: so the decorator `dataclass` asks whether the field has a default
+            raise AttributeError(f"{self._name} has no default")
         content, size_if_packed = vars(instance)[self._name]
         return zlib.decompress(content) if size_if_packed else content
 
     def __set__(self, instance: object, value: bytes) -> None:
+        """Store the bytes, compressed if they are many."""
         if len(value) > LARGE:
             vars(instance)[self._name] = (zlib.compress(value, 1), len(value))  # level 1: the quickest
         else:
             vars(instance)[self._name] = (value, 0)
 
 
-Read = TypeVar("Read")
+Result = TypeVar("Result")
 
 
-def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
-    """Decorator of a function of a response: its result is kept in the attributes of the response.
+def cached_on_response(compute: Callable[[Response], Result]) -> Callable[[Response], Result]:
+    """Decorator of a function that has a response as its only argument: the function runs once for each response.
 
-    The function is called often, and a large body is slow to read again.
+    Its result is stored in the attributes of the response, because it is asked for often, and a large body is slow to
+    read again.
     """
 
-    name = read.__name__
+    name = compute.__name__
 
-    @wraps(read)
-    def read_once(response: Response) -> Read:
-        """What `read` gives, from the attributes if it was read before."""
-        attributes = vars(response)
+    @wraps(compute)
+    def compute_once(response: Response) -> Result:
+        """The stored result; it is computed and stored at the first call."""
+        attributes = vars(response)  # a frozen dataclass cannot be assigned to
         if name not in attributes:
-            attributes[name] = read(response)
-        result: Read = attributes[name]
+            attributes[name] = compute(response)
+        result: Result = attributes[name]
         return result
 
-    return read_once
+    return compute_once
 
 
-Fact = TypeVar("Fact", bound=Callable[["Response"], object])
-_READ_WITH_A_LARGE_BODY: list[Callable[[Response], object]] = []
+CachedFunction = TypeVar("CachedFunction", bound=Callable[["Response"], object])
+_COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED: list[Callable[[Response], object]] = []
 
 
-def read_with_a_large_body(read: Fact) -> Fact:
-    """Decorator of a function of a response that `kept_beside` keeps: it is called as soon as a large body is parsed.
+def computed_when_a_large_body_is_parsed(function: CachedFunction) -> CachedFunction:
+    """Decorator, on top of `cached_on_response`: the function is called as soon as a large body is parsed.
 
-    The JSON of a large body is dropped soon. So it would be parsed once more for each such function that is called
-    later.
+    The parsed JSON of a large body is dropped soon, because it takes much memory. Without this decorator the body would
+    be parsed once more for each such function that is called later.
     """
-    _READ_WITH_A_LARGE_BODY.append(read)
-    return read
+    _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED.append(function)
+    return function
 
 
-@kept_beside
+@cached_on_response
 def _read_small(response: Response) -> JsonText:
-    """The JSON of a small body, which is kept beside its response."""
+    """The JSON of a small body. It is stored with its response, because it takes little memory."""
     return read_json(response.content[0])
 
 
 @lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few are in use at a time
 def _read_medium(body: bytes) -> JsonText:
-    """The JSON of a body that is neither small nor large."""
+    """The JSON of a body that is neither small nor large. The last few are cached, because their JSON takes memory."""
     return read_json(body)
 
 
 @lru_cache(maxsize=2)  # the JSON of a large body may take 50 MB
 def _read_large(packed_body: bytes) -> JsonText:
-    """The JSON of a large body, which is kept compressed."""
+    """The JSON of a large body, which is given compressed, as it is stored."""
     return read_json(zlib.decompress(packed_body))
 
 
@@ -162,14 +166,15 @@ class Response:
     cut: str = ""
     """The limit of the suite that cut the body short; empty if none did."""
     broken: Text = ""
-    """What is wrong with the coding or the length of the body, which is empty then; empty if nothing is."""
+    """Why the body could not be read, such as a wrong Content-Encoding or length: then `body` is empty. Empty if it
+    could."""
 
     def __repr__(self) -> str:
         return f"Response(status={self.status!r}, cut={self.cut!r})"
 
     @property
     def content(self) -> tuple[bytes, int]:
-        """The body as it is kept, and its size if it is compressed, else 0."""
+        """The body as it is stored (compressed if it is large), and its real size if it is compressed, else 0."""
         content: tuple[bytes, int] = vars(self)["body"]
         return content
 
@@ -196,9 +201,9 @@ class Response:
 
     @property
     def json(self) -> JsonText:
-        """The body read as strict JSON.
+        """The body read as strict JSON: its value, or the reason why it has none.
 
-        The JSON of a small body is kept. That of a larger one is dropped once others have been read.
+        The JSON of a small body is stored. That of a larger one is dropped soon, and read again if it is asked for.
         """
         content, size_if_packed = self.content
         if self.cut:
@@ -207,31 +212,40 @@ class Response:
             return JsonText(error=self.broken)
         if size_if_packed:
             text = _read_large(content)
-            attributes = vars(self)  # of a frozen dataclass
-            if not attributes.get("is_read"):
-                attributes["is_read"] = True  # set before the loop, because each function asks for the JSON
-                for read in _READ_WITH_A_LARGE_BODY:
-                    read(self)
+            self._compute_what_is_cached_of_a_large_body()
             return text
         return _read_medium(content) if len(content) > SMALL else _read_small(self)
 
+    def _compute_what_is_cached_of_a_large_body(self) -> None:
+        """Call each function of `computed_when_a_large_body_is_parsed` once, right after the body was parsed.
 
-@read_with_a_large_body
-@kept_beside
+        Only their side effect matters: each stores its result in the attributes of the response, so that nobody needs
+        the JSON later, when it has been dropped.
+        """
+        attributes = vars(self)  # a frozen dataclass cannot be assigned to
+        if "was_parsed" in attributes:
+            return
+        attributes["was_parsed"] = True  # set before the loop, because each function asks for the JSON again
+        for compute_and_cache in _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED:
+            compute_and_cache(self)
+
+
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def json_error(response: Response) -> Text:
     """Why the body is not JSON; empty if it is."""
     return response.json.error
 
 
-@read_with_a_large_body
-@kept_beside
+@computed_when_a_large_body_is_parsed
+@cached_on_response
 def is_readable(response: Response) -> bool:
     """True if the body is JSON, and exceeds no limit."""
     return response.json.readable
 
 
 HTTP_1_0 = "HTTP/1.0"
-"""One of the unusual ways to write a request: with this version of HTTP."""
+"""One of the unusual spellings of a request (`Exchange.spelling`): with this version of HTTP."""
 VALID = "valid"
 """The name of the credential that has to be accepted."""
 
@@ -260,22 +274,36 @@ class Exchange:
     """Seconds since 1970."""
     elapsed_s: float = 0.0
     beside: int = 0
-    """How many other requests of the run were on the wire at some time of it."""
+    """Number of other requests of this run that were under way at some time while this one was; 0 if it was alone."""
     part: str = ""
-    """The part of the generated traffic that judges it; empty if it is not generated."""
-    written: tuple[str, ...] = ()
-    """The unusual ways in which the request was written."""
+    """For a generated request, the part of the generated traffic that it belongs to, such as "stateful" or the name of
+    an operation; empty if a scenario sent it."""
+    spelling: tuple[str, ...] = ()
+    """The unusual ways in which the request or its credential is spelled, such as two slashes in the path, or the
+    scheme in lower case; empty if it is spelled as usual."""
     supersedes: int = 0
-    """The number of an earlier exchange with the same request, whose answer this one replaces; else 0."""
+    """Number of an earlier exchange with the same request, whose doubtful answer is replaced by this one; 0 if none is.
+    The earlier answer counts no more."""
     repeats: int = 0
-    """The number of an earlier exchange whose request was sent once more, to see whether its answer stays; else 0."""
+    """Number of an earlier exchange with the same request, which was sent once more to see whether its answer stays the
+    same; 0 if there is none. Both answers count."""
     purpose: Purpose | None = None
     """Why the request was sent, if a scenario sent it."""
     unusual: tuple[str, str] = ("", "")
     """The part of an invalid request that makes it invalid, and how, such as ("pixKey", "missing")."""
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
-    """Numbers of all exchanges that were refused because the token had expired. The run learns them later, so it keeps
-    them beside its exchanges."""
+    """Numbers of all exchanges of the run that were refused because the token had expired. All exchanges share this
+    set, and the run adds to it later, when it learns that the token had expired."""
+
+    @property
+    def is_generated(self) -> bool:
+        """True if Hypothesis or Schemathesis drew the request; False if a scenario sent it."""
+        return bool(self.part)
+
+    @property
+    def was_alone(self) -> bool:
+        """True if no other request of this run was under way at the same time."""
+        return self.beside == 0
 
     @property
     def expects_success(self) -> bool:

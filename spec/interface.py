@@ -129,10 +129,12 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _fields(properties: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The members of an object as fields, by the schemas of its members."""
     return tuple(Field(name, _types(_resolve(schema))) for name, schema in properties.items())
 
 
 def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The JSON types that a schema permits: OpenAPI writes one as a text, and several as a list."""
     types = schema["type"]
     return (types,) if isinstance(types, str) else tuple(types)
 

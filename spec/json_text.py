@@ -49,8 +49,8 @@ class JsonObject(dict[str, Any]):
 
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
-        """The first name that stands for each folded name."""
-        names = list(reversed(self))  # of equal ones, the last one written stays
+        """By folded name (without letter case and separators), the first name of the object that has it."""
+        names = list(reversed(self))  # because of two equal folded names, `dict` below keeps the last one
         folded_names = _without_case_and_separators("\n".join(names)).split("\n")
         if len(folded_names) != len(names):  # a name has a line end
             folded_names = list(map(folded, names))
@@ -169,11 +169,12 @@ def parts_of_pointer(pointer: str) -> list[str]:
 
 
 def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
-    """Parse a text that exceeds no limit."""
+    """Read a text that exceeds no limit as JSON. What the standard library forgives is noted as an error."""
     repeated_names: list[str] = []
     constants: list[str] = []  # NaN and Infinity. `append` returns None, which takes their place in the value
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """The object with these members. Notes the names that it has twice."""
         members = JsonObject(pairs)
         if len(members) < len(pairs):
             times = Counter(name for name, _ in pairs)
@@ -196,7 +197,7 @@ def _integer(text: str) -> Decimal | HugeNumber:
 
 
 def _number(text: str) -> Decimal | HugeNumber:
-    """The number that a text in the form of JSON stands for."""
+    """The value of a number with a fraction or an exponent. A HugeNumber if it is not worth computing with."""
     mantissa, _, exponent = text.lower().partition("e")
     is_long = len(mantissa) > MAX_DIGITS
     if not is_long and len(exponent.lstrip("+-0")) <= _LARGEST_EXPONENT_DIGITS:

@@ -7,8 +7,12 @@ case. The profile may name the place of the keys with `key_at`, a JSON pointer (
 The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key counts as
 listed as soon as any part of the list may be the key, because a deletion may take the key of somebody.
 
-A masked text shows a key with some of its characters hidden, such as `***.456.789-**`. Marks of a key are what stands
-beside it in the list, such as its status.
+| word | meaning |
+|---|---|
+| masked text | a key with some of its characters hidden, such as `***.456.789-**` |
+| marks of a key | the values beside it in the list, such as its status, without those that differ from key to key |
+| plain text | a key without punctuation and letter case, so that two spellings of one key are equal |
+| holder | the object or array around a value |
 """
 
 from __future__ import annotations
@@ -67,8 +71,9 @@ pages."""
 
 
 Marks = frozenset[tuple[str, str]]
-"""What stands beside a key at `key_at`, without what differs from key to key: `{("pixKeyType", "<type>"), ("status",
-"ACTIVE")}`. The names are paths within the item."""
+"""Names and values beside a key at `key_at`, without what differs from key to key: `{("0/pixKeyType", "<type>"),
+("0/status", "ACTIVE")}`. A name is a path in one of the objects around the key; 0 is the outermost of them in the item.
+"""
 
 NOT_AT_KEY_AT = say("key_at is not the place where listPixKeys shows each key")
 """Reason why a list cannot be compared with another one."""
@@ -87,7 +92,7 @@ class Listing:
         self._pointer = parts_of_pointer(key_at) if key_at else []
         at_pointer = list(_values_at(self._value, self._pointer)) if key_at else []
         has_only_keys = all(map(_is_text, at_pointer))
-        self._lacks_a_key = not key_at or not has_only_keys
+        self._lacks_a_key = not key_at or not has_only_keys  # True if an item of the list has no key at `key_at`
         self.number = exchange.number
         """The number of the exchange."""
         self.is_readable = bool(text and text.readable)
@@ -155,7 +160,7 @@ class Listing:
         texts = [value for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST_MASKED]
         return Counter(filter(has_mask, texts))
 
-    # -- what it can prove -------------------------------------------------------------------------------------
+    # -- whether a key may be there nevertheless ---------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
         """True if any part of the list may be the key.
@@ -172,7 +177,7 @@ class Listing:
 
     @cached_property
     def _all_digits(self) -> str:
-        """Lines of digits, in which a number is looked for.
+        """Lines of digits, in which `may_show` looks for a number.
 
         The first line has the digits of all values in their order, so that it also has a number which is spread over
         several values. Each further line has the digits of one text, number or name.
@@ -185,7 +190,7 @@ class Listing:
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
-        """True if a masked text may be the key, so that nobody can tell whether it is there.
+        """True if a masked text of the list may be the key, so that nobody can tell whether the key is there.
 
         With `before`, only masked texts that the earlier list did not have are compared. If they are too many to
         compare, any of them may be the key.
@@ -248,7 +253,10 @@ class Listing:
 
     @cached_property
     def _digits_by_item(self) -> list[set[str]]:
-        """For each object or array that may be an item of the list, the digits of its values."""
+        """For each object or array that may be an item of the list, the digits of its values.
+
+        A phone number may be spread over members of an item, such as the area and the local number.
+        """
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
             digits = _digits(_written_out(value)) if _is_text(value) else ""
@@ -315,7 +323,11 @@ def _values_with_holders(
 
 
 def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
-    """The plain members of the objects around a key, and everything in its own object."""
+    """The marks of a key: the members of the objects around it, and everything inside its own object.
+
+    `holders` are these objects, the outermost first. `is_a_member` is True if the last one holds the key as a member.
+    Of the other objects only members that hold no other values count.
+    """
     marks = set()
     for depth, holder in enumerate(holders):
         is_own_object = is_a_member and depth == len(holders) - 1
@@ -333,7 +345,10 @@ _LARGE = 1_000_000
 
 
 def _without_varying(value: Any, key: str) -> str:
-    """A value as text, with a placeholder for the key, a key type, a time or an identifier."""
+    """A value as text, with a placeholder for anything that differs from key to key.
+
+    That is the key itself, its type, a time or an identifier. So the same texts stand beside two keys of one status.
+    """
     if _is_the_key(value, key):
         return "<key>"
     if isinstance(value, str):
@@ -348,7 +363,7 @@ def _without_varying(value: Any, key: str) -> str:
 
 
 def _is_masked(text: str) -> bool:
-    """True if a text is a masked key, or a piece of a number."""
+    """True if a text may be a masked key: signs of a mask are in it, or it is a short piece of a number."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
     is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
     return has_mask(text) or is_a_piece
@@ -360,7 +375,7 @@ def has_mask(text: str) -> bool:
 
 
 def may_be_made(text: str) -> bool:
-    """True if a text may be a key that a service made, as for a RANDOM key."""
+    """True if a text may be a RANDOM key, whose value the service made: it looks like no key of another type."""
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 

@@ -21,7 +21,7 @@ class Log:
     """Everything that a run has sent, in order. A request that was not sent, or is disregarded, has the number 0.
 
     Exchanges are asked for by operation and by the purpose of the request. If a request was sent again because its
-    answer was doubtful, only the last exchange is given.
+    answer was doubtful, the later exchange supersedes the earlier one, which is left out unless a method says so.
     """
 
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
@@ -33,7 +33,7 @@ class Log:
             self.add(exchange)
 
     def add(self, exchange: Exchange) -> None:
-        """Add an exchange at the end."""
+        """Add an exchange at the end, and note which earlier one it supersedes or repeats."""
         self._places_by_purpose.setdefault(exchange.purpose, []).append(len(self._exchanges))
         self._exchanges.append(exchange)
         if exchange.supersedes:
@@ -69,35 +69,40 @@ class Log:
         return [exchange for exchange in self.of(operation, *purposes) if exchange.number]
 
     def valid(self, operation: str, part: str = "") -> list[Exchange]:
-        """The exchanges with an operation whose request is valid, of one part of the generated traffic.
+        """The valid requests to an operation: those of scenarios, or those of one part of the generated traffic.
 
-        If `part` is empty, the exchanges that are not generated.
+        `part` is the name of that part, such as an operation; empty for the requests of scenarios.
         """
         valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
-        return [exchange for exchange in self._standing(valid) if exchange.part == part]
+        return [exchange for exchange in self._not_superseded(valid) if exchange.part == part]
 
     def targeted(self, operation: str | None = None) -> list[Exchange]:
-        """What was sent with an operation, or with any, without generated traffic."""
-        return [exchange for exchange in self._standing(self.attempts(operation)) if not exchange.part]
+        """The requests of scenarios that were sent to an operation, or to any operation."""
+        return [exchange for exchange in self._not_superseded(self.attempts(operation)) if not exchange.is_generated]
 
     def generated(self, operation: str) -> list[Exchange]:
         """The generated requests to an operation, also those that were not sent."""
-        return self._standing([exchange for exchange in self._exchanges if exchange.part == operation])
+        return self._not_superseded([exchange for exchange in self._exchanges if exchange.part == operation])
 
     def attempts(self, operation: str | None = None) -> list[Exchange]:
-        """Everything that was sent with an operation, or with any, also what is superseded or generated."""
+        """Every request that was sent to an operation, or to any: also generated and superseded ones."""
         sent = [exchange for exchange in self._exchanges if exchange.number]
         return [exchange for exchange in sent if operation in (None, exchange.operation)]
 
     def repetition_of(self, exchange: Exchange) -> Exchange | None:
-        """The last exchange whose request is that of another one, sent once more; None if there is none."""
+        """The exchange in which the request of this one was sent once more, to see if its answer stays the same.
+
+        None if it was not sent once more.
+        """
         return self._repetitions.get(exchange.number)
 
     def _having(self, purposes: Iterable[Purpose]) -> list[Exchange]:
+        """The exchanges with one of these purposes, in order, without superseded ones."""
         places: list[int] = []
         for purpose in purposes:
             places += self._places_by_purpose.get(purpose, [])
-        return self._standing([self._exchanges[place] for place in sorted(places)])
+        return self._not_superseded([self._exchanges[place] for place in sorted(places)])
 
-    def _standing(self, exchanges: Iterable[Exchange]) -> list[Exchange]:
+    def _not_superseded(self, exchanges: Iterable[Exchange]) -> list[Exchange]:
+        """The exchanges whose answer was not replaced by that of the same request, sent again."""
         return [exchange for exchange in exchanges if exchange.number not in self._superseded]

@@ -137,4 +137,5 @@ def changed(value: Value, change: Callable[[str], str]) -> Any:
 
 
 def _in_english(singular: str, plural: str, number: int) -> str:
+    """A `Translate` that leaves templates in English: the singular for 1 and if there is no plural."""
     return plural if plural and number != 1 else singular

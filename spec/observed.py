@@ -1,8 +1,14 @@
-"""What an observation keeps of an answer, and which answers are evidence of what a service does.
+"""Observations of behaviour that the interface document does not show, such as the answer to an unknown code.
 
-The observations of `tests/traffic` and `tests/conformance` ask this module. An answer that may be another one in a
-minute is no evidence, and neither is a refusal of a token that has expired.
+An observation is no verdict: the report says what the service answered, and a later run whether that has changed. For
+this the module tells
 
+- whether an answer is evidence: it is if the same request would get it again in a minute. A server error, a rate limit
+  or the refusal of a token that has expired is none.
+- what is kept of an answer (`answer_of`): status, media type, and the places and types of its JSON, but no value.
+- whether two answers are alike (`indistinguishable`), although a time or a request id in them differs.
+
+The modules of `tests/traffic` and `tests/conformance` ask this module.
 Source: interface document, Errors 5: it shows no answer but successes.
 """
 
@@ -25,7 +31,7 @@ from spec.answers import (
     refuses_the_token,
     registered,
 )
-from spec.exchange import LARGE, VALID, Exchange, Response, kept_beside, named_media_type
+from spec.exchange import LARGE, VALID, Exchange, Response, cached_on_response, named_media_type
 from spec.facts import Facts, facts_of, words_as_facts
 from spec.key_list import VARYING
 from spec.log import Log
@@ -39,7 +45,10 @@ ObservedValues = dict[Text, list[Facts | str]]
 
 
 def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
-    """The exchange, or the one with the same request that was sent once more, if only that one is evidence."""
+    """The exchange itself; or, if only the answer to the repeated request is evidence, the exchange of that request.
+
+    The run sends some requests once more, to see whether the answer stays the same (`Exchange.repeats`).
+    """
     repetition = log.repetition_of(exchange)
     if repetition is not None and not is_evidence(exchange) and is_evidence(repetition):
         return repetition
@@ -47,20 +56,28 @@ def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
 
 
 def is_evidence(exchange: Exchange) -> bool:
-    """True if the same request gets this answer again in a minute, by all that is known."""
-    if exchange.response is None or is_passing(exchange):
+    """True if the same request would get this answer again in a minute, by all that is known.
+
+    There must be an answer, and neither a server error nor a limit. If the valid token is refused, it has expired, and
+    this says nothing about the request.
+    """
+    if exchange.response is None or is_temporary(exchange):
         return False
-    return exchange.credential != VALID or not refuses_the_token(exchange.response)
+    valid_token_is_refused = exchange.credential == VALID and refuses_the_token(exchange.response)
+    return not valid_token_is_refused
 
 
-def is_passing(exchange: Exchange) -> bool:
-    """True if the answer, or that there is none, may be another one in a minute."""
+def is_temporary(exchange: Exchange) -> bool:
+    """True if the same request may get another answer in a minute: after a server error, a limit, or no answer."""
     return exchange.response is None or refusal_kind(exchange.response) in PASSING
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """True if a request is refused for what it is, and not for its size: by status, by a page for people, or by a
-    registration result that declines it."""
+    """True if the service refuses the request, and would do so again.
+
+    It refuses by its status, by an HTML page in the place of JSON, or by a registration result with a false `Success`.
+    A refusal for the size of the request does not count: the observation general.sizeLimit shows it.
+    """
     response = exchange.response
     if response is None or not is_evidence(exchange):
         return False
@@ -80,7 +97,10 @@ _HEADERS_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 
 
 def answer_of(exchange: Exchange) -> Facts:
-    """Facts of the answer, for an observation. The exchange must have a response."""
+    """Status, media type, telling headers, and the places and types of the JSON, as facts for an observation.
+
+    A fact (`spec/facts.py`) holds no value of the service. The exchange must have a response.
+    """
     assert exchange.response is not None
     return words_as_facts(head_of(exchange.response)) | _facts_in(exchange.response)
 
@@ -97,9 +117,9 @@ def head_of(response: Response) -> str:
     return " ".join(parts)
 
 
-@kept_beside
+@cached_on_response
 def _facts_in(response: Response) -> Facts:
-    """Facts of the body; none if it is empty or no JSON."""
+    """Places and types of the JSON body; none if it is empty or no JSON."""
     text = response.json
     return facts_of(text.value) if text.readable and response.size else frozenset()
 
@@ -117,50 +137,58 @@ def _header_in_words(name: str, value: str) -> str:
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 """A piece of a body between blanks, quotes, brackets, commas and semicolons, as in JSON, HTML and plain text."""
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
-_Print = tuple[object, ...]
-"""What an answer is compared by. Equal prints mean that two answers differ in nothing but the path and numbers."""
-_HEAD_OF_A_PRINT = 3
-"""Elements at the begin of a print that never vary: status, media type and code."""
+_Fingerprint = tuple[object, ...]
+"""Status, media type, code, a digest of the end of a large body, and then each word of the body, as compared.
+
+Answers with equal fingerprints differ in nothing but numbers, and the path where they repeat it."""
+_HEAD_OF_A_FINGERPRINT = 3
+"""Elements at the begin of a fingerprint that must be equal in all answers: status, media type and code."""
 
 
 def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
-    """True if the answer cannot be told apart from those of the references.
+    """True if the answer is the same as those of the references, but for words that vary by themselves.
 
-    Status, media type, code and body are compared. What varies by itself is left out: the path, digits and long
-    hexadecimal numbers, and each word in which the references differ from each other. Of a large body the words of its
-    start are compared, and the rest as a whole.
+    Status, media type, code and body are compared. These do not count: the path, if the body repeats it; digits and
+    long hexadecimal numbers, such as a time or a request id; and each word in which the references differ from each
+    other. Of a large body the words of its start are compared, and the rest as a whole. False if an answer is missing.
     """
-    prints = [_print_of(answered, answered.response) for answered in (exchange, *references) if answered.response]
-    is_unanswered = len(prints) < 1 + len(references)
-    if is_unanswered or len({elements[:_HEAD_OF_A_PRINT] for elements in prints}) > 1:
+    exchanges = (exchange, *references)
+    fingerprints = [_fingerprint_of(answered, answered.response) for answered in exchanges if answered.response]
+    is_unanswered = len(fingerprints) < len(exchanges)
+    heads = {fingerprint[:_HEAD_OF_A_FINGERPRINT] for fingerprint in fingerprints}
+    if is_unanswered or len(heads) > 1:
         return False
-    for element, *reference_elements in zip_longest(*prints):
-        varies = len(set(reference_elements)) > 1
-        if element not in reference_elements and not varies:
+    for element, *reference_elements in zip_longest(*fingerprints):
+        varies_among_references = len(set(reference_elements)) > 1
+        if element not in reference_elements and not varies_among_references:
             return False
     return True
 
 
-def _print_of(exchange: Exchange, response: Response) -> _Print:
-    """The print of an answer. That of a short answer is kept, because most answers are compared with several others.
+def _fingerprint_of(exchange: Exchange, response: Response) -> _Fingerprint:
+    """The fingerprint of an answer.
 
-    An exchange is frozen, so the print is written into its attributes.
+    That of a short answer is stored in the attributes of its exchange, because most answers are compared with several
+    others. (An exchange is a frozen dataclass, so it cannot be assigned to.)
     """
-    if response.size > _MOST_BYTES_OF_A_KEPT_PRINT:
-        return _make_print(exchange, response)
+    if response.size > _MOST_BYTES_WITH_A_STORED_FINGERPRINT:
+        return _make_fingerprint(exchange, response)
     attributes = vars(exchange)
-    if "print" not in attributes:
-        attributes["print"] = _make_print(exchange, response)
-    kept: _Print = attributes["print"]
-    return kept
+    if "fingerprint" not in attributes:
+        attributes["fingerprint"] = _make_fingerprint(exchange, response)
+    stored: _Fingerprint = attributes["fingerprint"]
+    return stored
 
 
-_MOST_BYTES_OF_A_KEPT_PRINT = 2_000
-"""So that the prints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
+_MOST_BYTES_WITH_A_STORED_FINGERPRINT = 2_000
+"""So that the fingerprints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
 
 
-def _make_print(exchange: Exchange, response: Response) -> _Print:
-    """Status, media type, code, a digest of the end of a large body, and each word of the start of the body."""
+def _make_fingerprint(exchange: Exchange, response: Response) -> _Fingerprint:
+    """Status, media type, code, a digest of the end of a large body, and each word of the start of the body.
+
+    The path of the request is replaced, and each number is `#`, because they differ between requests.
+    """
     text = response.start.decode("utf-8", "replace")
     for part in _parts_of_path(exchange):
         text = text.replace(part, "·")
@@ -169,9 +197,10 @@ def _make_print(exchange: Exchange, response: Response) -> _Print:
 
 
 def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
-    """Digest of the bytes after the start of a large body, without the path and without hexadecimal digits.
+    """SHA-256 of a large body after its first LARGE bytes, without the path and without hexadecimal digits.
 
-    It takes a tenth of the work that comparing the words would take. Empty for a body that is not large.
+    They are left out because numbers and the path differ between requests. A digest takes a tenth of the work that
+    comparing the words would take. Empty for a body that is not large.
     """
     if response.size <= LARGE:
         return b""
@@ -180,7 +209,7 @@ def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
 
 @lru_cache(maxsize=64)  # an answer is compared with several others
 def _digest_without(parts: tuple[str, ...], packed_body: bytes) -> bytes:
-    """Digest of what follows the start of a body, without these parts of the path and without hexadecimal digits."""
+    """SHA-256 of a body after its first LARGE bytes, without these parts of a path and without hexadecimal digits."""
     rest = zlib.decompress(packed_body)[LARGE:]
     for part in parts:
         rest = rest.replace(part.encode(), b"")
@@ -188,11 +217,15 @@ def _digest_without(parts: tuple[str, ...], packed_body: bytes) -> bytes:
 
 
 _SHORTEST_PART = 3
-"""Characters of a segment that is looked for in an answer: a shorter one, such as `v1`, stands in other words too."""
+"""Fewest characters of a path segment that is looked for in an answer: a shorter one, such as `v1`, stands in other
+words, too."""
 
 
 def _parts_of_path(exchange: Exchange) -> list[str]:
-    """The path of the request and its segments, as they stand and percent-decoded, the longest first."""
+    """The path of the request and its segments, each as it is and percent-decoded, the longest first.
+
+    The longest comes first because each is replaced in the body, and a short one may stand in a longer one.
+    """
     path = urlsplit(exchange.request.url).path
     parts = [path, *path.split("/")]
     forms = {*parts, *map(unquote, parts)}

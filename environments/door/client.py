@@ -71,7 +71,7 @@ class Client:
         query: str = "",
         safe: str = "",
         valid: bool = False,
-        written: tuple[str, ...] = (),
+        spelling: tuple[str, ...] = (),
         purpose: Purpose | None = None,
         unusual: tuple[str, str] = ("", ""),
         **content: Any,
@@ -83,16 +83,16 @@ class Client:
         | `path_parameter` | value in the path, if the path has a place for it |
         | `safe` | characters of it that are not percent-encoded |
         | `content` | `json` or `body` (bytes that go as they are), `content_type` and `headers`, as of `_request` |
-        | `valid`, `written`, `purpose`, `unusual` | members of `Intent` |
+        | `valid`, `spelling`, `purpose`, `unusual` | members of `Intent` |
         """
         documented = operations()[operation]
         path = documented.path
         if path_parameter is not None:
             path = path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))
         request = self._request(documented.method, path + query, credential=credential, **content)
-        for way in written:
+        for way in spelling:
             write_in_way(request, way)
-        intent = Intent(operation, credential, valid, self.part, written, purpose or self._purpose, unusual)
+        intent = Intent(operation, credential, valid, self.part, spelling, purpose or self._purpose, unusual)
         return self.door.send(request, intent)
 
     def send_to_siblings(

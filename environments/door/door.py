@@ -249,7 +249,7 @@ class Door:
             with_token=token in self.secrets.tokens,  # the present token, and those before it
             path=self.permission.path(request),
         )
-        is_valid_and_not_generated = intent.credential == VALID and not intent.part
+        is_valid_and_not_generated = intent.credential == VALID and not intent.is_generated
         sending.cleans_up = is_valid_and_not_generated and self.keys.may_be_cleaned_up_by(sending)
         return sending
 
@@ -468,7 +468,7 @@ class Door:
 
 def _intent_of(exchange: Exchange) -> Intent:
     """The intent to send the request of an exchange once more, without its purpose."""
-    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.written)
+    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.spelling)
 
 
 def _prepared(request: Request) -> requests.PreparedRequest:

@@ -185,7 +185,7 @@ class Identifiers:
 
         Some services have one key for each account, so that a deletion need not name it.
         """
-        is_generated = bool(sending.intent.part)
+        is_generated = sending.intent.is_generated
         template = self._profile.requests.get("deletePixKey")
         if is_generated or template is None or "{key}" in str(template.json):
             return False
@@ -232,7 +232,7 @@ def _is_sent_as_json(sending: Sending) -> bool:
 
 def _asks_for_a_new_key(sending: Sending) -> bool:
     """True for a registration that leaves the key to the service, and that no generator drew."""
-    is_generated = bool(sending.intent.part)
+    is_generated = sending.intent.is_generated
     if is_generated or sending.reaches != {_REGISTER}:
         return False
     key, key_type = key_and_type_in(sending.sent.body)

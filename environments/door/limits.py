@@ -97,7 +97,7 @@ class Budget:
             return has_wrong_token and not self.limits.wrong_tokens
         if not _names_somebody(sending):
             return has_wrong_token
-        is_plain = sending.intent.credential == NO_HEADER and not sending.intent.written
+        is_plain = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_plain:
             return True
         code_or_key_type = sending.code or key_and_type_in(sending.sent.body)[1]

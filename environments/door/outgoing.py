@@ -36,9 +36,14 @@ class Intent:
     credential: str = VALID  # the name of a form of wrong_tokens.py
     valid: bool = False  # True if the interface document promises success
     part: str = ""  # name of the part of the generated traffic that judges its answer
-    written: tuple[str, ...] = ()  # unusual ways in which it is written, such as two slashes
+    spelling: tuple[str, ...] = ()  # unusual ways in which it is written, such as two slashes
     purpose: Purpose | None = None  # why it is sent
     unusual: tuple[str, str] = ("", "")  # of an invalid request: the part that is invalid, and in which way
+
+    @property
+    def is_generated(self) -> bool:
+        """True if Hypothesis or Schemathesis drew the request; False if a scenario sends it."""
+        return bool(self.part)
 
 
 @dataclass(eq=False)

@@ -118,7 +118,7 @@ class Wire(HTTPAdapter):
         goes_over_kept_connection = not afresh
         if code and goes_over_kept_connection:
             time.sleep(_SETTLES_S)
-        deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.written)
+        deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.spelling)
         result = self._exchange(sending.request, deadline, sending.intent.operation)
         if deadline.afresh or not isinstance(result, Failure):  # the wire may have opened a fresh connection, too
             return result

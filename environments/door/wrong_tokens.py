@@ -432,7 +432,7 @@ class Row(NamedTuple):
 
     credential: str
     """The name of the form, or NO_HEADER."""
-    written: tuple[str, ...] = ()
+    spelling: tuple[str, ...] = ()
     """The names of the ways; empty if the request is written as documented."""
 
 

@@ -90,7 +90,7 @@ def _requests_to(plan: Plan, name: str, request_in_words: str) -> Iterator[str]:
     exchanges = plan.to(name)
     if not exchanges:
         return
-    number_of_generated = len([exchange for exchange in exchanges if exchange.part])
+    number_of_generated = len([exchange for exchange in exchanges if exchange.is_generated])
     generated = f", {number_of_generated} of them generated" if number_of_generated else ""
     yield f"  {name or 'unknown paths':<17} {len(exchanges):>5}  {request_in_words}{generated}"
     yield from _purposes(exchanges)
@@ -131,7 +131,7 @@ def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
         reason = "; the token can be restored from it, so it needs fuzz" if credential in RESTORABLE else ""
         if credential != NO_HEADER:
             yield f"  {credential}{reason}"
-    unusual_ways_to_write = dict.fromkeys(chain(*(exchange.written for exchange in invalid)))
+    unusual_ways_to_write = dict.fromkeys(chain(*(exchange.spelling for exchange in invalid)))
     if unusual_ways_to_write:
         yield f"  in other ways: {', '.join(unusual_ways_to_write)}"
 
@@ -216,7 +216,7 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
     """Executions, by the codes that they execute, and why codes are not executed."""
     supplied = profile.transactions.codes
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
-    in_sequences = [exchange for exchange in valid if exchange.part]
+    in_sequences = [exchange for exchange in valid if exchange.is_generated]
     yield from _executions_of_codes(plan, supplied)
     if plan.barred:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
@@ -236,7 +236,7 @@ def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
     `supplied` are the codes of the profile.
     """
     executions = plan.to("executePix")
-    targeted = [exchange for exchange in executions if exchange.valid and not exchange.part]
+    targeted = [exchange for exchange in executions if exchange.valid and not exchange.is_generated]
     execution_by_code = {exchange.request.last_segment: exchange for exchange in targeted}
     supplied_and_executed = [code for code in execution_by_code if code in supplied]
     number_of_prepared = len(execution_by_code) - len(supplied_and_executed)

@@ -228,7 +228,7 @@ def _transfer_in(exchange: Exchange) -> str:
 
 def _options_of(exchange: Exchange) -> Iterator[str]:
     """Options of curl that make a deviation show again."""
-    if HTTP_1_0 in exchange.written:
+    if HTTP_1_0 in exchange.spelling:
         yield "--http1.0"
     if exchange.response and json_error(exchange.response):
         yield "--compressed"  # perhaps the body is broken only if a content coding is accepted

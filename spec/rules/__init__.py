@@ -1,8 +1,13 @@
-"""The rules: each a pure function of one exchange that answers for a requirement.
+"""The rules: each is a pure function that checks one exchange for one requirement.
 
-Targeted, generated and recorded traffic are judged by the same rules, through `judge` alone.
-`Reproduction` calls it, and takes into account which deviations showed again when a request was sent once more, alone.
-A deviation that was seen once may come from the network, or from the other requests in flight.
+All traffic is judged by the same rules, through the function `judge`: the requests of scenarios, generated requests,
+and recorded traffic of a HAR file.
+
+A deviation that was seen once may come from the network, or from other requests that were under way. So the run sends
+such requests once more, while nothing else is under way. The class `Reproduction` judges with the knowledge of which
+deviations showed again.
+
+A request was alone if no other request of the run was under way at the same time; else it was beside others.
 """
 
 from __future__ import annotations
@@ -23,14 +28,18 @@ __all__ = ["ROBUSTNESS", "RULES"]
 _MODULES = (success, results, robustness)
 """Imported for their rules."""
 _KINDS_OF_ANOTHER_REQUEST = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
-"""Kinds of refusals that may belong to another request."""
+"""Kinds of refusals that may be the answer to another request which was under way at the same time. A conflict is none,
+because a service may refuse a request with 409 just because another one is under way."""
 _FEWEST_KINDS = 3
-"""Kinds of wrong refusals from which on answers are mixed up. A service that limits requests at the same time refuses
-in one way, or in two."""
+"""Fewest kinds of wrong refusals that show that a service mixes up its answers. A service that merely limits how many
+requests may be under way refuses in one way, or in two."""
 
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
-    """Judge one exchange for one requirement. KeyError if no rule answers for it."""
+    """Judge one exchange for one requirement: it holds, deviates, or is inconclusive.
+
+    Raises KeyError if the requirement has no rule. It is inconclusive for an exchange with another operation.
+    """
     if exchange.operation != requirement_id.split(".")[0]:
         return inconclusive(say("another operation"), exchange)
     if exchange.response is None or exchange.response.size <= SMALL:
@@ -63,7 +72,7 @@ def _judge(requirement_id: str, exchange: Exchange) -> Judgement:
     return deviates(replace(deviation, requirement=requirement_id), exchange)
 
 
-# -- what showed again ------------------------------------------------------------------------------------------------
+# -- deviations that showed again -------------------------------------------------------------------------------------
 
 
 def robustness_of(operation: str) -> list[str]:
@@ -73,7 +82,7 @@ def robustness_of(operation: str) -> list[str]:
 
 @dataclass(eq=False)
 class Reproduction:
-    """Judges exchanges with the knowledge of which deviations showed again.
+    """Judges exchanges with the knowledge of which deviations showed again when their requests were sent once more.
 
     A deviation from a robustness requirement counts if it was seen twice, or if its request cannot be sent again. A
     dropped connection needs more, because a service may drop connections under load, and may close one just when the
@@ -92,11 +101,15 @@ class Reproduction:
     exchanges: list[Exchange] = field(default_factory=list)
     """The exchanges of the run."""
     again: dict[int, Exchange | None] = field(default_factory=dict)
-    """Exchanges of requests that were sent once more, by the number of the first one. None if sending the request again
-    might move money, or if a limit was reached."""
+    """By the number of an exchange, the exchange of the same request sent once more, alone. The value is None if it
+    could not be sent: that might move money, or a limit was reached."""
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
-        """Judge an exchange. A robustness requirement holds if no deviation was seen again, alone."""
+        """Judge an exchange. Unlike the function `judge`, a robustness requirement holds if no deviation counts.
+
+        The docstring of the class says when one counts. A judgement that deviates says so if it shows only beside
+        others.
+        """
         judgement = judge(requirement_id, exchange)
         is_dropped = refused_or_lost(exchange) is FailureKind.DROPPED
         if requirement_id.endswith(".connection") and is_dropped and self._was_in_flight_at_the_end(exchange):
@@ -121,11 +134,12 @@ class Reproduction:
         return _marked(judgement) if is_marked else judgement
 
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
-        """Requests to the operation that got a refusal of this kind which belongs to another request.
+        """Requests to the operation that got a refusal of this kind, which seems to be the answer to another request.
 
-        None unless the service refused wrongly in more ways than a limit on requests at the same time would.
+        They were sent while others were under way, and were answered in another way when they were sent again, alone.
+        Empty unless the service refused wrongly in more ways than a limit on simultaneous requests would explain.
         """
-        refused = self.otherwise_alone
+        refused = self.answered_otherwise_alone
         wrong_kinds = _KINDS_OF_ANOTHER_REQUEST & set(map(refused_or_lost, refused))
         if len(wrong_kinds) < _FEWEST_KINDS:
             return []
@@ -133,20 +147,27 @@ class Reproduction:
         return [exchange for exchange in to_operation if refused_or_lost(exchange) is kind]
 
     @property
-    def otherwise_alone(self) -> list[Exchange]:
-        """The exchanges beside others that were superseded by another kind of answer to the same request alone."""
+    def answered_otherwise_alone(self) -> list[Exchange]:
+        """The exchanges whose request got another kind of answer when it was sent again, alone.
+
+        Only exchanges whose first answer was doubtful, so that the second one took its place (`supersedes`).
+        """
         superseded = numbers_superseded(self.exchanges)
         answered_otherwise = []
         for exchange in self.exchanges:
-            was_beside_others = exchange.beside > 0 and exchange.number in superseded
-            alone = self.again.get(exchange.number) if was_beside_others else None
+            is_replaced = not exchange.was_alone and exchange.number in superseded
+            alone = self.again.get(exchange.number) if is_replaced else None
             if alone and refused_or_lost(exchange) != refused_or_lost(alone):
                 answered_otherwise.append(exchange)
         return answered_otherwise
 
     @property
     def in_flight_at_the_end(self) -> list[Exchange]:
-        """The requests that were dropped when the service ended: after them no connection was accepted any more."""
+        """The requests that lost their connection when the service ended. Empty if the service did not end.
+
+        It ended if the last connections of the run were not accepted, and no request was answered after that. A request
+        was under way then if it lost its connection after the last request that was answered had been sent.
+        """
         refused = [exchange for exchange in self.exchanges if refused_or_lost(exchange) is FailureKind.NO_CONNECTION]
         answered = [exchange.started for exchange in self.exchanges if exchange.response]
         if not refused or not answered or refused[-1].started <= max(answered):
@@ -155,6 +176,7 @@ class Reproduction:
         return [exchange for exchange in dropped if exchange.started + exchange.elapsed_s >= max(answered)]
 
     def _was_in_flight_at_the_end(self, exchange: Exchange) -> bool:
+        """True if this exchange lost its connection when the service ended."""
         return exchange.number in [dropped.number for dropped in self.in_flight_at_the_end]
 
     @cache  # noqa: B019 - one object for each run
@@ -169,36 +191,44 @@ class Reproduction:
                 return True
         cannot_be_repeated = [exchange for exchange in broken if self._cannot_be_repeated(exchange)]
         if requirement_id.endswith(".connection"):
-            final_drops_alone = sum(not exchange.beside for exchange in cannot_be_repeated)
-            return _interruptions_alone(broken) >= 3 or final_drops_alone >= 2
-        return len(broken) >= 2 or any(exchange.response for exchange in cannot_be_repeated)
+            dropped_alone = [exchange for exchange in cannot_be_repeated if exchange.was_alone]
+            return _interruptions_alone(broken) >= 3 or len(dropped_alone) >= 2
+        was_seen_twice = len(broken) >= 2
+        return was_seen_twice or any(exchange.response for exchange in cannot_be_repeated)
 
     def _cannot_be_repeated(self, exchange: Exchange) -> bool:
-        """True if the request was to be sent again, and could not be. False if nobody tried yet."""
+        """True if the run tried to send the request again, and could not. False if it did not try yet."""
         return exchange.number in self.again and self.again[exchange.number] is None
 
     def _breaks_only_beside_others(self, requirement_id: str, exchange: Exchange) -> bool:
-        """True if a request broke the requirement beside others, and comparable requests met it alone."""
-        if not exchange.beside:
+        """True if a request broke the requirement while others were under way, and comparable requests met it alone."""
+        if exchange.was_alone:
             return False
-        conclusions = {judge(requirement_id, alone).conclusion for alone in self._same_request_alone(exchange)}
+        conclusions = {judge(requirement_id, alone).conclusion for alone in self._comparable_alone(exchange)}
         return Conclusion.HOLDS in conclusions and Conclusion.DEVIATES not in conclusions
 
     def _is_granted_only_beside_others(self, exchange: Exchange) -> bool:
-        """True if a request was granted beside others, and no comparable request was granted alone."""
-        alone = self._same_request_alone(exchange)
-        return bool(exchange.beside and alone) and not any(map(grants_protected_result, alone))
+        """True if a request was granted while others were under way, and comparable requests were not granted alone."""
+        comparable_alone = self._comparable_alone(exchange)
+        if exchange.was_alone or not comparable_alone:
+            return False
+        return not any(map(grants_protected_result, comparable_alone))
 
-    def _same_request_alone(self, exchange: Exchange) -> list[Exchange]:
-        """Exchanges of comparable requests that were on the wire alone."""
-        alone = [candidate for candidate in self.exchanges if not candidate.beside]
-        return [candidate for candidate in alone if _comparable(candidate) == _comparable(exchange)]
+    def _comparable_alone(self, exchange: Exchange) -> list[Exchange]:
+        """Exchanges with a comparable request that was sent while no other request was under way."""
+        comparison_key = _comparison_key(exchange)
+        alone = [candidate for candidate in self.exchanges if candidate.was_alone]
+        return [candidate for candidate in alone if _comparison_key(candidate) == comparison_key]
 
 
 def _interruptions_alone(dropped: list[Exchange]) -> int:
-    """How often connections were dropped that were alone. Drops in a row are one interruption, such as a restart."""
-    numbers = {exchange.number for exchange in dropped if not exchange.beside}
-    return len([number for number in numbers if number - 1 not in numbers])
+    """Number of interruptions: of dropped connections whose requests were alone, those in a row count once.
+
+    Drops in a row have one reason, such as a restart of the service.
+    """
+    numbers = {exchange.number for exchange in dropped if exchange.was_alone}
+    first_numbers = [number for number in numbers if number - 1 not in numbers]  # of each drop or row of drops
+    return len(first_numbers)
 
 
 def _breaks(requirement_id: str, exchange: Exchange) -> bool:
@@ -207,15 +237,17 @@ def _breaks(requirement_id: str, exchange: Exchange) -> bool:
 
 
 def _is_wrongly_granted(exchange: Exchange) -> bool:
+    """True if a request with a wrong token, or without one, got what only a valid token may get."""
     return exchange.credential != VALID and grants_protected_result(exchange)
 
 
-def _comparable(exchange: Exchange) -> tuple[object, ...]:
-    """Exchanges are comparable if operation, path parameter, validity, credential and spelling are equal.
+def _comparison_key(exchange: Exchange) -> tuple[object, ...]:
+    """Operation, path parameter, validity, credential and spelling: exchanges are comparable if these are equal.
 
-    For an execution the path parameter is its code: the execution of another code says nothing about this one.
+    The path parameter is part of it because that of an execution is its transaction code, and the execution of another
+    code says nothing about this one.
     """
-    return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.written
+    return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.spelling
 
 
 def _marked(judgement: Judgement) -> Judgement:

@@ -171,6 +171,7 @@ def _key_in_request(exchange: Exchange) -> Any:
 
 
 def _has_letters_or_digits(key: object) -> bool:
+    """True if a value is a text with a letter or a digit, so that it may be a key."""
     return isinstance(key, str) and bool(plain(key))
 
 

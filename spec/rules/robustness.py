@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from spec.answers import NOT_SUPPORTED, RefusalKind, answer_in_words, refusal_kind
-from spec.exchange import Exchange, FailureKind, Response, kept_beside
+from spec.exchange import Exchange, FailureKind, Response, cached_on_response
 from spec.findings import Finding, finding
 from spec.json_text import leaves_of, pointer
 from spec.message import Message, say
@@ -29,7 +29,7 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
     # Right answers to an unknown transfer coding or version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
-    if exchange.written and response.status in NOT_SUPPORTED:
+    if exchange.spelling and response.status in NOT_SUPPORTED:
         return None
     if refusal_kind(response) in (RefusalKind.SERVER_ERROR, RefusalKind.NOT_IMPLEMENTED):
         return finding("server-error", request=request_in_words(exchange), status=response.status)
@@ -75,7 +75,7 @@ def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchan
         return []
     first_end = min(exchange.started + exchange.elapsed_s for exchange in requests)
     others_answer = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
-    was_alone = any(not exchange.beside for exchange in requests)
+    was_alone = any(exchange.was_alone for exchange in requests)
     return requests if others_answer and was_alone else []
 
 
@@ -151,14 +151,18 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
 
-@kept_beside
+@cached_on_response
 def _shows_a_trace(response: Response) -> bool:
     """True if the start of the body has a trace."""
     return _has_a_trace(response.start.decode("utf-8", "replace"))
 
 
 def _has_a_trace(text: str) -> bool:
-    """True if a text has a stack trace or is a debug page: read as it is, within JSON, or as HTML."""
+    """True if a text has a stack trace or is a debug page.
+
+    It is read in several ways: as it is, as a string in JSON (with escapes), and as HTML without its tags. The regular
+    expressions are slow, so only a reading with one of the _HINTS is searched.
+    """
     readings = {text, _unescaped(text)}
     if "<" in text:
         for markup in tuple(readings):

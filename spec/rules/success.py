@@ -163,6 +163,7 @@ def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
     """
 
     def register(function: FieldRule) -> FieldRule:
+        """Put the function into RULES for each id that fits the pattern, with holder and field filled in."""
         for requirement_id in fnmatch.filter(requirements(), pattern):
             operation_id, *holder_name, field_name, _ = requirement_id.split(".")
             operation = operations()[operation_id]

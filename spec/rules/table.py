@@ -45,6 +45,7 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
     """
 
     def register(function: Rule) -> Rule:
+        """Put the function into RULES for each requirement whose id fits the pattern."""
         for requirement_id in fnmatch.filter(requirements(), pattern):
             RULES[requirement_id] = function
         return function
@@ -60,7 +61,10 @@ def success_in(exchange: Exchange) -> Response:
 
 
 def json_in(exchange: Exchange) -> Any:
-    """The JSON value of a success. If NaN stands in it, the value is there nevertheless. Raises InconclusiveError."""
+    """The JSON value of a success. Raises InconclusiveError if there is none.
+
+    A body with NaN or Infinity is no JSON, but has a value nevertheless, with null in their place.
+    """
     text = success_in(exchange).json
     has_no_value = text.value is None and not text.readable  # the value of the text `null` is None, too
     if has_no_value:
@@ -86,7 +90,10 @@ def data_in(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The member of that name, misspelled or not: its name in the answer, and its value. Raises InconclusiveError."""
+    """The member of that name, misspelled or not: its name in the answer, and its value.
+
+    Raises InconclusiveError if there is none.
+    """
     member = member_named(members, name)
     if member is None:
         raise InconclusiveError(say("{name} is missing", name=name))

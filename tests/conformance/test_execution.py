@@ -50,12 +50,12 @@ _PERHAPS_SPENT = say(
     "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
     "limits.wrong_tokens"
 )
-SEEN_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
+FIELDS_OBSERVED_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
 
 
 @pytest.fixture(scope="session")
 def executions_log(log: Log, traffic: Traffic) -> Log:
-    """The log of a run that had a real code to send. In another run the test cannot judge, and is skipped."""
+    """The log of a run that had a real code to send. Without a real code the test is skipped."""
     require_supplied(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
     why_nothing_was_sent = traffic.missing.get("executePix", "")
     require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
@@ -64,9 +64,13 @@ def executions_log(log: Log, traffic: Traffic) -> Log:
 
 @pytest.fixture(scope="session")
 def execution_answers(executions_log: Log) -> list[Exchange]:
-    """The answers to valid executions, the results that were given without a valid token, and repeated results."""
+    """All answers that must be right execution results, if they are results.
+
+    They are the answers to valid executions, the results that were granted without a valid token, and the results of
+    codes that were executed a second time.
+    """
     executions = answers_to_real_codes(executions_log)
-    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_MORE)
+    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
     offers = executions_log.sent("executePix", Execution.OFFERED)  # real codes without the valid token
     granted_offers = filter(grants_protected_result, offers)
     return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
@@ -87,7 +91,7 @@ def test_an_execution_is_answered_with_200(executions_log, execution_answers):
 
 @requirement("executePix.id.matches")
 def test_a_result_is_of_the_code_that_was_sent(execution_answers):
-    """The id is the code of the request, and not the code of another execution."""
+    """The id in a result is the code of its own request, and not that of another execution."""
     codes = {exchange: exchange.request.last_segment for exchange in execution_answers}
 
     assert_found("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))
@@ -101,7 +105,7 @@ def test_the_amount_that_was_prepared_comes_back(executions_log):
 
 
 @requirement("executePix.type.example")
-def test_the_type_that_is_shown_is_seen(execution_answers):
+def test_one_result_has_the_documented_type(execution_answers):
     """At least one execution result has the type that the interface document shows."""
     assert_found("executePix.type.example", holds_in_one_answer("executePix.type.example", execution_answers))
 
@@ -139,7 +143,7 @@ def test_the_token_is_accepted_as_a_bearer_only(log):
 
 @requirement("executePix.request.sufficient")
 def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
-    """Neither a query nor a body nor another header is needed."""
+    """An execution is accepted without a query, a body and further headers."""
     prepare = traffic.profile.transactions.prepare
 
     assert_found("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))
@@ -147,29 +151,29 @@ def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
 
 @requirement("executePix.unknownCode")
 def test_unknown_code(log):
-    """An unknown transaction code is answered in this way."""
+    """The report says how a transaction code that does not exist is answered."""
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
     require_supplied(answers, "not reached")
-    unknown_code = observed("executePix.unknownCode", log)
-    require_supplied(unknown_code.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
+    observation = observed("executePix.unknownCode", log)
+    require_supplied(observation.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
 
-    observe("executePix.unknownCode", unknown_code.values, unknown_code.exchanges)
+    observe("executePix.unknownCode", observation.values, observation.exchanges)
 
 
-@pytest.mark.parametrize("requirement_id", SEEN_IN_RESULTS)
-def test_values(requirement_id, executions_log):
-    """The field has these values, or values of this unit."""
-    field = observed(requirement_id, executions_log)
-    require_supplied(field.values, "no execution result has a value that shows it")
+@pytest.mark.parametrize("requirement_id", FIELDS_OBSERVED_IN_RESULTS)
+def test_observed_values_of_result_fields(requirement_id, executions_log):
+    """The report says which values the status and accountType of execution results have, and which unit the date."""
+    observation = observed(requirement_id, executions_log)
+    require_supplied(observation.values, "no execution result has a value that shows it")
 
-    observe(requirement_id, field.values, field.exchanges)
+    observe(requirement_id, observation.values, observation.exchanges)
 
 
 @requirement("executePix.status.transitions")
 def test_status_before_the_execution(log):
-    """A transfer has this status when it is prepared."""
-    states = observed("executePix.status.transitions", log)
+    """The report says which status the answer to a preparation has, before the transfer is executed."""
+    observation = observed("executePix.status.transitions", log)
     why_none = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
-    require_supplied(states.values, why_none)
+    require_supplied(observation.values, why_none)
 
-    observe("executePix.status.transitions", states.values, states.exchanges)
+    observe("executePix.status.transitions", observation.values, observation.exchanges)

@@ -1,4 +1,6 @@
-"""Behaviour that the interface document does not show, as the answers to a run show it.
+"""Observations: behaviour that the interface document does not show. The report says what the service does.
+
+Such behaviour is neither right nor wrong. A test is skipped if the run has sent nothing that shows the behaviour.
 
 Self-tests: traffic/test_observations.py.
 """
@@ -27,46 +29,46 @@ def why_nothing_was_refused(operation, log, profile):
 
 @pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
 def test_shape_of_an_answer(operation, log, profile):
-    """An operation whose answer is not documented answers with this status, media type and shape."""
-    shape = observed(f"{operation}.shape", log)
-    require_supplied(shape.values, why_no_shape(log, profile, operation))
+    """The report says with which status, media type and JSON members an undescribed operation answers."""
+    observation = observed(f"{operation}.shape", log)
+    require_supplied(observation.values, why_no_shape(log, profile, operation))
 
-    observe(f"{operation}.shape", shape.values, shape.exchanges[:3])
+    observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
 
 @pytest.mark.parametrize("operation", operations_with("token", READS))
 def test_token_of_a_read(operation, log):
-    """A read wants the token, or does not."""
+    """The report says whether a read needs the token."""
     reads = reads_or_orders(log, operation)
-    token = observed(f"{operation}.token", log)
-    require_supplied(token.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
+    observation = observed(f"{operation}.token", log)
+    require_supplied(observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
 
-    observe(f"{operation}.token", token.values, reads)
+    observe(f"{operation}.token", observation.values, reads)
 
 
 @requirement("general.otherTokens")
 @pytest.mark.needs("delete-keys", "create-pix", "transfer")
 @pytest.mark.needs("fuzz")
-def test_token_of_what_writes(log):
-    """An operation that writes refuses a request without the token before it reads the body, or does not."""
-    tokens = observed("general.otherTokens", log)
-    require_supplied(tokens.values, "no answer that could show it")
+def test_token_of_operations_that_write(log):
+    """The report says whether an operation that writes refuses a request without the token before it reads the body."""
+    observation = observed("general.otherTokens", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("general.otherTokens", tokens.values, tokens.exchanges)
+    observe("general.otherTokens", observation.values, observation.exchanges)
 
 
 @pytest.mark.parametrize("operation", operations_with("refusal", operations()))
 def test_refusals(operation, log, profile):
-    """Requests are refused in these ways."""
-    refusals = observed(f"{operation}.refusal", log)
-    require_supplied(refusals.values, why_nothing_was_refused(operation, log, profile))
+    """The report says how the operation refuses requests: by status, media type and members of the JSON."""
+    observation = observed(f"{operation}.refusal", log)
+    require_supplied(observation.values, why_nothing_was_refused(operation, log, profile))
 
-    observe(f"{operation}.refusal", refusals.values, refusals.exchanges[:5])
+    observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])
 
 
 @requirement("general.codeValues")
 def test_codes(log):
-    """These values of code are seen beside 0."""
+    """The report says which values `code` has in refusals."""
     refusals: list[Exchange] = []
     for operation in sorted(operations()):
         refusals += observed(f"{operation}.refusal", log).exchanges
@@ -77,23 +79,23 @@ def test_codes(log):
 
 @requirement("general.rateLimit")
 def test_rate_limits(log):
-    """The service limits the rate of requests in this way, or does not limit it."""
+    """The report says whether a 429 was answered, and which headers about a rate limit there are."""
     observe("general.rateLimit", observed("general.rateLimit", log).values)
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
 def test_size_limits(log):
-    """Large requests are refused for their size in this way, or are not."""
-    sizes = observed("general.sizeLimit", log)
-    require_supplied(sizes.values, "no large request was sent: add read or register-keys to allow")
+    """The report says whether large requests are refused for their size, and how."""
+    observation = observed("general.sizeLimit", log)
+    require_supplied(observation.values, "no large request was sent: add read or register-keys to allow")
 
-    observe("general.sizeLimit", sizes.values, sizes.exchanges)
+    observe("general.sizeLimit", observation.values, observation.exchanges)
 
 
 @requirement("general.identifierFormat")
 def test_formats_of_identifiers(log):
-    """The identifiers of granted requests are of these characters."""
+    """The report says of which characters accountId and transactionId are made in granted requests."""
     formats = observed("general.identifierFormat", log).values
     require_supplied(formats, "no request that names an account or a code was granted")
 
@@ -102,7 +104,7 @@ def test_formats_of_identifiers(log):
 
 @requirement("general.deprecation")
 def test_headers_about_versions(log):
-    """Answers have these headers about versions and deprecation."""
+    """The report says which headers about versions and deprecation answers have."""
     headers = observed("general.deprecation", log).values
     require_supplied(headers, "no request succeeded")
 

@@ -28,7 +28,10 @@ def generation(run_traffic: RunTraffic) -> Generation:
 def test_generated_requests(
     operation: str, end_of_id: str, generation: Generation, run_traffic: RunTraffic, session: Session
 ):
-    """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
+    """The answer to a valid generated request keeps every rule of its operation, and an invalid one breaks nothing.
+
+    To break something is to cause a server error, a stack trace or a dropped connection.
+    """
     requirement_id = f"{operation}.{end_of_id}"
     findings = generation.judge(operation)
     session.run.generated.take(operation, [exchange for _, exchange in findings.taken], findings.cut)

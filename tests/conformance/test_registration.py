@@ -53,7 +53,7 @@ from tests.traffic.observations import observed
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import granted_to_anybody, let_in
 
-JUDGED_BY_NEW_KEYS = ("Success.example", "Key.example")
+JUDGED_BY_FREE_KEYS = ("Success.example", "Key.example")
 """Ends of the ids of requirements that only the registration of a key that is free can show."""
 JUDGED_BY_ANY_RESULT = (
     "Success.type", "Success.text", "Success.letterCase", "Message.type", "Key.type", "DocumentNumber.type",
@@ -62,9 +62,9 @@ JUDGED_BY_ANY_RESULT = (
 
 
 def deletions_needed(profile):
-    """Reason why a registration that may be accepted was not tried: the key could not be deleted.
+    """Reason why a registration was not tried whose key the run might have to delete, and could not.
 
-    It says everything that the profile has to supply; empty if that is nothing.
+    It says everything that the profile has to supply for deletions; empty if nothing is missing.
     """
     remedies = []
     if "delete-keys" not in profile.allow:
@@ -78,15 +78,15 @@ def deletions_needed(profile):
     return say("not tried, as the key could not be deleted: {remedy}", remedy=listed(remedies))
 
 
-def without_lost(registrations, log, profile):
-    """These registrations, without the granted ones whose key a list shows to be absent."""
+def without_keys_that_lists_lack(registrations, log, profile):
+    """These registrations, but for those that were granted although later lists of keys lack their key."""
     lost = lost_registrations(log, profile) if any(map(registered, registrations)) else []
     return [exchange for exchange in registrations if exchange not in lost]
 
 
 @pytest.mark.parametrize(
     "requirement_id",
-    rules_of("registerPixKey", but=("status", "Key.matches", *JUDGED_BY_NEW_KEYS, *JUDGED_BY_ANY_RESULT)),
+    rules_of("registerPixKey", but=("status", "Key.matches", *JUDGED_BY_FREE_KEYS, *JUDGED_BY_ANY_RESULT)),
 )
 def test_statement_holds_in_every_answer(requirement_id, registrations_log):
     """Status, JSON, envelope and every field of the key registration result are as documented."""
@@ -106,7 +106,7 @@ def test_a_registration_is_answered_with_200(registrations_log, profile):
 
 @requirement("registerPixKey.Key.matches")
 def test_a_result_is_of_the_key_that_was_sent(registrations_log):
-    """The Key is the key of the request, and not the key of another registration."""
+    """The Key in a result is the key of its own request, and not that of another registration."""
     answers = valid_registrations(registrations_log)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
@@ -194,7 +194,7 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented is not registered with Success true."""
-    answers = without_lost(of_undocumented_types(registrations_log), registrations_log, profile)
+    answers = without_keys_that_lists_lack(of_undocumented_types(registrations_log), registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
 
@@ -203,7 +203,7 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
 def test_another_name_of_random_is_not_registered(registrations_log, profile):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
     registrations = registrations_for(registrations_log, Registering.OTHER_NAME)
-    answers = without_lost(registrations, registrations_log, profile)
+    answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
 
@@ -213,7 +213,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
     require_supplied(registrations, deletions_needed(profile))
-    answers = without_lost(registrations, registrations_log, profile)
+    answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
 
@@ -235,63 +235,63 @@ def test_the_documented_request_is_enough(requirement_id, registrations_log):
 
 @requirement("registerPixKey.repeated")
 def test_repeated_registration(registrations_log):
-    """The registration of a key that is registered already is answered in this way."""
-    repeated = observed("registerPixKey.repeated", registrations_log)
-    require_supplied(repeated.values, "no key was registered twice")
+    """The report says how a second registration of the same key is answered."""
+    observation = observed("registerPixKey.repeated", registrations_log)
+    require_supplied(observation.values, "no key was registered twice")
 
-    observe("registerPixKey.repeated", repeated.values, repeated_registrations(registrations_log))
+    observe("registerPixKey.repeated", observation.values, repeated_registrations(registrations_log))
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations_log, profile):
-    """Digits are accepted as key types, or refused."""
-    numeric = observed("registerPixKey.pixKeyType.numeric", registrations_log)
+    """The report says whether digits are accepted as a key type."""
+    observation = observed("registerPixKey.pixKeyType.numeric", registrations_log)
     why_no_digits = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
     why_not_tried = why_no_digits if profile.deletes_keys else deletions_needed(profile)
-    require_supplied(numeric.values, why_not_tried)
+    require_supplied(observation.values, why_not_tried)
 
-    observe("registerPixKey.pixKeyType.numeric", numeric.values, numeric.exchanges)
+    observe("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
 def test_required_fields(log):
-    """A registration needs each of the body fields, or does not."""
-    fields = observed("registerPixKey.body.required", log)
-    require_supplied(fields.values, "no answer that could show it")
+    """The report says which fields of the body a registration needs."""
+    observation = observed("registerPixKey.body.required", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.body.required", fields.values, fields.exchanges)
+    observe("registerPixKey.body.required", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
 def test_another_account_in_the_body(log):
-    """A registration whose body names another account than its path is accepted, or is refused."""
-    relation = observed("registerPixKey.account.relation", log)
-    require_supplied(relation.values, "no answer that could show it")
+    """The report says whether a registration is accepted whose body names another account than its path."""
+    observation = observed("registerPixKey.account.relation", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.account.relation", relation.values, relation.exchanges)
+    observe("registerPixKey.account.relation", observation.values, observation.exchanges)
 
 
 @requirement("registerPixKey.pixKey.format")
 def test_formats_of_keys(registrations_log):
-    """Keys of each type are accepted in these formats."""
-    formats = observed("registerPixKey.pixKey.format", registrations_log)
+    """The report says in which formats keys of each type are accepted."""
+    observation = observed("registerPixKey.pixKey.format", registrations_log)
     accepted = accepted_registrations(registrations_log)
     answers = valid_registrations(registrations_log)
     require_supplied(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
-    observe("registerPixKey.pixKey.format", formats.values, accepted[:5])
+    observe("registerPixKey.pixKey.format", observation.values, accepted[:5])
 
 
 @requirement("registerPixKey.pixKey.format")
 @pytest.mark.needs("fuzz")
 def test_a_text_that_is_no_key(log):
-    """A text that is no key of its type is accepted, or is refused."""
-    formats = observed("registerPixKey.pixKey.format", log)
-    require_supplied(formats.values, "no answer that could show it")
+    """The report says whether a text that is no key of its type is accepted."""
+    observation = observed("registerPixKey.pixKey.format", log)
+    require_supplied(observation.values, "no answer that could show it")
 
-    observe("registerPixKey.pixKey.format", formats.values, formats.exchanges[-1:])
+    observe("registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:])

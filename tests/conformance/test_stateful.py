@@ -29,14 +29,14 @@ _NEEDS_A_SANDBOX = say("not tried: needs a sandbox, transactions.prepare, and ro
 
 @pytest.fixture(scope="session")
 def world(run_traffic: RunTraffic) -> World | None:
-    """The answers to the sequences of operations, and their findings."""
+    """The answers to the sequences of operations, and their findings. A test is skipped if none were sent."""
     require_supplied(run_traffic.world, NO_ACCOUNT)
     return run_traffic.world
 
 
 @requirement("executePix.repeated")
 def test_second_execution(world: World):
-    """A second request with an executed code is answered in this way, and moves money a second time or not."""
+    """The report says how a code is answered that was executed before, and whether money moves a second time."""
     require_supplied(world.twice, _NEEDS_A_SANDBOX)
 
     observe("executePix.repeated", {"the answer": world.twice.answers}, [world.twice.first, world.twice.second])
@@ -55,7 +55,7 @@ def test_shapes_hold_around_executions(world: World, session: Session):
 
 @requirement("registerPixKey.status")
 def test_shapes_hold_in_any_order(world: World, run_traffic: RunTraffic, session: Session):
-    """Every described answer keeps status, envelope and fields, whatever came before it."""
+    """Every answer of a described operation has its status, envelope and fields, in any order of requests."""
     require_supplied(world.of_keys.taken, world.of_keys.cut or "nothing was sent")
 
     results = world.of_keys.results(session.run.seed, session.profile.fail_on)

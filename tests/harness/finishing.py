@@ -257,7 +257,7 @@ def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]
 def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
     """A line about requests that failed beside other requests, and were answered in another way when they were sent
     again alone."""
-    number = len(reproduction.otherwise_alone)
+    number = len(reproduction.answered_otherwise_alone)
     if number >= _FEWEST_OTHERWISE_ALONE:
         yield say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise "

@@ -1,16 +1,17 @@
-"""Requests that are refused at times, although the service takes the same request before and after them.
+"""Requests that are refused at times, although the service accepts the same request before and after them.
 
 One node of several may refuse a token, or lack a path. A conforming service may refuse for a while, too: it locks a
 caller out after wrong tokens, or is full. So a refusal counts only under all of these conditions:
 
-- nothing else was on the wire;
-- the same request was taken before it and after it. If a service keeps a 401 for a code, no request with that code is
-  taken any more: then one of the two is enough;
-- the request to the operation right before it, or right after it, was taken;
-- a key that is registered already is not answered like that;
-- there are two of them.
+- No other request of the run was under way.
+- The same request was accepted before it and after it. If a service keeps a 401 for a code (in a cache, for instance),
+  it accepts no request with that code any more. So for a 401 it is enough that the same request was accepted before it,
+  and some request to the operation after it.
+- The request to the operation right before it, or right after it, was accepted.
+- A key that is registered already is answered in another way.
+- There are two such refusals.
 
-Where answers disagree, the run asks more: the same request goes sixteen times, one after the other.
+If answers disagree, the run asks more: it sends the same request sixteen times, one after the other.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ FOR_THE_TOKEN = (RefusalKind.TOKEN, RefusalKind.FORBIDDEN)
 FOR_THE_PATH = (RefusalKind.NOT_FOUND, RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 """Refusals that say that there is no such endpoint."""
 _FEWEST = 2
+"""Refusals from which on they count, because a single one may come from the network."""
 _MORE = 16
-"""Times that a request goes where answers disagree. If one node of three is at fault, two of them show it in 69 runs of
-70."""
+"""Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
+refusals among sixteen answers."""
 MAY_MISS_A_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries")
 """Operations of which the same request is found each time or never. A list without keys may be answered like an unknown
 path."""
@@ -53,7 +55,7 @@ class Disagreement(Purpose):
     ANOTHER_CODE = "another code that does not exist, because answers disagree"
 
 
-_EQUAL: dict[str, tuple[Purpose, ...]] = {
+_PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
     "executePix": (
         Execution.UNKNOWN_CODE,
         Neighbour.UNKNOWN_CODE,
@@ -68,7 +70,8 @@ _EQUAL: dict[str, tuple[Purpose, ...]] = {
         KeptRefusal.WITH_THE_TOKEN,
     ),
 }
-"""Purposes of requests that are sent several times without a difference. Of a read each valid request is one."""
+"""By operation, the purposes of requests that must all be answered in the same way. Of a read, all valid requests must.
+"""
 
 
 # -- what is sent -------------------------------------------------------------------------------------------------
@@ -90,32 +93,39 @@ def ask_where_answers_disagree(traffic: Traffic) -> None:
 
 
 def _send_beside_another_code(traffic: Traffic, send: Send) -> None:
-    """Send the code again, each time before another one that does not exist: a service may keep a 401 for a code."""
+    """Send the code again, and another code that does not exist right after it; twice.
+
+    A service may keep a 401 for the first code. That the other code is accepted then shows that the caller is not
+    locked out.
+    """
     for _ in range(_FEWEST):
         send()
         traffic.client.send("executePix", synthetic(), purpose=Disagreement.ANOTHER_CODE)
 
 
 def _answers_disagree(log: Log, operation: str) -> bool:
-    """True if a valid token was refused, or a path was not found, although another answer took it. Only a documented
-    operation accepts each valid token: a read may be forbidden."""
+    """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
+
+    A 403 counts for the two documented operations only, because a service may forbid a read.
+    """
     kinds = [RefusalKind.TOKEN]
-    if operation in _EQUAL:
+    if operation in _PURPOSES_OF_EQUAL_REQUESTS:
         kinds += FOR_THE_TOKEN
     if operation in MAY_MISS_A_PATH:
         kinds += FOR_THE_PATH
     requests = log.attempts(operation)
-    with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.written]
-    promising = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
-    are_taken = any(_is_taken(exchange, kinds) for exchange in promising)
-    return are_taken and any(_kind_of(exchange) in kinds for exchange in promising)
+    with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
+    should_be_accepted = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
+    one_is_accepted = any(_is_accepted(exchange, kinds) for exchange in should_be_accepted)
+    one_is_refused = any(_kind_of(exchange) in kinds for exchange in should_be_accepted)
+    return one_is_accepted and one_is_refused
 
 
 def _same_request(traffic: Traffic, operation: str) -> Send | None:
-    """Sends the request that is compared; None if the run may not send it so often."""
+    """A function that sends the request which is compared; None if the run may not send it so often."""
     purpose = Disagreement.ONCE_MORE
     if operation == "executePix":
-        codes = [seen.request.last_segment for seen in traffic.log.of(operation, Execution.UNKNOWN_CODE)]
+        codes = [exchange.request.last_segment for exchange in traffic.log.of(operation, Execution.UNKNOWN_CODE)]
         return partial(traffic.client.send, operation, codes[0], purpose=purpose) if codes else None
     account = next(iter(traffic.profile.accounts), None)
     if operation != "registerPixKey":
@@ -125,12 +135,13 @@ def _same_request(traffic: Traffic, operation: str) -> Send | None:
 
 
 def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
-    """Registers a synthetic key, and deletes it; None if the run may not delete keys."""
+    """A function that registers a synthetic key and deletes it; None if the run may not delete keys."""
     key = registrar.key_for_deletions()
     if key is None:
         return None
 
     def register_and_delete() -> Exchange:
+        """Register the key, delete it, and return the exchange of the registration."""
         answer = registrar.register(key, Disagreement.ONCE_MORE)
         registrar.delete_key_of(answer)
         return answer
@@ -143,22 +154,26 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
 
 @dataclass(frozen=True)
 class AtTimes:
-    """Requests that were refused at times, and the number of those that were compared."""
+    """Requests that were refused at times, although the same request was accepted before and after."""
 
     refused: Sequence[Exchange] = ()
     compared: int = 0
+    """Number of the requests that must all be answered in the same way."""
     taken: Sequence[Exchange] = field(default=())
-    """One of the same requests that was taken."""
+    """One exchange of the same request that was accepted; empty if there is none."""
 
 
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> AtTimes:
-    """The requests to an operation that were refused at times in one of these ways; none if they do not count."""
-    sent = [exchange for exchange in log.attempts(operation) if exchange.response and not exchange.beside]
-    compared = _compared(log, operation)
-    taken = [exchange for exchange in sent if _is_taken(exchange, kinds)]
+    """The requests to an operation that were refused at times in one of these ways.
+
+    Empty if they do not count by the conditions in the docstring of the module.
+    """
+    sent = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
+    compared = _equal_requests(log, operation)
+    taken = [exchange for exchange in sent if _is_accepted(exchange, kinds)]
     refused = []
     for exchange in compared:
-        if exchange in sent and _kind_of(exchange) in kinds and _is_refused_at_times(exchange, sent, taken):
+        if exchange in sent and _kind_of(exchange) in kinds and _is_refused_between_accepted(exchange, sent, taken):
             refused.append(exchange)
     if RefusalKind.TOKEN in kinds and refused:
         refused += _real_codes_refused(log, operation)
@@ -168,20 +183,25 @@ def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -
     return AtTimes(sorted(refused, key=lambda exchange: exchange.number), len(compared), same[:1])
 
 
-def _compared(log: Log, operation: str) -> list[Exchange]:
-    """The requests that are sent several times, but for those that are answered like each key which is registered."""
+def _equal_requests(log: Log, operation: str) -> list[Exchange]:
+    """The requests to an operation that must all be answered in the same way.
+
+    A registration that is answered like the second registration of a key is left out: its key may be registered.
+    """
     if operation in READS:
         return log.valid(operation)
-    sent = log.of(operation, *_EQUAL.get(operation, ()))
+    sent = log.of(operation, *_PURPOSES_OF_EQUAL_REQUESTS.get(operation, ()))
     answers = [exchange for exchange in sent if exchange.credential == VALID]
     if operation != "registerPixKey":
         return answers
-    return [answer for answer in answers if not _may_be_refused_because_it_is_there(answer, log)]
+    return [answer for answer in answers if not _may_be_refused_as_registered(answer, log)]
 
 
-def _may_be_refused_because_it_is_there(answer: Exchange, log: Log) -> bool:
-    """True if a registration is answered like each key that is registered already. A body that cannot be read names no
-    key."""
+def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
+    """True if a registration may be refused because its key is registered: a second registration gets the same answer.
+
+    A registration that cannot be read (KeptRefusal.WITH_THE_TOKEN) names no key, so it is not refused for that.
+    """
     repeated = repeated_registrations(log)
     if not repeated or answer.purpose is KeptRefusal.WITH_THE_TOKEN:
         return False
@@ -189,7 +209,7 @@ def _may_be_refused_because_it_is_there(answer: Exchange, log: Log) -> bool:
 
 
 def _kind_of(exchange: Exchange) -> RefusalKind | None:
-    """The way in which a request was refused; OTHER if there is no answer, or the token had expired."""
+    """The kind of the refusal; None if there is none. OTHER if there is no answer, or if the token had expired."""
     if exchange.response is None:
         return RefusalKind.OTHER
     of_the_caller = refusal_of_the_caller(exchange.response)
@@ -198,7 +218,7 @@ def _kind_of(exchange: Exchange) -> RefusalKind | None:
     return of_the_caller or refusal_kind(exchange.response)
 
 
-def _is_taken(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
+def _is_accepted(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
     """True if the token was accepted, and the request was not refused in one of these ways."""
     kind = _kind_of(exchange)
     is_about_the_request = kind is None or kind in _ABOUT_A_REQUEST
@@ -211,25 +231,34 @@ _ABOUT_A_REQUEST = frozenset(
 """Refusals that a service gives only after it accepted the token."""
 
 
-def _is_refused_at_times(exchange: Exchange, sent: list[Exchange], taken: list[Exchange]) -> bool:
-    """True if the same request was taken before and after a refusal, and one right beside it was taken."""
+def _is_refused_between_accepted(exchange: Exchange, sent: list[Exchange], taken: list[Exchange]) -> bool:
+    """True if a refusal counts by the conditions in the docstring of the module, except that two are needed.
+
+    `sent` are the answered requests to the operation that were alone, in order, and `taken` those that were accepted.
+    """
     place = sent.index(exchange)
-    beside_it = [*sent[max(0, place - 1) : place], *sent[place + 1 : place + 2]]
-    if not any(other in taken for other in beside_it):
+    right_before_and_after = [*sent[max(0, place - 1) : place], *sent[place + 1 : place + 2]]
+    if not any(neighbour in taken for neighbour in right_before_and_after):
         return False
-    same = [other.number for other in taken if _is_same_request(other, exchange)]
-    before, after = any(number < exchange.number for number in same), any(number > exchange.number for number in same)
+    same_request = [accepted.number for accepted in taken if _is_same_request(accepted, exchange)]
+    is_accepted_before = any(number < exchange.number for number in same_request)
+    is_accepted_after = any(number > exchange.number for number in same_request)
     if _kind_of(exchange) is not RefusalKind.TOKEN:
-        return before and after
-    is_taken_later = any(other.number > exchange.number for other in taken)
-    return before and is_taken_later
+        return is_accepted_before and is_accepted_after
+    another_is_accepted_after = any(accepted.number > exchange.number for accepted in taken)
+    return is_accepted_before and another_is_accepted_after
 
 
 def _is_same_request(one: Exchange, other: Exchange) -> bool:
+    """True if two requests have the same address and body."""
     return (one.request.url, one.request.body) == (other.request.url, other.request.body)
 
 
 def _real_codes_refused(log: Log, operation: str) -> list[Exchange]:
-    """The executions that were refused for the token. A code goes once, so they count only beside others that do."""
+    """The executions of real codes that were refused for the token; empty for another operation.
+
+    A real code is sent only once, so no same request was accepted before and after. So they count only if other
+    requests count already.
+    """
     executions = answers_to_real_codes(log) if operation == "executePix" else []
     return [execution for execution in executions if _kind_of(execution) is RefusalKind.TOKEN]

@@ -2,9 +2,9 @@
 
 - A synthetic identifier is one that the suite makes up. It begins with the mark of the suite (`MARK`, `pixconf-`), so
   that no service takes it for an account, a key or a code of somebody.
-- A class of invalid requests is the part of a request that is unusual, and how: ("pixKey", "missing"). A case without
-  a class was drawn by Schemathesis.
-- Members are what a JSON body holds, by name. Those of the documented form stand in the interface document, Endpoints.
+- An invalid request has a class: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
+  class was drawn by Schemathesis. This has nothing to do with a class of Python.
+- Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
 
 A number in an invalid body names no account and no key either: each function says how it keeps to that.
 
@@ -79,9 +79,9 @@ class Case:
 
     operation: str
     where: str = ""
-    """The part of the request that is unusual, such as "query" or a member; empty if Schemathesis drew the case."""
+    """The part of the request that is invalid, such as "query" or a member; empty if Schemathesis drew the case."""
     what: str = ""
-    """How that part is unusual, in words without a value of it; empty if Schemathesis drew the case."""
+    """How that part is invalid, in words without its value, such as "missing"; empty if Schemathesis drew the case."""
     path_parameter: str | bytes | None = None
     body: bytes | None = None
     content_type: str | None = JSON
@@ -93,14 +93,16 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Number of steps, or else of characters and bytes that may be unusual. Of cases that show the same deviation,
-        the smallest one is shown."""
+        """Number of steps of a sequence; or, of a single request, characters of its path parameter, body and query.
+
+        Of cases that show the same deviation, the report shows the smallest one.
+        """
         if self.steps:
             return len(self.steps)
         return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:
-        """Send the request, and give the exchange."""
+        """Send the request with this client, and return its exchange."""
         return client.send(
             self.operation,
             self.path_parameter,
@@ -127,13 +129,18 @@ _NO_IDENTIFIERS = frozenset({AMOUNT, "date", "pixKeyType", "description", "messa
 
 
 def synthetic_text(text: str) -> str:
-    """The text as a synthetic identifier. A lenient reader may split it at slashes, so each piece is one, too."""
+    """The text with the mark `pixconf-` before it and behind each slash, so that it names nobody.
+
+    Behind each slash, because a lenient service may split the text there, and read each piece as an identifier.
+    """
     return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
 
 
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
-    """A drawn path parameter as a synthetic identifier. On a sandbox it may be one letter, or digits, unless it stands
-    for a transaction code."""
+    """A drawn path parameter as a synthetic identifier, which names nobody.
+
+    On a sandbox one letter, or digits alone, stay as they are, unless they would be a transaction code.
+    """
     if operation == "executePix":
         return synthetic_text(text.removeprefix(MARK))
     return _synthetic_or_short(text, profile)
@@ -156,6 +163,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     own = own_texts(operation, profile)
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
+        """What takes the place of a text or a number in a member of this name, by the table above."""
         if isinstance(leaf, str):
             is_own_account = leaf in own or (member == "account" and leaf == account)
             return leaf if is_own_account else _synthetic_or_short(leaf, profile)
@@ -167,17 +175,20 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
 
 
 def _synthetic_or_short(text: str, profile: Profile) -> str:
-    """The text as a synthetic identifier. On a sandbox one letter, or digits alone, stay: nothing is worth anything
-    there."""
+    """The text as a synthetic identifier. On a sandbox one letter, or digits alone, stay as they are.
+
+    They may name a key or an account there, but nothing on a sandbox is worth anything.
+    """
     if profile.is_sandbox and _SHORT.fullmatch(text):
         return text
     return synthetic_text(text.removeprefix(MARK))
 
 
 def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: str = "") -> Any:
-    """The JSON value with each text and number changed. `change` gets it, and the name of the member that holds it.
+    """The JSON value, in which `change` gives the new value for each text and each number.
 
-    Booleans, null and the texts that name nobody stay.
+    `change` gets the old value, and the name of the member that holds it. Booleans, null, the empty text and names of
+    key types stay as they are.
     """
     if isinstance(value, dict):
         return {name: _with_leaves_changed(element, change, name) for name, element in value.items()}
@@ -202,9 +213,10 @@ def names_own_account(operation: str, profile: Profile) -> bool:
 
 
 def documented_members(operation: str, profile: Profile) -> Members | None:
-    """The members of a body of the documented form, or of that of the profile; None if the operation has no body.
+    """The members of a complete, usual body: as documented, or as `requests` of the profile has them.
 
-    They name nobody, except the account that a registration is for and, on a sandbox, the account that pays.
+    They name nobody, except the account that a registration is for and, on a sandbox, the account that pays. None if
+    the operation has no body.
     """
     accounts = profile.accounts if names_own_account(operation, profile) else ()
     return _members_with_payer(operation, profile, accounts)
@@ -216,7 +228,10 @@ def members_for_nobody(operation: str, profile: Profile) -> Members | None:
 
 
 def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
-    """The members of a body. The first of the accounts, if there is one, pays for a transfer."""
+    """The members of a complete, usual body, in which the first of these accounts pays for a transfer.
+
+    Without an account, a synthetic one pays. None if the operation has no body.
+    """
     if operation not in DOCUMENTED_MEMBERS:
         return None
     documented = DOCUMENTED_MEMBERS[operation]
@@ -241,6 +256,7 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
     """
 
     def anonymous_leaf(leaf: Any, member: str) -> Any:
+        """What takes the place of a text or a number in a member of this name."""
         if isinstance(leaf, str):
             filled_in = leaf.replace("{account}", accounts[0]) if accounts else leaf
             has_own_account = filled_in in accounts or filled_in != leaf
@@ -293,7 +309,7 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
         leaves = list(leaves_of(_value_for_a_lenient_reader(case.body))) if case.body else []
         if case.body and not _body_may_be_sent(case.operation, leaves, profile):
             continue
-        yield _with_synthetic_account(case, profile) if names_keys and _key_may_stay(leaves) else case
+        yield _with_synthetic_account(case, profile) if names_keys and _key_may_be_undeletable(leaves) else case
 
 
 def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
@@ -329,17 +345,21 @@ def greatest_amount(operation: str, profile: Profile) -> float:
     return max(amounts, default=_SMALLEST_AMOUNT)
 
 
-def _key_may_stay(leaves: Iterable[_Leaf]) -> bool:
-    """True if a key in the body may be impossible to delete. If the body has no key, too, because a service may
-    register an empty one."""
+def _key_may_be_undeletable(leaves: Iterable[_Leaf]) -> bool:
+    """True if a service may register a key for this body that no deletion can name afterwards.
+
+    `leaves` are the texts and numbers in the body. A key may be too long or have control characters, for instance. If
+    the body has no key, the service may register an empty one.
+    """
     keys = [leaf for path, leaf in leaves if isinstance(leaf, str) and (not path or _may_name_somebody(path))]
     return not keys or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
 
 
 def _may_name_somebody(path: JsonPath) -> bool:
-    """True if the value at this place of a body may be a key or a payee.
+    """True if a service may read the value at this path of a body as a key, or as the account of a payee.
 
-    It is none in an account, an amount, a date, a key type or free text. A body that is one text or number has none.
+    Values of the members account, amount, date, key type and free text are read as neither. Nor is a body that is just
+    one text or number, whose path is empty.
     """
     return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
 

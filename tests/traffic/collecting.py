@@ -2,6 +2,10 @@
 
 `property.py` and `stateful.py` hand in the exchanges, and the conformance tests ask for the results.
 
+Generated requests are of two sorts. A named request of `invalid.py` has a known invalid part, such as "pixKey". A drawn
+request has none: Schemathesis made it at random. Both sorts may show the same deviation. Then only the named requests
+are reported, because their name explains the deviation.
+
 Self-tests: promises/test_generated_traffic.py.
 """
 
@@ -21,12 +25,13 @@ from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 
-_Sign = tuple[str, str, Finding]
-"""What makes two findings the same: the requirement, the unusual part of the request, and the deviation."""
+_FindingKey = tuple[str, str, Finding]
+"""The requirement, the invalid part of the request (empty for a drawn one), and the deviation. Two exchanges with equal
+keys show the same finding."""
 _Judged = tuple[Case, Exchange, str, Judgement]
 """An exchange with its case, and the judgement of one requirement on it."""
-_Shown = dict[_Sign, list[tuple[Case, Exchange]]]
-"""By sign, the cases that show it with their exchanges, the smallest first."""
+_CasesByFinding = dict[_FindingKey, list[tuple[Case, Exchange]]]
+"""By finding, the cases that show it with their exchanges, the smallest first."""
 _OF_A_SEQUENCE = say("in a sequence ({steps})")
 _OF_AN_EXECUTION = say(
     "in a sequence ({steps}; no shorter one was looked for, because it would execute another transfer)"
@@ -45,11 +50,12 @@ class Findings:
     _judged: list[_Judged] | None = None  # None if an exchange was taken since
 
     def take(self, case: Case, exchange: Exchange) -> None:
-        """Keep an exchange, so that it is judged later.
+        """Add an exchange, with the case that was sent. It is judged when somebody asks for results.
 
-        If no connection was accepted, all attempts of the same request are kept, because each of them may count.
+        If no connection was accepted, all attempts of the same request are added, because each of them may count. If a
+        limit kept the request from being sent, only the reason is kept.
         """
-        self._judged = None
+        self._judged = None  # the judgements so far lack this exchange
         was_sent = exchange.number > 0  # the door numbers only what it sends
         if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
             attempts = self.reproduction.exchanges
@@ -60,17 +66,16 @@ class Findings:
             self.cut = self.cut or str(answer_in_words(exchange))
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
-        """A result for each requirement that an exchange could show.
+        """A result for each requirement that an exchange could show: passed, or with its findings.
 
-        Drawn requests and classes of requests may show the same deviation. Then only the classes are reported, because
-        a class has a name that explains it.
+        If a named request and drawn ones show the same deviation, only the named one is reported (module docstring).
         """
         passing: dict[str, list[int]] = {}
         for _, exchange, requirement_id, judgement in self._judgements():
             if judgement.holds:
                 passing.setdefault(requirement_id, []).append(exchange.number)
 
-        deviating = self._findings_by_requirement(seed)
+        deviating = self._reported_findings(seed)
         results = []
         for requirement_id, numbers in passing.items():
             if requirement_id not in deviating:
@@ -81,30 +86,33 @@ class Findings:
             results.append(_deviating_result(requirement_id, tuple(findings), fail_on))
         return results
 
-    def signs_of_drawn_requests(self) -> list[tuple[str, Finding, Case]]:
+    def found_by_drawn_requests_alone(self) -> list[tuple[str, Finding, Case]]:
         """Deviations that only drawn requests show: the requirement, the deviation, and the smallest case."""
-        shown = self._cases_by_sign()
-        of_classes = _shown_by_classes(shown)
-        signs = []
-        for (requirement_id, _, finding), cases in shown.items():
-            if (requirement_id, finding) not in of_classes:
+        cases_by_finding = self._cases_by_finding()
+        found_by_named_requests = _found_by_named_requests(cases_by_finding)
+        found_by_drawn_alone = []
+        for (requirement_id, _, finding), cases in cases_by_finding.items():
+            if (requirement_id, finding) not in found_by_named_requests:
                 smallest_case, _ = cases[0]
-                signs.append((requirement_id, finding, smallest_case))
-        return signs
+                found_by_drawn_alone.append((requirement_id, finding, smallest_case))
+        return found_by_drawn_alone
 
-    def _findings_by_requirement(self, seed: int) -> dict[str, list[Finding]]:
-        """By requirement, the findings that are reported. The docstring of `results` says which are not."""
-        shown = self._cases_by_sign()
-        of_classes = _shown_by_classes(shown)
+    def _reported_findings(self, seed: int) -> dict[str, list[Finding]]:
+        """By requirement, the findings for the report, each with the smallest case that shows it.
+
+        A finding of drawn requests is left out if a named request shows the same deviation.
+        """
+        cases_by_finding = self._cases_by_finding()
+        found_by_named_requests = _found_by_named_requests(cases_by_finding)
         reported: dict[str, list[Finding]] = {}
-        for (requirement_id, unusual_part, finding), cases in shown.items():
-            is_of_a_class = unusual_part != ""
-            if is_of_a_class or (requirement_id, finding) not in of_classes:
+        for (requirement_id, invalid_part, finding), cases in cases_by_finding.items():
+            is_of_a_named_request = invalid_part != ""
+            if is_of_a_named_request or (requirement_id, finding) not in found_by_named_requests:
                 reported.setdefault(requirement_id, []).append(_with_smallest_case(finding, cases, seed))
         return reported
 
     def _judgements(self) -> list[_Judged]:
-        """Each exchange with each requirement that it answers for, the smallest request first."""
+        """Each exchange with the judgement of each requirement that applies to it, the smallest request first."""
         if self._judged is None:
             self._judged = []
             for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
@@ -113,25 +121,28 @@ class Findings:
                     self._judged.append((case, exchange, requirement_id, judgement))
         return self._judged
 
-    def _cases_by_sign(self) -> _Shown:
-        """By sign, the cases that show it, the smallest first."""
-        shown: _Shown = {}
+    def _cases_by_finding(self) -> _CasesByFinding:
+        """By finding, the cases that show it with their exchanges, the smallest first."""
+        cases_by_finding: _CasesByFinding = {}
         for case, exchange, requirement_id, judgement in self._judgements():
-            deviations = {replace(finding, exchanges=()) for finding in judgement.findings}
-            for deviation_shown in deviations:
-                shown.setdefault((requirement_id, case.where, deviation_shown), []).append((case, exchange))
-        return shown
+            deviations = {
+                replace(finding, exchanges=()) for finding in judgement.findings
+            }  # equal for equal deviations
+            for deviation in deviations:
+                cases_by_finding.setdefault((requirement_id, case.where, deviation), []).append((case, exchange))
+        return cases_by_finding
 
 
-def _shown_by_classes(shown: _Shown) -> set[tuple[str, Finding]]:
-    """The requirements and deviations that a class of requests shows. A drawn request has no unusual part."""
-    return {(requirement_id, finding) for requirement_id, unusual_part, finding in shown if unusual_part}
+def _found_by_named_requests(cases_by_finding: _CasesByFinding) -> set[tuple[str, Finding]]:
+    """The requirements and deviations that a request with a known invalid part shows."""
+    return {(requirement_id, finding) for requirement_id, invalid_part, finding in cases_by_finding if invalid_part}
 
 
 def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], seed: int) -> Finding:
     """The finding with its smallest case in words, and with the number of cases that show it.
 
-    Requests that were sent only to find a smaller case are not counted.
+    `cases` are those that show it, the smallest first. Requests that were sent only to find a smaller case are not
+    counted.
     """
     case, exchange = cases[0]
     shown_by: Text = ""
@@ -156,7 +167,7 @@ def _deviating_result(
 
 @cache
 def requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
-    """The requirements that an exchange answers for: all of its operation, or those of robustness if it is not valid.
+    """The requirements that apply to an exchange: all of its operation, or those of robustness if it is not valid.
 
     Requirements at the level `example` are left out, because they are about the first registration of a key.
     """

@@ -108,12 +108,23 @@ _ONE_LETTER, _ONE_DIGIT = "x", "7"
 _ALL_SPECIAL = f"{_SPECIAL}{{}}ã🏦"
 _ALL_UNUSUAL = f" {_UNUSUAL} "
 _VERY_LONG = "x" * max(_LENGTHS)
-_PLACES = (_ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG)
-"""Path parameters that are sent to each operation: one for each kind of text."""
-_OF_A_TEXT: tuple[Any, ...] = (None, True, 0, "", _ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG, {})
+_PATH_PARAMETERS = (_ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG)
+"""Texts that are sent as the path parameter of each operation that has one: one for each kind of text."""
+_VALUES_FOR_A_TEXT: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    "",
+    _ONE_LETTER,
+    _ONE_DIGIT,
+    _ALL_SPECIAL,
+    _ALL_UNUSUAL,
+    _VERY_LONG,
+    {},
+)
 """Values that the coverage phase puts into each member whose usual value is a text. Negative cases add false and an
 array."""
-_OF_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _ALL_SPECIAL, {})
+_VALUES_FOR_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _ALL_SPECIAL, {})
 """The same for a member whose usual value is a number."""
 _EVERYTHING = f"{_ALL_SPECIAL}{_ALL_UNUSUAL}{_VERY_LONG}"
 """A text that is long, special and unusual. In bodies with several unusual members it stands for all unusual texts,
@@ -129,18 +140,23 @@ _AMOUNTS_OF_A_SANDBOX = (0, 1e15)
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
 
-_ONE_UNLIKE_THE_FORM = "one member unlike the form"
+_ONE_UNUSUAL_MEMBER = "one unusual member"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
-_ALL_UNLIKE_THE_FORM = "all members unlike the form"
-_KINDS = (_ONE_UNLIKE_THE_FORM, _ALL_MEMBERS, _ANY_MEMBERS, _ALL_UNLIKE_THE_FORM)
-"""Kinds of bodies. None of them has a member that is not documented. The form is a complete, usual body. The coverage
-phase makes the bodies with one member unlike the form; the others are drawn. In bodies with all members unlike the form
-each member has one of few values, so that few bodies have each two of them."""
+_ALL_UNUSUAL_MEMBERS = "all unusual members"
+_KINDS = (_ONE_UNUSUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS, _ALL_UNUSUAL_MEMBERS)
+"""Kinds of bodies, compared with the example body: a complete, usual one (`documented_members` in `case.py`).
+
+- One unusual member: the coverage phase of Schemathesis makes these bodies. The other kinds are drawn.
+- All members: each of them has a drawn value.
+- Any members: some of the members are missing.
+- All unusual members: each member has one of few values, so that few bodies are enough to have each two of them.
+
+None of the bodies has a member that is not documented."""
 
 
 def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a body. Its example is the value of the usual body."""
+    """Schema of one member of a drawn body. The example is its value in the example body."""
     if _is_key_type(operation, name):
         return {"enum": list(NAMED_TYPES)}
     types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
@@ -150,8 +166,8 @@ def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile
 
 
 def _covered_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a body for the coverage phase: each of a few values once, the usual one first."""
-    values = _OF_A_TEXT if isinstance(usual_value, str) else _OF_A_NUMBER
+    """Schema of one member of a body for the coverage phase: a few values, of which the usual one is the first."""
+    values = _VALUES_FOR_A_TEXT if isinstance(usual_value, str) else _VALUES_FOR_A_NUMBER
     if _is_key_type(operation, name):
         values = (*NAMED_TYPES, _ONE_LETTER, True, -0.5)
     if name == AMOUNT and profile.is_sandbox:
@@ -161,7 +177,11 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
 
 
 def _combined_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a body with all members unlike the form."""
+    """Schema of one member of a body in which all members are unusual.
+
+    Half of the drawn values are the text _EVERYTHING, which has unusual characters of all sorts; the other half are the
+    few values of _BESIDE_EVERYTHING and the usual one.
+    """
     if _is_key_type(operation, name):
         return {"enum": list(NAMED_TYPES)}
     return {"anyOf": [_AN_EVERYTHING, {"enum": [usual_value, *_BESIDE_EVERYTHING]}]}
@@ -188,20 +208,22 @@ def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
     return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
 
 
-def _body_schemas(operation: str, form: Members, profile: Profile) -> dict[str, _JsonSchema]:
-    """The schemas of a body, by kind."""
-    free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()}
+def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, _JsonSchema]:
+    """By kind (`_KINDS`), the JSON schema of a body of the operation."""
+    free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
     covered = {
-        name: _covered_member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()
+        name: _covered_member_schema(operation, name, usual_value, profile)
+        for name, usual_value in example_body.items()
     }
     combined = {
-        name: _combined_member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()
+        name: _combined_member_schema(operation, name, usual_value, profile)
+        for name, usual_value in example_body.items()
     }
     return {
         _ALL_MEMBERS: _closed(free, required=True),
         _ANY_MEMBERS: _closed(free, required=False),
-        _ALL_UNLIKE_THE_FORM: _closed(combined, required=True),
-        _ONE_UNLIKE_THE_FORM: _closed(covered, required=True),
+        _ALL_UNUSUAL_MEMBERS: _closed(combined, required=True),
+        _ONE_UNUSUAL_MEMBER: _closed(covered, required=True),
     }
 
 
@@ -213,9 +235,9 @@ def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     for methods in document["paths"].values():
         for item in methods.values():
             operation = item.get("operationId") if isinstance(item, dict) else None
-            form = documented_members(operation, profile) if operation else None
-            if operation and form:
-                body_schema = _body_schemas(operation, form, profile)[kind]
+            example_body = documented_members(operation, profile) if operation else None
+            if operation and example_body:
+                body_schema = _body_schemas(operation, example_body, profile)[kind]
                 item["requestBody"] = {"required": True, "content": {JSON: {"schema": body_schema}}}
                 item["parameters"] = _path_parameters(operation, profile)
     schema = schemathesis.openapi.from_dict(document)
@@ -226,18 +248,18 @@ def _schema_for_drawing(profile: Profile, kind: str) -> Any:
 
 
 def _path_parameters(operation: str, profile: Profile) -> list[_JsonSchema]:
-    """The path parameter of an operation with a body, with the usual value as its example; empty if it has none."""
+    """The OpenAPI parameter object of the path parameter of an operation, in a list; empty if it has none."""
     name = operations()[operation].path_parameter
     if not name:
         return []
-    schema = {"anyOf": _DRAWN_TEXTS, "examples": [_usual_place(operation, profile)]}
+    schema = {"anyOf": _DRAWN_TEXTS, "examples": [_example_of_path_parameter(operation, profile)]}
     return [{"name": name, "in": "path", "required": True, "schema": schema}]
 
 
-def _usual_place(operation: str, profile: Profile) -> str | None:
-    """The path parameter of a usual request.
+def _example_of_path_parameter(operation: str, profile: Profile) -> str | None:
+    """A usual value of the path parameter, which can do no harm; None if the operation has no path parameter.
 
-    On a sandbox a deletion is for an account of the profile, because no key there is worth anything.
+    On a sandbox it is an account of the profile for a deletion, too, because no key there is worth anything.
     """
     deletes_on_sandbox = operation == "deletePixKey" and profile.is_sandbox
     if deletes_on_sandbox and profile.accounts:
@@ -265,7 +287,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
-            is_usual = operation not in READS and text == _usual_place(operation, profile)
+            is_usual = operation not in READS and text == _example_of_path_parameter(operation, profile)
             case.path_parameters[name] = text if is_usual else synthetic_path_parameter(operation, text, profile)
         if not isinstance(case.body, NotSet):
             case.body = with_synthetic_identifiers(case.body, operation, profile)
@@ -302,14 +324,15 @@ _FEWEST_STEPS = 4
 _MOST_STEPS = 7
 """Steps of a sequence after its first one: enough to register, delete and register again, with reads in between."""
 _OFTEN, _VERY_OFTEN = 2, 4
-"""Bodies with all members unlike the form are drawn more often than others, because only they show faults of two
-values. Bodies without some members are next, because only they show faults of a member that is alone, or missing."""
+"""How many times as often as other bodies two kinds are drawn. Bodies with only unusual members are drawn very often,
+because only they show faults of two values; bodies without some members often, because only they show faults of a
+member that is alone, or missing."""
 _DRAWN_FOR_EACH = 10
 """Sequences that are drawn for each one that is taken, so that there is a choice."""
 
 
 class _ShowsError(Exception):
-    """Tells Hypothesis that a value shows the finding."""
+    """Raised to make a test of Hypothesis fail, which means here that a drawn value shows the finding."""
 
 
 class Drawing:
@@ -326,30 +349,31 @@ class Drawing:
         The others have unusual path parameters, or are drawn.
         """
         coverage = self.coverage(operation)
-        others = self._with_unusual_places(operation)[:examples]
+        others = self._with_unusual_path_parameters(operation)[:examples]
         count = examples - len(others)
         if count:
             strategy = _drawn_cases(operation, self._strategy(operation))
             others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
         return [*coverage, *others]
 
-    def _with_unusual_places(self, operation: str) -> list[Case]:
-        """Cases with each of a few path parameters, and a usual body; empty if the path has no place for one."""
+    def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
+        """Cases with a usual body and each of `_PATH_PARAMETERS`; empty if the operation has no path parameter."""
         if operations()[operation].path_parameter is None:
             return []
         members = documented_members(operation, self._profile)
         body = None
         if members:
             body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
-        places = [synthetic_path_parameter(operation, text, self._profile) for text in _PLACES]
-        return [Case(operation, path_parameter=place, body=body) for place in places]
+        path_parameters = [synthetic_path_parameter(operation, text, self._profile) for text in _PATH_PARAMETERS]
+        return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
 
-    def look_for_smaller(self, case: Case, shows: Callable[[Case], bool]) -> None:
-        """Have Hypothesis look for the smallest part of a case for which `shows` is true.
+    def search_for_smaller_case(self, case: Case, shows: Callable[[Case], bool]) -> None:
+        """Have Hypothesis search for the smallest part of a case that still shows a finding.
 
-        `shows` must always give the same answer for a case. It may send the case.
+        `shows` says whether a part shows it, usually by sending it. It must always say the same about one part. The
+        result is the smallest part that it was asked about, so nothing is returned.
         """
-        _look_for_smallest(_parts_of(case, self._profile), shows)
+        _search_for_smallest(_parts_of(case, self._profile), shows)
 
     def coverage(self, operation: str) -> list[Case]:
         """Complete bodies, and bodies that differ in one member: of another type, missing, empty, not documented.
@@ -359,7 +383,7 @@ class Drawing:
         """
         if documented_members(operation, self._profile) is None:
             return []
-        schema = self._schemas[_ONE_UNLIKE_THE_FORM]
+        schema = self._schemas[_ONE_UNUSUAL_MEMBER]
         generator = CoverageGenerator(
             operation=schema.find_operation_by_id(operation),
             generation_modes=list(GenerationMode),
@@ -379,33 +403,39 @@ class Drawing:
 
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
         """Cases with bodies of all kinds and a usual path parameter, and cases with other path parameters and a usual
-        body. Negative cases break the schema."""
-        place, form = _usual_place(operation, self._profile), documented_members(operation, self._profile)
+        body. Negative cases, in the words of Schemathesis, are those that break the schema.
+
+        `one_of` draws from each of its strategies equally often. So a kind of body that stands there twice is drawn
+        twice as often.
+        """
+        path_parameter = _example_of_path_parameter(operation, self._profile)
+        example_body = documented_members(operation, self._profile)
 
         def cases(kind: str, mode: GenerationMode = GenerationMode.POSITIVE, **fixed: Any) -> st.SearchStrategy[Any]:
+            """A strategy for cases with bodies of one kind. `fixed` are parts of a request that are not drawn."""
             source = self._schemas[kind].find_operation_by_id(operation)
             strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=_NO_FEEDBACK, **fixed)
             return strategy
 
-        if form is None:
+        if example_body is None:
             return cases(_ALL_MEMBERS)
-        at_usual_place: dict[str, Any] = {}
-        if place and form:
-            at_usual_place = {"path_parameters": {operations()[operation].path_parameter: place}}
+        with_example_path: dict[str, Any] = {}
+        if path_parameter and example_body:
+            with_example_path = {"path_parameters": {operations()[operation].path_parameter: path_parameter}}
         strategies = [
-            cases(_ALL_MEMBERS, **at_usual_place),
-            cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **at_usual_place),
+            cases(_ALL_MEMBERS, **with_example_path),
+            cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **with_example_path),
         ]
-        if len(form) > 1:
+        if len(example_body) > 1:
             # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
-            strategies += [cases(_ANY_MEMBERS, **at_usual_place) for _ in range(_OFTEN)]
-            strategies += [cases(_ALL_UNLIKE_THE_FORM, **at_usual_place) for _ in range(_VERY_OFTEN)]
+            strategies += [cases(_ANY_MEMBERS, **with_example_path) for _ in range(_OFTEN)]
+            strategies += [cases(_ALL_UNUSUAL_MEMBERS, **with_example_path) for _ in range(_VERY_OFTEN)]
         if own := own_texts(operation, self._profile):
-            payer = {name: value for name, value in form.items() if not own.isdisjoint(_texts_of(value))}
-            at_home = partial(_with_members, members=payer)
-            strategies += [cases(_ALL_UNLIKE_THE_FORM).map(at_home) for _ in range(_OFTEN)]
-        if place:
-            strategies.append(cases(_ALL_MEMBERS, body=dict(form), media_type=JSON))
+            payer = {name: value for name, value in example_body.items() if not own.isdisjoint(_texts_of(value))}
+            with_own_payer = partial(_with_members, members=payer)
+            strategies += [cases(_ALL_UNUSUAL_MEMBERS).map(with_own_payer) for _ in range(_OFTEN)]
+        if path_parameter:
+            strategies.append(cases(_ALL_MEMBERS, body=dict(example_body), media_type=JSON))
         return st.one_of(strategies)
 
 
@@ -423,7 +453,7 @@ def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[Sc
 
 
 def _request_of(case: Case) -> tuple[object, ...]:
-    """What two equal requests have in common: the order of the members in a body does not count."""
+    """What makes requests equal: they are sent once. The order of the members in a body does not count."""
     body = repr(case.body)
     if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
         with suppress(ValueError):  # no JSON
@@ -432,7 +462,8 @@ def _request_of(case: Case) -> tuple[object, ...]:
 
 
 _Kinds = dict[str, str]
-"""The kind of each value of a case, by its member. The path parameter has no name."""
+"""By member of the body, the kind of its value, such as "digits" or "negative usual int". The empty name stands for the
+path parameter."""
 
 
 def _kinds_of(case: Case) -> _Kinds:
@@ -446,7 +477,7 @@ def _kinds_of(case: Case) -> _Kinds:
 
 
 def _kind_of(value: Any) -> str:
-    """The kind of a value: what a service may treat apart."""
+    """The kind of a value. Values of one kind are alike for a service, so one of them is sent."""
     if isinstance(value, str):
         return _kind_of_text(value.replace(MARK, ""))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -455,7 +486,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _kind_of_text(text: str) -> str:
-    """The kind of a text without the mark of synthetic ones."""
+    """The kind of a text, from which the prefix of synthetic identifiers (`pixconf-`) was taken."""
     if text in NAMED_TYPES or not text:
         return text
     if len(text) == 1:
@@ -480,9 +511,11 @@ def _kind_of_number(number: float) -> str:
 
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
     """A case of Schemathesis as the client sends it. Of its headers only Content-Type is kept."""
-    place = next(iter(case.path_parameters.values()), None)
+    path_parameter = next(iter(case.path_parameters.values()), None)
     body = None if isinstance(case.body, NotSet) else as_bytes(case.body)
-    return Case(operation, path_parameter=place, body=body, content_type=case.headers.get("Content-Type", JSON))
+    return Case(
+        operation, path_parameter=path_parameter, body=body, content_type=case.headers.get("Content-Type", JSON)
+    )
 
 
 def draw_sequences(
@@ -526,18 +559,19 @@ def _most_varied(
     return taken
 
 
-def look_for_shorter(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
-    """Have Hypothesis look for the shortest part of a sequence for which `shows` is true. Each part has the last step,
-    because this step shows the finding.
+def search_for_shorter_sequence(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
+    """Have Hypothesis search for the shortest part of a sequence that still shows a finding.
 
-    `shows` must always give the same answer for a sequence. It may send the sequence.
+    Each part ends with the last step, because this step shows the finding. `shows` says whether a part shows it,
+    usually by sending it. It must always say the same about one part.
     """
 
     @st.composite
     def parts(draw: st.DrawFn) -> tuple[T, ...]:
+        """Some of the steps, and the last one."""
         return (*(step for step in steps[:-1] if draw(_IS_KEPT)), steps[-1])
 
-    _look_for_smallest(parts(), shows)
+    _search_for_smallest(parts(), shows)
 
 
 _SETTINGS = settings(
@@ -560,6 +594,7 @@ def _distinct(strategy: st.SearchStrategy[T], seed: str, count: int, excluded: C
         @hypothesis.seed(f"{seed} {attempt}")
         @hypothesis.given(strategy)
         def collect(value: T) -> None:
+            """Keep a drawn value, unless it is excluded or there are enough."""
             if value not in excluded and len(values) < count:
                 values[value] = None
 
@@ -568,13 +603,14 @@ def _distinct(strategy: st.SearchStrategy[T], seed: str, count: int, excluded: C
     return list(values)
 
 
-def _look_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
-    """Have Hypothesis shrink the values of a strategy, as if a test failed for each value for which `shows` is true."""
+def _search_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
+    """Have Hypothesis shrink the values of a strategy, as if each value for which `shows` is true failed a test."""
 
     @settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
     @hypothesis.seed(0)
     @hypothesis.given(strategy)
     def fail_if_shown(value: T) -> None:
+        """Fail, as a test of Hypothesis does, if the value shows the finding."""
         if shows(value):
             raise _ShowsError
 
@@ -598,12 +634,13 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
-        place, body = case.path_parameter, case.body
-        if isinstance(place, str) and place != _usual_place(case.operation, profile):
-            place = synthetic_path_parameter(case.operation, _part_of(draw, place), profile)
+        """The case with a part of its path parameter and of its body."""
+        path_parameter, body = case.path_parameter, case.body
+        if isinstance(path_parameter, str) and path_parameter != _example_of_path_parameter(case.operation, profile):
+            path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)
         if body:
             body = as_bytes(with_synthetic_identifiers(_part_of(draw, json.loads(body), own), case.operation, profile))
-        return replace(case, path_parameter=place, body=body)
+        return replace(case, path_parameter=path_parameter, body=body)
 
     return parts()
 

@@ -1,7 +1,8 @@
-"""On how many valid exchanges the statements of the documented operations rest, in each situation that they name.
+"""Which requirements a run tests with few exchanges only, and which line of the profile would give it more.
 
-If one node of several is at fault, a statement that rests on few exchanges may pass. The plan names these, with the
-line of the profile that would raise their number.
+A service may have several nodes, of which one is at fault. If a requirement is tested with few exchanges, the fault may
+stay hidden, and the requirement passes. `--plan` prints a line for each situation, such as "an execution", that fewer
+than ENOUGH exchanges of the run show.
 
 Self-tests: reports/sentences/test_plan.py.
 """
@@ -34,24 +35,26 @@ _ONLY_ON_A_SANDBOX = "sandbox: elsewhere no key of the profile is registered mor
 
 @dataclass(frozen=True)
 class Situation:
-    """A situation that statements about an operation name, the exchanges that show it, and the line that raises their
-    number."""
+    """A situation that requirements of an operation are about, such as "a request without a token"."""
 
     operation: str
     name: str
     exchanges: Callable[[Log], list[Exchange]]
+    """Function that gives the exchanges in the log that show the situation."""
     line: Callable[[Profile], str]
+    """Function that gives the line of the profile that would raise their number."""
 
 
 def _of_type(key_type: str) -> Callable[[Log], list[Exchange]]:
-    """Gives the registrations of keys of a type."""
+    """A function that gives the registrations, in a log, of keys of this type that were free."""
     return lambda log: [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
 
 
 def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Exchange]]:
-    """Gives the requests with a real code, or with a key, and one credential."""
+    """A function that gives the requests with a real code, or with a key, and with this credential in a log."""
 
     def requests(log: Log) -> list[Exchange]:
+        """The requests with the credential, those that repeat the first code included."""
         if operation == "executePix":
             sent = log.sent(operation, Execution.OFFERED, Execution.AFTER_EXECUTION)
         else:
@@ -62,6 +65,7 @@ def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Ex
 
 
 def _line_for_executions(profile: Profile) -> str:
+    """The line of the profile that limits the number of executions."""
     plan = profile.transactions.prepare
     supplied = len(profile.transactions.codes) + (plan.count if plan else 0)
     if supplied > profile.limits.executions:
@@ -70,26 +74,33 @@ def _line_for_executions(profile: Profile) -> str:
 
 
 def _line_for_type(key_type: str) -> Callable[[Profile], str]:
-    """Gives the line for registrations of a type: a synthetic key is an e-mail address, and needs a deletion."""
+    """A function that gives the line of a profile that limits the number of registrations of this key type.
+
+    A synthetic key is an e-mail address. It can be registered again and again if the run may delete it. Keys of other
+    types belong to somebody, so off a sandbox they are not registered more often.
+    """
 
     def line(profile: Profile) -> str:
+        """The line of this profile."""
         return _line_for_deletions(profile) if key_type == "EMAIL" or profile.is_sandbox else _ONLY_ON_A_SANDBOX
 
     return line
 
 
 def _line_for_deletions(profile: Profile) -> str:
+    """The line of the profile that limits the number of deletions."""
     if "delete-keys" not in profile.allow:
         return "allow: delete-keys"
     return str(missing_for_deletions(profile)) or _ONLY_ON_A_SANDBOX
 
 
 def _line_for_tokens(profile: Profile) -> str:
+    """The line of the profile that limits the number of wrong tokens."""
     return f"limits.wrong_tokens ({profile.limits.wrong_tokens})"
 
 
 def _situations_without_the_token(operation: str) -> tuple[Situation, Situation]:
-    """A request without a token, and one with another token."""
+    """The situations of an operation without the valid token: without any, and with another one."""
     without_token = _with_credential(operation, NO_HEADER)
     with_another = _with_credential(operation, ANOTHER)
     return (
@@ -112,7 +123,7 @@ SITUATIONS = (
 
 
 def few_exchanges(traffic: Traffic) -> Iterator[str]:
-    """A line for each situation that too few exchanges of a run show, but for those that the profile leaves out."""
+    """A line for each situation that the run tests, but with fewer than ENOUGH exchanges."""
     log, profile = traffic.log, traffic.profile
     for situation in SITUATIONS:
         shown = len(situation.exchanges(log))

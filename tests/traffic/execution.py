@@ -1,11 +1,18 @@
 """The executions of a run: GET /v1/execute/pix/{transactionId}, the rule of the interface document.
 
-Each real code is executed once. Some codes are offered before: they are sent with wrong tokens, which must not execute
-them. A row is such a wrong token, with the unusual ways in which its request is written. `money/executions.py` has the
-purposes of these requests, and says what the log shows.
+Each real code is executed once. `money/executions.py` has the purposes of these requests, and says what the log shows.
+Words of this module:
 
-A companion is a valid request at the same moment as one that must be refused. A neighbour is a request right before an
-execution, on the same connection. Both may change the answer of a service that is at fault.
+| word | meaning |
+|---|---|
+| real code | the transaction code of a prepared transfer: with the valid token it moves money |
+| to offer a code | to send it with wrong tokens before its execution; that must not execute it |
+| row | one such wrong token, with the unusual ways in which its request is spelled: a row of a table of them |
+| spent code | a code that the service does not execute any more, perhaps because of a wrong token |
+| companion | a valid request that does nothing, sent at the same moment as one that must be refused |
+| neighbour | a request right before an execution, on the same connection |
+
+A companion or a neighbour may change the answer of a service that is at fault.
 """
 
 from __future__ import annotations
@@ -42,7 +49,7 @@ from tests.traffic.money.executions import (
 )
 from tests.traffic.money.preparing import prepare
 from tests.traffic.neighbours import Events, first_quiet_place, neighbours_of_executions
-from tests.traffic.refused_credentials import ASKED_AGAIN, rows_for_code, send_first_code_again, wrong_token_rows
+from tests.traffic.refused_credentials import ASKED_AGAIN, rows_of_one_code, send_first_code_again, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
@@ -50,16 +57,19 @@ _SCHEME = f"{EXECUTE}.token.scheme"
 _TOKEN = f"{EXECUTE}.token.required"
 _ROBUST = tuple(f"{EXECUTE}.{end_of_id}" for end_of_id in ROBUSTNESS)
 _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
-"""The requirements for which codes are offered."""
-_SHOWN_BY_A_PAIR = f"{EXECUTE}.id.matches"
-"""The requirement for which executions are sent beside other requests."""
+"""The requirements for which codes are offered, that is: sent with wrong tokens."""
+_SHOWN_BY_SIMULTANEOUS_REQUESTS = f"{EXECUTE}.id.matches"
+"""The requirement for which an execution is sent at the same moment as another request: a result may be mixed up."""
 _CODES_OF_A_PAIR = 2
+"""Codes that are executed at the same moment."""
 _MOST_SPENT = 3
 """Codes that were perhaps spent, on a sandbox: three in a row may fall into a window in which the service is closed."""
 _LEAST_WITH_A_PAIR = 4
-"""Executions from which on two are kept for the pair: then one goes first, and one is offered."""
+"""Fewest executions in limits.executions with which two of them are kept for the pair: of the other two, one goes
+first, and one is offered."""
 _PLACE_BESIDE = 2
-"""Place, counted from 0, of the code that is executed beside another request: the first two have a use of their own."""
+"""Index of the code that is executed at the same moment as another request: the third one, because the first two have
+a use of their own."""
 
 
 @scenario(serves=["executePix.*"], needs="execute")
@@ -83,16 +93,16 @@ def send_first_code_at_the_end(traffic: Traffic) -> None:
 
 @dataclass(frozen=True)
 class _CodePlan:
-    """The codes that there is room for in limits.executions."""
+    """The codes that a run sends: as many as limits.executions permits."""
 
     supplied: list[str]
     """Codes of the profile. They are sent first."""
     most_prepared: int
     """Most codes that the run prepares, those of the pair included."""
     before_pair: int
-    """Number of codes before those of the pair."""
+    """Number of codes that are sent before the pair, so that the index of a code of the pair is this or more."""
     left_out: Text
-    """Sentence with the number of codes that there is no room for; empty if there is none."""
+    """Sentence with the number of codes that are not sent because of limits.executions; empty if all are sent."""
 
 
 class _Executions:
@@ -121,9 +131,9 @@ class _Executions:
         self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
         self._events: Events | None = None  # on a sandbox with enough codes, in place of the neighbours
         self._codes_of_pair: list[str] = []
-        self._rows_by_place: dict[int, list[Row]] = {}  # by place of a code, the wrong tokens to offer it with
+        self._rows_by_place: dict[int, list[Row]] = {}  # by index of a code, the wrong tokens to offer it with
         self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
-        self._service_is_broken = False  # True once an offer as documented broke the service
+        self._service_is_broken = False  # True once an offer with the usual spelling got a 5xx or no answer
         self._first_code_is_to_be_sent_again = self._wants(_TOKEN)  # without the valid token, once it was executed
 
     def send_unknown_code(self) -> None:
@@ -146,7 +156,10 @@ class _Executions:
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
     def send_real_codes(self) -> None:
-        """Send each real code that there is room for, unless no selected requirement needs one."""
+        """Offer and execute each real code that limits.executions permits, unless no selected requirement needs one.
+
+        It ends early if the door keeps codes back, because an execution was answered 401: the token may have expired.
+        """
         self._door.budget.keep_to_ask_again(EXECUTE, ASKED_AGAIN if self._first_code_is_to_be_sent_again else 0)
         if not self._traffic.reach.spends_codes:
             return
@@ -170,9 +183,10 @@ class _Executions:
     def _offer_and_execute(
         self, codes: Sequence[str], first_place: int, plan: _CodePlan, execute: Callable[[str, int, _CodePlan], None]
     ) -> bool:
-        """Offer each of these codes, and execute it unless an offer may have done so.
+        """Offer each of these codes, and execute it unless an offer may have executed it.
 
-        True as soon as the door keeps further codes back, because an execution was answered 401.
+        `first_place` is the index of the first one among all codes of the run. Returns True as soon as the door keeps
+        further codes back, because an execution was answered 401.
         """
         for place, code in enumerate(codes, first_place):
             code_is_spent = self._offer(code, self._rows_by_place.get(place, []))
@@ -190,11 +204,11 @@ class _Executions:
     # -- which codes there are ------------------------------------------------------------------------------------
 
     def _plan_of_codes(self) -> _CodePlan:
-        """The codes that there is room for.
+        """The codes that are sent, as many as limits.executions permits. The limit is shared out in this order:
 
-        1. The pair has the first share of limits.executions.
-        2. The supplied codes come next, unless the journal says that an earlier run sent them.
-        3. The codes that the run prepares have the room that is left.
+        1. the pair
+        2. the supplied codes, unless the journal says that an earlier run sent them
+        3. the other codes that the run prepares
         """
         room = self._profile.limits.executions - self._size_of_pair()
         usable = self._door.guard.open_journal(self._profile.transactions.codes)
@@ -208,14 +222,17 @@ class _Executions:
         return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), before_pair, left_out)
 
     def _events_of(self, plan: _CodePlan) -> Events | None:
-        """What goes right before the executions of a sandbox; None if there are too few codes for it."""
+        """The requests that go right before the executions on a sandbox, such as a registration or a deletion.
+
+        None off a sandbox, or if there are too few codes: then neighbours go there, which change nothing.
+        """
         first_quiet = first_quiet_place(len(plan.supplied), plan.before_pair)
         if first_quiet is None or not self._profile.is_sandbox:
             return None
         return Events(self._traffic, self._unknown_code, first_quiet, plan.before_pair)
 
     def _note_codes_left_out(self, number_sent: int, number_of_all: int) -> Text:
-        """Note how many codes there is no room for, and give the note; empty if there is room for all."""
+        """Note for the report how many codes limits.executions leaves out, and return the note; empty if none is."""
         if number_sent >= number_of_all:
             return ""
         note = say(
@@ -231,12 +248,12 @@ class _Executions:
         """The number of codes of the pair: 2, or 0 if there is no pair."""
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
             return 0
-        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
         has_room = self._profile.limits.executions >= _LEAST_WITH_A_PAIR
         return _CODES_OF_A_PAIR if is_wanted and has_room else 0
 
     def _prepared_codes(self, plan: _CodePlan) -> list[str]:
-        """Prepare transfers, and give their codes. If the run has no code at all, the traffic keeps the reason."""
+        """Prepare transfers, and return their codes. If the run has no code at all, put the reason in `missing`."""
         guard = self._door.guard
         most = min(plan.most_prepared, guard.room)
         preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
@@ -246,7 +263,7 @@ class _Executions:
         return codes
 
     def _why_no_code(self, preparations: Sequence[Exchange]) -> Text:
-        """Reason why the run has no code: by the last preparation, or by the journal if nothing was prepared."""
+        """Reason why the run has no code: the answer to the last preparation; if nothing was prepared, the journal."""
         if preparations:
             return _why_a_preparation_gave_no_code(preparations[-1])
         guard = self._door.guard
@@ -258,28 +275,29 @@ class _Executions:
     # -- offers: requests with a wrong token ------------------------------------------------------------------------
 
     def _wrong_tokens_by_place(self, plan: _CodePlan) -> dict[int, list[Row]]:
-        """By place of a code, the wrong tokens that it is offered with. A code that is not offered has none.
+        """By index of a code, the wrong tokens that it is offered with. A code that is not offered is missing.
 
-        The first code is offered only if there is no other one for that.
+        The rows of the table are shared out among the codes. The first code is offered only if there is no other one.
         """
         if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
             return {}
         table = wrong_token_rows(self._traffic, EXECUTE)
         without_rows = self._events.places_without_wrong_tokens if self._events else ()
         may_be_offered = [place for place in range(1, plan.before_pair) if place not in without_rows]
-        places = [place for place in may_be_offered if not self._is_beside(place, plan)]
+        places = [place for place in may_be_offered if not self._is_executed_beside_a_request(place, plan)]
         if not places:
             places = [0]
         rows_by_place = {}
         for turn, place in enumerate(places):
-            rows_by_place[place] = rows_for_code(table, turn, len(places))
+            rows_by_place[place] = rows_of_one_code(table, turn, number_of_codes=len(places))
         return rows_by_place
 
     def _offer(self, code: str, rows: list[Row]) -> bool:
-        """Send a code with wrong tokens, one after the other. True as soon as one may have executed it.
+        """Send a code with wrong tokens, one after the other. Returns True as soon as one may have executed it.
 
-        The first one leaves right behind the execution before. After one that breaks the service, none is sent any
-        more.
+        The first one leaves right after the execution of the code before, on the same connection, because some services
+        do not check the token on a connection that was authorized before. After one that breaks the service no wrong
+        token is sent any more.
         """
         rows = self._rows_unless_spent(rows)
         rows_with_companion = self._rows_with_companion(rows)
@@ -288,7 +306,8 @@ class _Executions:
             if self._service_is_broken:
                 return False
             offer = self._send_offer(code, row, with_companion=row in rows_with_companion)
-            self._send_first_code_again_once()  # not before the first offer, which leaves right behind an execution
+            # Not before the first offer, because that one has to leave right after an execution.
+            self._send_first_code_again_once()
             was_sent = offer.number > 0
             if not was_sent:
                 continue
@@ -299,7 +318,7 @@ class _Executions:
         return False
 
     def _rows_unless_spent(self, rows: list[Row]) -> list[Row]:
-        """The wrong tokens to offer the next code with, after a wrong token may have spent an earlier code.
+        """The wrong tokens to offer the next code with, which change if a wrong token may have spent an earlier code.
 
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
@@ -319,8 +338,8 @@ class _Executions:
     def _rows_with_companion(self, rows: Sequence[Row]) -> list[Row]:
         """The rows that are sent at the same moment as a valid request: one without a header, and one wrong token.
 
-        The first row is not among them, because it leaves right behind an execution. Off a sandbox, and before a code
-        was executed, there are none.
+        The first row is not among them, because it has to leave right after an execution. Empty off a sandbox, and
+        before a code was executed.
         """
         if not self._profile.is_sandbox or not successful_executions(self._log):
             return []
@@ -332,7 +351,7 @@ class _Executions:
     def _send_offer(self, code: str, row: Row, *, with_companion: bool) -> Exchange:
         """Send a code with a wrong token, alone or at the same moment as a valid request."""
         purpose = Execution.OFFERED
-        send = partial(self._send, code, credential=row.credential, written=row.written, purpose=purpose)
+        send = partial(self._send, code, credential=row.credential, spelling=row.spelling, purpose=purpose)
         if not with_companion:
             return send()
         [offer] = self._together.send_each_with_a_companion(EXECUTE, send)
@@ -341,16 +360,19 @@ class _Executions:
     def _send_again_if_broken(self, offer: Exchange, row: Row) -> None:
         """If an offer broke the service, send a synthetic code with the same token, to see whether it does so again.
 
-        A request that is written in an unusual way does not count, because a service may not take it.
+        A request with an unusual spelling does not count, because a service need not know such a spelling.
         """
         is_error = offer.response is None or offer.response.status >= 500
-        self._service_is_broken = is_error and not row.written
+        self._service_is_broken = is_error and not row.spelling
         if self._service_is_broken:
             purpose = Execution.BREAKS_AGAIN
-            self._send(synthetic(), credential=row.credential, written=row.written, purpose=purpose)
+            self._send(synthetic(), credential=row.credential, spelling=row.spelling, purpose=purpose)
 
     def _send_first_code_again_once(self) -> None:
-        """Send the code that was executed first without the valid token, if that was not done yet."""
+        """Send the code that was executed first without the valid token, unless it was sent so before.
+
+        A service may answer anybody with a result that it keeps in a cache.
+        """
         if self._first_code_is_to_be_sent_again and self._door.guard.first_executed:
             self._first_code_is_to_be_sent_again = False
             send_first_code_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
@@ -380,8 +402,9 @@ class _Executions:
     def _execute_prepared_or_keep(self, code: str, place: int, plan: _CodePlan) -> None:
         """Execute a code that the run prepared, or keep it for the pair.
 
-        A code is kept for the pair only if all real codes so far were executed, and there was one. If executions may
-        need more than is documented, this one has a body, more headers and a query.
+        The pair are two codes that are executed at the same moment, at the end. The last two codes are meant for it. A
+        code is kept for it only if the service executed all real codes so far, and at least one. If the service seems
+        to need more than is documented, the execution has extra parts: a body, more headers and a query.
         """
         is_for_pair = place >= plan.before_pair
         one_succeeded = bool(successful_executions(self._log))
@@ -392,44 +415,51 @@ class _Executions:
         self._send_neighbour(place)
         if self._may_need_more():
             more = {"json": {}, "headers": EXTRA_HEADERS, "query": "?pixconf=1"}
-            self._send(code, valid=True, **more, purpose=Execution.PREPARED_WITH_MORE)
+            self._send(code, valid=True, **more, purpose=Execution.PREPARED_WITH_EXTRA_PARTS)
             return
         send = partial(self._send, code, valid=True, purpose=Execution.PREPARED)
         self._send_alone_or_beside(send, place, plan)
 
     def _send_neighbour(self, place: int) -> None:
-        """Send what goes right before an execution. Before the first real code, the code that does not exist went."""
+        """Send what goes right before an execution: on a sandbox with enough codes an event, else a neighbour.
+
+        The first real code (index 0) needs none, because the code that does not exist was sent right before it.
+        """
         if place > 0 and self._events:
             self._events.send_before(place)
         elif place > 0:
-            send = next(self._neighbours)
-            send()
+            send_neighbour = next(self._neighbours)
+            send_neighbour()
 
     def _send_alone_or_beside(self, send: Send, place: int, plan: _CodePlan) -> None:
-        """Send an execution: beside another request if the code has that place, else alone."""
-        if self._is_beside(place, plan):
+        """Send an execution: at the same moment as another request if it is that of the third code, else alone."""
+        if self._is_executed_beside_a_request(place, plan):
             self._together.send_beside(send, self._send_beside_execution)
         else:
             send()
 
-    def _is_beside(self, place: int, plan: _CodePlan) -> bool:
-        """True if the code at this place is executed at the same moment as another request."""
-        has_that_place = place == _PLACE_BESIDE and place < plan.before_pair
-        return has_that_place and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+    def _is_executed_beside_a_request(self, place: int, plan: _CodePlan) -> bool:
+        """True if the code with this index is executed at the same moment as another request: only the third one is."""
+        is_third_and_not_of_the_pair = place == _PLACE_BESIDE and place < plan.before_pair
+        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
+        return is_third_and_not_of_the_pair and is_wanted
 
     def _send_beside_execution(self) -> Exchange:
-        """Send a request at the same moment as an execution: a read, or else a synthetic code with a wrong token."""
+        """Send the request that goes at the same moment as an execution.
+
+        It is a read; or, if the profile does not permit reads, a synthetic code with a wrong token.
+        """
         purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:
             return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
         return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
 
     def _may_need_more(self) -> bool:
-        """True if an execution perhaps needs more than is documented, and this was not tried yet.
+        """True if an execution perhaps needs more than is documented, such as a body, and this was not tried yet.
 
-        It is so if nothing was executed, and one prepared code was refused.
+        It perhaps does if nothing was executed so far, and exactly one prepared code was refused.
         """
-        if successful_executions(self._log) or self._log.of(EXECUTE, Execution.PREPARED_WITH_MORE):
+        if successful_executions(self._log) or self._log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS):
             return False
         refused = []
         for answer in self._log.of(EXECUTE, Execution.PREPARED):

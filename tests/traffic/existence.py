@@ -29,7 +29,7 @@ from spec.exchange import VALID, Exchange, Purpose, Response, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
 from spec.message import Text, joined, say
-from spec.observed import indistinguishable, is_passing
+from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, require_permission, require_supplied
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.at_times import FOR_THE_PATH, MAY_MISS_A_PATH, refused_at_times
@@ -225,11 +225,11 @@ def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
         if is_success and exchange.response and is_readable(exchange.response):
             return holds(exchange)
     for answer in answers:
-        if not is_passing(answer):
+        if not is_temporary(answer):
             return _judgement_by_difference(evidence, answer)
     harmless = evidence.harmless(operation, Existence.AFTER_TROUBLE)
     for answer in harmless:
-        if not is_passing(answer):
+        if not is_temporary(answer):
             return _judgement_by_difference(evidence, answer)
     exchanges = [*harmless, *answers, *evidence.not_generated(operation)]
     was_sent = [exchange for exchange in exchanges if exchange.number]

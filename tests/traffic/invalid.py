@@ -167,9 +167,10 @@ A class is named by how a part of the request is unusual, in whichever part; or 
 
 
 def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
-    """A case for each class that the operation has, unless it may not be sent with this profile.
+    """The invalid requests to an operation that this profile permits: a case for each class.
 
-    With `observed`, only cases of the classes whose answers are observations; with `observed=False`, only the others.
+    If `observed` is True, only the classes whose answers the report shows as observations (the table OBSERVED), which
+    scenarios send. If it is False, only the others, which are part of the generated traffic. If it is None, all.
     """
     cases = _cases(operation, profile)
     if observed is not None:
@@ -335,7 +336,10 @@ def _for_own_account(case: Case, profile: Profile) -> Case:
 
 
 def _member_of_key(members: Members) -> str:
-    """The member that has the key, as a rule: the last one that is a text. If none is, one that is not documented."""
+    """The name of the member of a deletion that probably has the key: the last one whose value is a text.
+
+    The interface document does not name it. If no value is a text, the name of a new member.
+    """
     texts = [name for name, value in members.items() if isinstance(value, str)]
     return texts[-1] if texts else MARK
 
@@ -350,9 +354,10 @@ def _odd_objects(members: Members) -> Values:
 
 
 def _odd_transfers(members: Members) -> Values:
-    """Bodies like some of TEXTS that name an account first, so that a lenient reader looks it up. None has an amount.
+    """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
 
-    Their classes have the names of those in TEXTS.
+    A lenient service may look the account up, and so get further than with the bodies of the same names in TEXTS. None
+    has an amount, so none can become a transfer.
     """
     without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
     cut_short = without_amount.removesuffix(b"}")

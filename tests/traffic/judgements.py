@@ -1,7 +1,8 @@
-"""Judgements that take several exchanges: whether a token is needed and accepted, and whether a request is enough.
+"""Judgements that compare several exchanges, for instance of the same request with and without the token.
 
-A rule in `spec/rules` judges one exchange. These functions compare exchanges of the log. The conformance tests ask them
-for the judgement of a requirement.
+A rule in `spec/rules` judges one exchange. These functions judge a requirement by several exchanges of the log. Each
+returns a `Judgement`: the requirement holds, deviates, or is inconclusive because the exchanges do not show it. The
+conformance tests ask them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from tests.traffic.keys.purposes import type_sent, understood_registrations, val
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
-from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, let_in_words
+from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, words_for_accepted
 from tests.traffic.scenario import Traffic
 
 CodeAndExchanges = tuple[str, list[Exchange]]
@@ -51,13 +52,13 @@ CodeAndExchanges = tuple[str, list[Exchange]]
 
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """The judgement that a valid token is accepted. `answers` are those to requests to the operation.
+    """The judgement that an operation accepts the valid token. `answers` are those to requests to the operation.
 
-    A 401 deviates only in these cases:
+    It holds if a valid request succeeded. A 401 to a valid request deviates only in these cases:
 
-    - It is the answer to another request: answers are mixed up.
-    - The same request is taken before and after it.
-    - Every valid request gets it, and other operations show that the token is valid.
+    - The service mixes up its answers, and this is the answer to another request.
+    - The same request was granted before and after it.
+    - Every valid request to the operation gets a 401, and other operations show that the token is valid.
     """
     mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)
     if mixed_up:
@@ -111,9 +112,10 @@ def _proof_of_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...
 
 
 def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
-    """The judgement that the token in another form than as a bearer is not accepted for a synthetic code.
+    """The judgement that the valid token is not accepted bare, or under another scheme than Bearer.
 
-    No real code is spent on this. If a wrong token is answered like the right one, the answers show nothing.
+    Synthetic codes show it, so that no real code is spent: it deviates if the token in another form gets the same
+    answer as the token as a bearer. If even a wrong token gets that answer, it is inconclusive.
     """
     unauthorized = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
     with_token = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
@@ -128,7 +130,7 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_token[0])]
     if accepted:
-        return deviates(finding("scheme-accepted", credentials=let_in_words(accepted)), with_token[0], *accepted)
+        return deviates(finding("scheme-accepted", credentials=words_for_accepted(accepted)), with_token[0], *accepted)
     return holds(*in_other_forms)
 
 
@@ -138,13 +140,13 @@ _NO_SUCCESS = say("no valid request succeeded: that answers are alike without a 
 
 
 def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges) -> Judgement:
-    """The judgement that none of these requests, which must be refused, got what only a valid token may get.
+    """The judgement that none of these requests, which must all be refused, got what only a valid token may get.
 
-    The first of these findings counts that some exchange shows:
+    It has one finding, the first of these that an exchange shows:
 
-    1. The finding of this code: a request was granted.
-    2. A refusal carries the result that it refuses.
-    3. `others`, in their order.
+    1. The finding with the code `code`: a request was granted.
+    2. The finding "result-in-refusal": an answer says that it refuses, and carries the result nevertheless.
+    3. The findings of `others`, in their order.
 
     If there is none, a 200 that cannot be read makes the judgement inconclusive, because it may be the result.
     """
@@ -155,7 +157,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges
     granted = list(filter(is_granted, with_result))
     for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
         if exchanges:
-            credentials, answer = let_in_words(exchanges), answer_in_words(exchanges[0])
+            credentials, answer = words_for_accepted(exchanges), answer_in_words(exchanges[0])
             return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
 
     unread = []
@@ -169,9 +171,9 @@ def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges
 
 
 def _says_done_in_a_text(exchange: Exchange) -> bool:
-    """True if an answer that is no JSON says that an execution is DONE.
+    """True if an answer to an execution that is no JSON says DONE.
 
-    A refusal says so only if it is this word alone, and a page never does, because its scripts may have the word.
+    For a refusal or an HTML page, the word must be the whole body, because a longer text may have the word by chance.
     """
     response = exchange.response
     if exchange.operation != "executePix" or response is None or not says_done_in_words(response):
@@ -185,7 +187,7 @@ def token_is_required(
 ) -> Judgement:
     """The judgement that requests without a valid token are refused. `valid` are the valid requests.
 
-    A request was let in if one of these is true:
+    It deviates if a request without a valid token was accepted. That is so if one of these is true:
 
     - Its answer says success or carries the result. `none_granted` judges that, and explains `code` and `others`.
     - Its answer cannot be told apart from the answer to a valid request that succeeded.
@@ -208,9 +210,9 @@ def token_is_required(
             successes_alike[exchange] = success
     if not successes_alike:
         return judgement
-    let_in = list(successes_alike)
-    compared = dict.fromkeys(successes_alike.values())
-    return deviates(finding("answered-alike", credentials=let_in_words(let_in)), *let_in, *compared)
+    accepted = list(successes_alike)
+    compared = dict.fromkeys(successes_alike.values())  # each success once
+    return deviates(finding("answered-alike", credentials=words_for_accepted(accepted)), *accepted, *compared)
 
 
 def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]) -> Exchange | None:
@@ -232,7 +234,10 @@ def _first_by_shape(successes: Sequence[Exchange]) -> dict[Facts, Exchange]:
 
 
 def _shape_of(exchange: Exchange) -> Facts:
-    """The places and types of an answer in JSON that grants something, without its values. Empty for any other."""
+    """The places and types of the members in an answer that grants something; empty for any other answer.
+
+    Two answers with the same shape differ in nothing but values.
+    """
     response = exchange.response
     if response is None or not is_granted(exchange):
         return frozenset()
@@ -245,7 +250,7 @@ def _shape_of(exchange: Exchange) -> Facts:
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
-    """The judgement that no refused registration registered its key. `effects` are those that did."""
+    """The judgement that no refused registration registered its key. `effects` are the refused ones that did."""
     if not effects:
         return holds()
     answers = [say("{type}: {answer}", type=type_sent(effect), answer=answer_in_words(effect)) for effect in effects]
@@ -253,7 +258,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 
 def no_refusal_was_executed(log: Log) -> Judgement:
-    """The judgement that no refusal carries the result of the execution that it refuses."""
+    """The judgement that no execution is answered as refused although the answer shows a transfer that is DONE."""
     refused = executed_and_refused(log)
     if not refused:
         return holds()
@@ -267,23 +272,26 @@ _NOT_UNDERSTOOD = say(
     "many keys as it may"
 )
 _ENOUGH_PREPARED = 3
-"""Prepared transfers that show whether an execution needs more than is documented: the first and the last are executed
-as documented, the one between them with more."""
+"""Prepared transfers that it takes to show that an execution needs more than is documented: the first and the last one
+are executed as documented, and the one between them with extra parts."""
 
 
 def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgement:
-    """The judgement that prepared codes are executed as documented, and not only with more than that.
+    """The judgement that an execution needs no more than the documented request.
 
-    More is a body, further headers and a query (`Execution.PREPARED_WITH_MORE`). `prepare` is how the profile has
-    transfers prepared; None if it has none prepared.
+    It deviates if the service refuses at least two prepared codes as documented, and executes a third one that is sent
+    with extra parts: a body, further headers and a query. `prepare` says how the profile has transfers prepared; None
+    if it has none prepared.
     """
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
     if successes:
         return holds(successes[0])
     prepared = log.of("executePix", Execution.PREPARED)
-    successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_MORE)))
-    if successes_with_more and len(prepared) >= 2:
+    successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
+    # One refused code may be a bad one. With two, one was refused before and one after the success with extra parts.
+    refused_before_and_after = len(prepared) >= 2
+    if successes_with_more and refused_before_and_after:
         return deviates(finding("needs-more"), *prepared, *successes_with_more)
 
     refused = prepared or answers
@@ -299,10 +307,10 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
 
 
 def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
-    """The judgement that requests are understood whose Content-Type is application/json.
+    """The judgement that the service understands requests with the Content-Type application/json.
 
-    It deviates if each is refused for its media type, and holds if one is granted. Else `otherwise` is the reason why
-    it is inconclusive.
+    It deviates if each answer refuses the media type (status 415), and holds if one is no refusal. If it is
+    inconclusive, `otherwise` is the reason.
     """
     refusal_kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if refusal_kinds == {RefusalKind.MEDIA_TYPE}:
@@ -314,9 +322,10 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
 
 
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
-    """The judgement that the documented registration is understood.
+    """The judgement that the service understands a registration as documented: it takes the key type for a known one.
 
-    If a changed registration was accepted instead, the service needs the change, and the requirement about it deviates.
+    If it understood none, but accepted a changed registration, it needs the change. Then the requirement about what was
+    changed deviates, such as the name of a field.
     """
     deviations = deviations_if_more_is_needed(log)
     if requirement_id in deviations:
@@ -341,10 +350,10 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
 
 
 def value_is_of_no_other_request(requirement_id: str, values_sent: Mapping[Exchange, object]) -> Judgement:
-    """The judgement that no result has, in the field of the requirement, the value that another request named.
+    """The judgement that no result has the value of another request in the field of the requirement.
 
-    `values_sent` has by exchange the value that its request named. Numbers of two kinds may be the same by chance, so a
-    mixed-up value counts only if some result has the value of its own request.
+    `values_sent` has, by exchange, the value that its request named, such as its transaction code. If no result has the
+    value of its own request, the field means something else, and a value of another request is there by chance.
     """
     field = requirement_id.split(".")[1]
     judgements = {exchange: judge(requirement_id, exchange) for exchange in values_sent}
@@ -396,14 +405,14 @@ def holds_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgeme
 
 
 def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_sent: Text = "") -> Judgement:
-    """The judgement that no request to the operation breaks a robustness requirement.
+    """The judgement that no request to the operation breaks a robustness requirement, such as "no server error".
 
-    Invalid requests that are generated are left out, because they are judged apart. `not_sent` is a sentence about
-    requests that were not sent, or tested nothing; it stands beside a requirement that holds.
+    Generated invalid requests are left out, because test_property.py judges them. `not_sent` is a sentence about
+    requests that were not sent, or that tested nothing: the report shows it if the requirement holds.
     """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
-    exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.part]
+    exchanges = [exchange for exchange in attempts if exchange.valid or not exchange.is_generated]
     judgements = [(exchange, reproduction.judge(requirement_id, exchange)) for exchange in exchanges]
     breaking = [exchange for exchange, judgement in judgements if judgement.deviates]
     if breaking:
@@ -411,9 +420,9 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
         for _, judgement in judgements:
             findings += judgement.findings
         return deviates(findings, *breaking)
-    late = never_answered(operation, log.attempts()) if requirement_id.endswith(".connection") else []
-    if late:
-        return deviates(finding("not-answered", requests=len(late)), *late)
+    unanswered = never_answered(operation, log.attempts()) if requirement_id.endswith(".connection") else []
+    if unanswered:
+        return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)
 
     if not exchanges:
         return inconclusive(say("no answer to judge"))

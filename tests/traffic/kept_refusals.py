@@ -35,12 +35,15 @@ class KeptRefusal(Purpose):
 
 @dataclass(frozen=True)
 class _Request:
-    """A request that does nothing: an execution of a synthetic code, or an unreadable registration for an account. No
-    other registration has the same body, because a refusal may be kept for a body."""
+    """A request that does nothing: an execution of a synthetic code, or an unreadable registration for an account.
+
+    No other registration has the same body, because a service may keep a refusal for a body.
+    """
 
     traffic: Traffic
     operation: str
     place: str
+    """The path parameter: the code, or the account."""
     body: bytes | None
 
     def send(self, purpose: KeptRefusal, credential: str = VALID) -> None:
@@ -56,8 +59,10 @@ class _Request:
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"], needs="fuzz")
 def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
-    """Ask two codes and two accounts with the valid token right after a wrong one; the accounts once more after a wrong
-    token in a read."""
+    """For two codes and two accounts, send a wrong token and right after it the valid one.
+
+    For the accounts this is done twice: the second time the wrong token goes in a read of the account.
+    """
     profile = traffic.profile
     operations = [name for name in (_EXECUTE, _REGISTER) if traffic.reach.wants(f"{name}.token.accepted")]
     if not profile.limits.wrong_tokens:
@@ -70,6 +75,10 @@ def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
 
 
 def _ask_after_wrong_tokens(first: _Request, second: _Request) -> None:
+    """Send each request with the valid token, with a wrong one, and with the valid one again.
+
+    At the end a request for another code or account shows whether the caller as such is locked out.
+    """
     first.send(KeptRefusal.WITH_THE_TOKEN)
     first.send(KeptRefusal.WRONG_TOKEN, ANOTHER)
     first.send(KeptRefusal.WITH_THE_TOKEN)
@@ -80,6 +89,7 @@ def _ask_after_wrong_tokens(first: _Request, second: _Request) -> None:
 
 
 def _ask_after_wrong_reads(first: _Request, second: _Request) -> None:
+    """For each account, read the balance with a wrong token, and send the registration with the valid one after it."""
     for request in (first, second):
         request.read_with_a_wrong_token()
         request.send(KeptRefusal.WITH_THE_TOKEN)
@@ -87,20 +97,21 @@ def _ask_after_wrong_reads(first: _Request, second: _Request) -> None:
 
 
 def _ask_for_another(request: _Request) -> None:
-    """Send the request for a place that no wrong token was sent for."""
+    """Send such a request for another code or account, for which no wrong token was sent."""
     _request(request.traffic, request.operation, synthetic()).send(KeptRefusal.FOR_ANOTHER)
 
 
 def places_asked(operation: str, profile: Profile) -> list[str]:
-    """Two codes that do not exist, or two accounts.
+    """The path parameters of the requests: two codes that do not exist, or two accounts.
 
-    The accounts are those of the profile on a sandbox, else synthetic ones, because a service may take a registration
-    without a key for one of an empty key.
+    The accounts are those of the profile on a sandbox. Elsewhere they are synthetic, because a careless service may
+    register an empty key for a registration that cannot be read.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
     return [*own, synthetic(), synthetic()][:ASKED_AFTER_A_WRONG_TOKEN]
 
 
 def _request(traffic: Traffic, operation: str, place: str) -> _Request:
+    """The request that does nothing for this code or account."""
     body = b'{"' + synthetic().encode() if operation == _REGISTER else None
     return _Request(traffic, operation, place, body)

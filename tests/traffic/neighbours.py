@@ -1,9 +1,14 @@
 """Requests that go right before a valid one, on the connection that the valid one is going to use.
 
-An answer may depend on what its connection carried before, or on what the service did last. So a valid request follows
-each sort of neighbour several times: a refusal of the caller, a refusal of the request, and a success for somebody
-else. None of them changes anything but those of `Events`, which a sandbox alone gets: there a key is registered right
-behind an execution, and a transfer is executed right behind a registration and a deletion.
+The answer of a service at fault may depend on what its connection carried before, or on what the service did last. A
+neighbour is such a request right before a valid one. There are three sorts: a request without a token, a request that
+is refused for what it says, and a read of another account. A valid request follows each sort several times.
+
+Neighbours change nothing. On a sandbox the requests of `Events` take their place, which do: a key is registered right
+after an execution, and a transfer is executed right after a registration and a deletion.
+
+The place of a code is its index among all codes that the run executes. At a quiet place no wrong token goes between the
+neighbour and the execution.
 
 Self-tests: traffic/test_at_times.py, reports/sentences/test_plan.py.
 """
@@ -42,21 +47,21 @@ _TIMES = 3
 
 
 def _reads_of_others(traffic: Traffic) -> list[Send]:
-    """The reads that the profile permits, of the last account of the profile."""
+    """Functions that send the reads that the profile permits, of the last account of the profile."""
     accounts = traffic.profile.accounts
     reads: list[Send] = []
     for operation in filter(traffic.permitted, _READ_BEFORE):
-        has_place = operations()[operation].path_parameter is not None
-        if has_place and not accounts:
+        names_an_account = operations()[operation].path_parameter is not None
+        if names_an_account and not accounts:
             continue
-        place = accounts[-1] if has_place else None
+        account = accounts[-1] if names_an_account else None
         purpose = Neighbour.OF_SOMEBODY_ELSE
-        reads.append(partial(traffic.client.send, operation, place, valid=True, purpose=purpose))
+        reads.append(partial(traffic.client.send, operation, account, valid=True, purpose=purpose))
     return reads
 
 
 def neighbours_of_registrations(traffic: Traffic) -> list[Send]:
-    """What goes right before registrations: each sort of refusal three times, and each read once."""
+    """Functions that send what goes right before registrations: each refusal three times, and each read once."""
     refusals: list[Send] = []
     for turn in range(_TIMES):
         if traffic.reach.wants(f"{_REGISTER}.token.required"):
@@ -70,8 +75,11 @@ def neighbours_of_registrations(traffic: Traffic) -> list[Send]:
 
 
 def neighbours_of_executions(traffic: Traffic, unknown_code: str) -> Iterator[Send]:
-    """What goes right before executions, in turn and without an end. The code does not exist: it is refused without a
-    token, and then it is not known, unless the service keeps the refusal for it."""
+    """Functions that send what goes right before executions, in turn and without an end.
+
+    `unknown_code` does not exist. It is sent without a token and refused, and then with the token: unless the service
+    keeps the first refusal for this code, it says that the code is unknown.
+    """
     reads = cycle(_reads_of_others(traffic))
     while True:
         yield from _refusals_of_code(traffic, unknown_code)
@@ -81,7 +89,7 @@ def neighbours_of_executions(traffic: Traffic, unknown_code: str) -> Iterator[Se
 
 
 def _refusals_of_code(traffic: Traffic, unknown_code: str) -> list[Send]:
-    """A code that does not exist without a token, if that is wanted, and with the token."""
+    """Functions that send a code that does not exist: without a token if the selection wants that, then with it."""
     send = partial(traffic.client.send, _EXECUTE, unknown_code)
     refusals: list[Send] = []
     if traffic.reach.wants(f"{_EXECUTE}.token.required"):
@@ -91,6 +99,7 @@ def _refusals_of_code(traffic: Traffic, unknown_code: str) -> list[Send]:
 
 
 def _send_unreadable(traffic: Traffic, credential: str, purpose: Purpose) -> Exchange:
+    """Send a registration that can do nothing, because its body cannot be read."""
     return unreadable_request(_REGISTER, credential).send(traffic.client.with_purpose(purpose))
 
 
@@ -99,16 +108,17 @@ def _send_unreadable(traffic: Traffic, credential: str, purpose: Purpose) -> Exc
 _BEFORE_QUIET_PLACES = 3
 """Codes that go before the first quiet place: the first one, one that is offered with wrong tokens, and one that goes
 beside a read."""
-_QUIET_PLACES = 3
+_COUNT_OF_QUIET_PLACES = 3
+"""The table in `Events` says what each of them is for."""
 
 
 def first_quiet_place(first_prepared: int, codes: int) -> int | None:
-    """Place of the first of the codes that go without wrong tokens; None if there are too few codes for that.
+    """Index of the first code that is sent without wrong tokens before; None if there are too few codes for that.
 
-    `first_prepared` is the place of the first code that the run prepares, `codes` the number of all codes.
+    `first_prepared` is the index of the first code that the run prepares, and `codes` the number of all codes.
     """
     first = max(_BEFORE_QUIET_PLACES, first_prepared)
-    has_room = first + _QUIET_PLACES < codes
+    has_room = first + _COUNT_OF_QUIET_PLACES < codes
     return first if has_room else None
 
 
@@ -128,7 +138,7 @@ class Events:
     """
 
     def __init__(self, traffic: Traffic, unknown_code: str, first_quiet: int, codes: int) -> None:
-        self._quiet_places = range(first_quiet, first_quiet + _QUIET_PLACES)
+        self._quiet_places = range(first_quiet, first_quiet + _COUNT_OF_QUIET_PLACES)
         self.places_without_wrong_tokens = (*self._quiet_places, codes - 1)
         self._traffic = traffic
         self._last_place = codes - 1
@@ -136,7 +146,11 @@ class Events:
         self._registration: Exchange | None = None
 
     def send_before(self, place: int) -> None:
-        """Send what goes right before the execution of the code at a place."""
+        """Send what goes right before the execution of the code with this index. The table of the class has all cases.
+
+        Nothing is sent before the first quiet place, whose transfer was just prepared, nor before the third one, which
+        goes right after the execution of the second.
+        """
         first, second, third = self._quiet_places
         if place == second:
             self._registration = register_right_behind_money(self._traffic)
@@ -154,7 +168,10 @@ class Events:
 
 
 def register_right_behind_money(traffic: Traffic) -> Exchange | None:
-    """Register a synthetic key on a sandbox; None if the run may not register and delete one."""
+    """Register a synthetic key right after a request that moves money, on a sandbox.
+
+    None if the run may not register and delete a key.
+    """
     profile = traffic.profile
     if not profile.is_sandbox or not profile.accounts or not traffic.permitted(_REGISTER):
         return None
@@ -165,7 +182,7 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
 
 
 def _events_in_turn(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
-    """What goes before the codes that are offered with wrong tokens, which may end with any status."""
+    """Groups of functions that send what goes before the codes at the other places, one group for each code in turn."""
     *refusals_of_the_caller, with_the_token = _refusals_of_code(traffic, unknown_code)
     refusals_of_a_request: list[Send] = [with_the_token]
     if traffic.permitted(_REGISTER):

@@ -28,7 +28,7 @@ from tests.traffic.undescribed import Reading
 
 ANY: tuple[Purpose, ...] = ()
 """Requests of every purpose, without generated traffic."""
-REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_MORE, Execution.OFFERED)
+REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS, Execution.OFFERED)
 """Executions that may have a result. Those without the valid token count if they got one."""
 
 
@@ -60,7 +60,7 @@ class Situation:
         """The requests in the log that may show the requirement in this situation."""
         operation = None if self.of_any_operation else requirements()[requirement_id].operation
         if self.every_attempt:
-            return [exchange for exchange in log.attempts(operation) if not exchange.part]
+            return [exchange for exchange in log.attempts(operation) if not exchange.is_generated]
         if self.purposes == ANY:
             return log.targeted(operation)
         if operation is None:
@@ -135,7 +135,10 @@ class Observed:
 
 
 def observed(requirement_id: str, log: Log) -> Observed:
-    """What the log shows for a requirement of the table OBSERVATIONS."""
+    """The observation of a requirement of the table OBSERVATIONS: the values that the log shows, by situation.
+
+    If no answer shows a value, the table may have words for that, such as "no 429". They have the empty situation.
+    """
     observation = Observed()
     for situation in OBSERVATIONS[requirement_id]:
         shown = _values_shown_in(situation, requirement_id, log)

@@ -1,13 +1,17 @@
-"""Values that an observation reads of one exchange. The table in `observations.py` names these functions.
+"""Functions that read an observation out of one exchange. The table in `observations.py` names them.
 
-Each function takes an exchange and the log that it is in, and gives None if the exchange shows nothing. There are two
-kinds:
+An observation is a pair of a situation and a value, such as "with a wrong token" and "401 application/json". It is no
+verdict: the report shows it, because the interface document does not say how a service behaves there. Each public
+function takes an exchange and the log that it is in, and returns None if the exchange shows nothing:
 
-- A function `by_…` gives the phrase of the situation that the exchange is in.
-- Any other function gives the value that is observed: facts of the answer, or a few words. A value names nobody.
+- A function `by_…` returns the situation that the exchange is in, as a phrase.
+- Any other function returns the value: facts of the answer, or a few words. A value names nobody.
 
-An answer is evidence if the same request gets it again in a minute. An answer that stands is that of the request or, if
-it is no evidence, that of the same request sent once more.
+Words of this module:
+
+- Only an answer that the same request would get again in a minute is evidence; a server error is not, for instance.
+- The answer that stands is the answer to a request; or, if it is no evidence, that of the same request sent once more.
+- The class of an invalid request says which part of it is invalid, and how, such as ("pixKey", "missing").
 
 Self-tests: traffic/test_observations.py.
 """
@@ -65,12 +69,12 @@ def answer_if_successful(exchange: Exchange, log: Log) -> Facts | None:
 
 
 def answer_if_it_stays(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer, unless the same request may get another one in a minute."""
+    """The answer, if it is evidence: the same request would get it again in a minute."""
     return answer_of(exchange) if is_evidence(exchange) else None
 
 
 def answer_to_too_many_requests(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer if it is a 429."""
+    """The answer if it says that too many requests were sent (status 429)."""
     return answer_of(exchange) if refused_or_lost(exchange) is RefusalKind.RATE_LIMIT else None
 
 
@@ -150,10 +154,10 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     |---|---|---|
     | refused because of the caller | | REQUIRED |
     | not refused | | NOT_REQUIRED |
-    | refused otherwise | granted, or another answer | REQUIRED |
-    | refused otherwise | the same answer | not told: the text is empty |
+    | refused for something else | granted, or another answer | REQUIRED |
+    | refused for something else | the same answer | unknown: the text is empty |
 
-    Empty also if an answer that decides is no evidence.
+    Empty, too, if the same request may get another answer than these in a minute.
     """
     if without_token.response is None or not is_evidence(without_token):
         return ""
@@ -193,7 +197,7 @@ def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
 
 # -- invalid requests ---------------------------------------------------------------------------------------------
 
-_LARGE_CLASSES = frozenset({"very long", "a very long text", "long"})
+_LARGE_SIZES = frozenset({"very long", "a very long text", "long"})
 """Classes of invalid requests that show whether a service limits the size of a request."""
 _COMPLETE = ("pixKey", "a synthetic key")
 """Class of a registration with every field. Registrations that lack a field are compared with it."""
@@ -204,9 +208,9 @@ _MISSING = "missing"
 
 
 def by_large_request(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, the part of the request that is large, and how."""
+    """The operation, the part of the request that is large, and in which way, as the situation."""
     _, how_it_is_unusual = exchange.unusual
-    if how_it_is_unusual not in _LARGE_CLASSES or not _stands_for_its_class(exchange, log):
+    if how_it_is_unusual not in _LARGE_SIZES or not _represents_its_class(exchange, log):
         return None
     return joined((exchange.operation, *exchange.unusual), ", ")
 
@@ -220,17 +224,20 @@ def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
     return "not refused for its size"
 
 
-def _stands_for_its_class(exchange: Exchange, log: Log) -> bool:
-    """True if this request counts for its class. On a sandbox a class may have two deletions, for two accounts."""
+def _represents_its_class(exchange: Exchange, log: Log) -> bool:
+    """True if this request is the one that is observed for its class of invalid requests.
+
+    On a sandbox two deletions of one class are sent, for two accounts. Only one of them is observed.
+    """
     return _request_of_class(exchange.operation, exchange.unusual, log) == exchange
 
 
 def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request that stands for its class; None if none was sent.
+    """The invalid request of this class that is observed; None if none was sent.
 
-    Of two deletions that are alike, it is the one for a synthetic account, because outside a sandbox only this one is
-    sent, and runs shall be comparable. With an unreadable body it is the one for the account of the profile, because it
-    shows more if the account exists.
+    Of two deletions of a class, it is the one for a synthetic account, because outside a sandbox only this one is sent,
+    and runs shall be comparable. But with an unreadable body it is the one for the account of the profile, because an
+    existing account shows more.
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual
@@ -245,7 +252,10 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
 
 
 def _complete_registration(log: Log) -> Exchange | None:
-    """The answer to the complete registration with which incomplete ones are compared; None if it is no evidence."""
+    """The answer to a registration with every field, with which registrations that lack one are compared.
+
+    None if it is no evidence, or if none was sent.
+    """
     complete = _request_of_class(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
@@ -261,22 +271,25 @@ _PHRASES_OF_CREDENTIALS = {
     "an empty bearer": "with an empty bearer",
     "Basic credentials": "with Basic credentials",
 }
-"""Wrong credentials that every run sends, whatever its token looks like, with their phrases."""
+"""By wrong credential, its situation. Every run sends these credentials, whatever its token looks like."""
 
 
 def by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The part of the request for which it may be refused; None if another requirement shows how it is refused."""
+    """The reason for which a request should be refused, such as its credential or an invalid part, as the situation.
+
+    None if another requirement shows how such a request is refused.
+    """
     if exchange.credential != VALID:
         return _by_credential(exchange, log)
     if exchange.purpose in OTHER_TYPES:
         return "pixKeyType: another word"
-    if exchange.purpose is not Invalid.IS_OBSERVED or not _stands_for_its_class(exchange, log):
+    if exchange.purpose is not Invalid.IS_OBSERVED or not _represents_its_class(exchange, log):
         return None
     return _by_unusual_part(exchange, log)
 
 
 def by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, and the part of the request for which it may be refused; None for an undocumented path."""
+    """The operation, and the reason for which the request should be refused; None for an undocumented path."""
     if not exchange.operation:
         return None
     refused_part = by_what_is_refused(exchange, log)
@@ -284,7 +297,7 @@ def by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | Non
 
 
 def _by_credential(exchange: Exchange, log: Log) -> Text | None:
-    """The phrase of the wrong credential of a request; None if the answer may depend on something else."""
+    """The situation of a request with a wrong credential; None if its answer may depend on something else, too."""
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
     if exchange.operation in MAY_BE_OPEN:  # it writes, and may need no token: only its unreadable requests count
@@ -296,10 +309,10 @@ def _by_credential(exchange: Exchange, log: Log) -> Text | None:
 
 
 def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
-    """The phrase of the unusual part of an invalid request; None if another requirement is about this part."""
+    """The situation of an invalid request: which part is invalid, and how. None if another requirement shows that."""
     _, how_it_is_unusual = exchange.unusual
     is_other_account = exchange.operation == _REGISTER and exchange.unusual == _OTHER_ACCOUNT
-    if how_it_is_unusual in _LARGE_CLASSES or is_other_account:
+    if how_it_is_unusual in _LARGE_SIZES or is_other_account:
         return None  # general.sizeLimit, registerPixKey.account.relation
     if how_it_is_unusual != _MISSING:
         return joined(exchange.unusual, ": ")
@@ -311,9 +324,10 @@ def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
 
 
 def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
-    """The refusal of a request, or words that say that it was not refused.
+    """The refusal of a request as facts; or the words that it was not refused. None if neither is certain.
 
-    A refusal that an unknown code gets, too, is only named as that, because another requirement shows it.
+    If an execution gets the same refusal as a code that does not exist, the value says only that, because
+    executePix.unknownCode shows the refusal itself.
     """
     if not is_refused(exchange) and not _is_taken_for_valid(exchange):
         return None
@@ -366,12 +380,12 @@ _ABSENT = object()
 
 
 def by_code_and_status(exchange: Exchange, log: Log) -> Text | None:
-    """The operation that prepared the code; or the status, if the code was supplied."""
+    """The operation that prepared the transfer; or, if its code was supplied by the profile, the status."""
     return _by_code(exchange, _status_in_result(exchange), log)
 
 
 def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
-    """The operation that prepared the code; or the account type, if the code was supplied."""
+    """The operation that prepared the transfer; or, if its code was supplied by the profile, the account type."""
     return _by_code(exchange, _account_type_in_result(exchange), log)
 
 
@@ -393,7 +407,7 @@ def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
 
 
 def unit_of_date(exchange: Exchange, log: Log) -> str | None:
-    """The unit of the date in an execution result, as its size suggests."""
+    """The unit of the date in an execution result, such as milliseconds, guessed from its number of digits."""
     date = _in_result(exchange, "date")
     if not isinstance(date, Decimal):
         return None
@@ -410,9 +424,10 @@ def status_before_execution(exchange: Exchange, log: Log) -> str | None:
 
 
 def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
-    """Phrase of a value that depends on the transfer: the operation that prepared it.
+    """The situation of a value that depends on the transfer: the operation that prepared it.
 
-    Supplied codes may belong to other transfers in the next run, so the phrase has the value itself.
+    The next run may have codes of other transfers supplied, with other values, so runs could not be compared by the
+    value. So for a supplied code the situation has the value itself, and what is observed is that it was seen.
     """
     if value is None:
         return None
@@ -501,10 +516,10 @@ def outcome_of_registration(exchange: Exchange, log: Log) -> str | None:
 
 
 def by_missing_field(exchange: Exchange, log: Log) -> Text | None:
-    """The field that a registration lacks."""
+    """The field that a registration lacks, as the situation."""
     field, how_it_is_unusual = exchange.unusual
     is_missing = how_it_is_unusual == _MISSING
-    return field if is_missing and _stands_for_its_class(exchange, log) else None
+    return field if is_missing and _represents_its_class(exchange, log) else None
 
 
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
@@ -517,7 +532,7 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
     | accepted | refused | NOT_REQUIRED |
     | refused | accepted, or refused in another way | REQUIRED |
 
-    If the answer to the complete registration is no evidence, only an accepted one tells.
+    None if an answer is no evidence. But a registration without the field that is accepted is enough for NOT_REQUIRED.
     """
     if not is_evidence(exchange):
         return None

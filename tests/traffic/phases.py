@@ -68,11 +68,12 @@ SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-IN_THE_END: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
-"""Scenarios that need the other answers: these leave a question open, or have changed since."""
+AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
+"""Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
+have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
-ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *IN_THE_END, *LAST)
+ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ SENT = pytest.StashKey[RunTraffic]()
 
 
 def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
-    """Send everything that these tests judge, and delete the keys that the run registered and may delete.
+    """Send everything that these tests judge. Then delete the keys that the run registered, if the profile lets it.
 
     The keys are deleted whatever happens.
     """
@@ -189,12 +190,12 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     traffic.send(WITH_STAND_INS)
-    traffic.send(IN_THE_END)
+    traffic.send(AFTER_OTHER_ANSWERS)
     generation.send(traffic.together)
     traffic.send(LAST)
-    generation.look_for_smaller_cases()
+    generation.send_smaller_cases()
     if world is not None:
-        world.look_for_shorter_sequences()
+        world.send_shorter_sequences()
 
 
 def _note_lockouts(traffic: Traffic) -> None:
@@ -254,6 +255,7 @@ def _progress_printed(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
     stopped = threading.Event()
 
     def print_until_stopped() -> None:
+        """Print the line after each interval, until the body of `with` has ended."""
         while not stopped.wait(interval_s):
             _print(file, f"{_NEW_LINE}{line()}" if in_place else f"{line()}\n")
 

@@ -56,8 +56,10 @@ class Generated(Purpose):
 
 
 def _purpose_of(case: Case) -> Generated:
-    """The purpose of a case that is no part of another one. Only the invalid requests of `invalid.py` name a part of
-    the request that is unusual."""
+    """Why a case is sent: a valid read, an invalid request of `invalid.py`, or a drawn request.
+
+    Only the invalid requests of `invalid.py` say which part of the request is invalid (`case.where`).
+    """
     if case.valid:
         return Generated.READ
     return Generated.INVALID if case.where else Generated.DRAWN
@@ -66,7 +68,7 @@ def _purpose_of(case: Case) -> Generated:
 class Generation:
     """The generated traffic of a run: draws the requests, sends them, and judges the answers.
 
-    `observed` has the operations whose invalid requests the targeted scenarios send already.
+    `observed` are the operations whose invalid requests a scenario sends already, so that they are not sent twice.
     """
 
     def __init__(
@@ -84,7 +86,10 @@ class Generation:
         self._findings: dict[str, Findings] = {}  # by operation
 
     def draw(self, operation: str, seed: int, examples: int) -> None:
-        """Note that requests to an operation are wanted: `examples` of each sort, or the default number if it is 0."""
+        """Note that requests to an operation are wanted. `begin` draws them later, in a thread of its own.
+
+        `examples` is the number of drawn requests, and of valid reads; 0 stands for the default numbers.
+        """
         self._examples[operation] = examples
         self._seed = seed
 
@@ -146,29 +151,29 @@ class Generation:
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 
-    def look_for_smaller_cases(self) -> None:
-        """For each finding of drawn requests, send parts of the request, until no smaller one shows the finding or no
-        more may be sent.
+    def send_smaller_cases(self) -> None:
+        """For each deviation that only drawn requests show, search for the smallest request that shows it.
 
-        Operations that may move money are left out.
+        Parts of the drawn request are sent, until no smaller one shows the deviation, or as many as permitted were
+        sent. Operations that may move money are left out.
         """
         requests_left = _MOST_SMALLER_IN_ALL
         for operation in self._examples:
             if self._drawing is None or not _may_send_smaller(operation, self._profile):
                 continue
-            for requirement_id, finding, case in self.judge(operation).signs_of_drawn_requests():
+            for requirement_id, finding, case in self.judge(operation).found_by_drawn_requests_alone():
                 search = _Search(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
-                self._drawing.look_for_smaller(case, search.shows)
+                self._drawing.search_for_smaller_case(case, search.shows)
                 requests_left -= search.times_sent
 
     def send_smaller(self, case: Case) -> Exchange | None:
-        """Send a part of a drawn request; None if the profile does not permit it."""
+        """Send a part of a drawn request, and return its exchange; None if the profile does not permit to send it."""
         permitted = next(safe_cases([case], self._profile), None)
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, what=SMALLER), exchange))
-        self._findings.pop(case.operation, None)  # they lack this answer
+        self._findings.pop(case.operation, None)  # to be computed again, because they lack this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
@@ -179,7 +184,10 @@ class Generation:
         return self._sent
 
     def judge(self, operation: str) -> Findings:
-        """The findings of the answers to one operation."""
+        """The `Findings` that judge the answers to the generated requests of one operation.
+
+        They are stored, because tests and the search for smaller cases ask for them several times.
+        """
         if operation not in self._findings:
             findings = Findings(self._reproduction)
             for case, exchange in self._sent:
@@ -225,10 +233,10 @@ class _Search:
                 self.answers.setdefault(case_without_words, []).append(exchange)
 
     def shows(self, case: Case) -> bool:
-        """True if the case shows the finding.
+        """Send the case, and return True if its answer shows the finding. Hypothesis calls this function.
 
-        It is sent, unless it was sent before, or no more requests may be sent. It counts as not showing the finding
-        then. Hypothesis calls this function, so the name is that of a question although it sends.
+        A case that was sent before is not sent again: the earlier answer counts. If no more requests may be sent, a new
+        case counts as one that does not show the finding.
         """
         if case not in self.answers:
             may_be_sent = self.times_sent < self.most

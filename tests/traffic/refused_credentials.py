@@ -1,7 +1,13 @@
-"""Wrong tokens that go with real codes and keys: which of them there is room for, and how messages name them.
+"""Wrong tokens that go with real codes and keys: which of them limits.wrong_tokens permits, and how messages name them.
 
-A row of the table in `wrong_tokens.py` is a form of credential, such as a token with another signature, and the ways in
-which the request is written. The interface document says which two operations need the token (Authentication 1).
+| word | meaning |
+|---|---|
+| form | a kind of wrong credential, such as a token with another signature, or no header at all |
+| way | an unusual spelling of the request, such as two spaces behind the scheme |
+| table | all combinations of forms and ways that are worth a request (`wrong_tokens.py`); a `Row` is one of them |
+| plain request | the one without a token and with the usual spelling |
+
+The interface document says which two operations need the token (Authentication 1).
 
 Self-tests: promises/test_open_token_checks.py.
 """
@@ -23,79 +29,87 @@ MOST_CITED = 9
 _MOST_NAMED = 6
 """Credentials that a finding names. The number is a choice."""
 _CODES_WITH_ROWS = 5
-"""Codes of a sandbox that share the room: four are offered, and the rows of one go again if it was perhaps spent."""
+"""Codes of a sandbox among which the rows are shared out: four are offered, and if one of them was perhaps spent, its
+rows are sent again with a fifth one."""
 _WITH_A_REGISTERED_KEY = 3
 """Requests without the valid token for keys that are registered."""
 ASKED_AFTER_A_WRONG_TOKEN = 2
 """Accounts that are asked with the valid token right after a wrong one: to lock an account takes more than one, so a
 refusal that both get is kept."""
 ASKED_AGAIN = 4
-"""Requests for the code that was executed first: without a token and with a wrong one, at once and at the end.
+"""Requests for the code that was executed first, sent again: without a token and with a wrong one, both right after its
+execution and at the end of the run.
 
-On a sandbox, room for as many is kept for wrong tokens with the key types that are not e-mail addresses."""
+On a sandbox, as many requests are kept back for wrong tokens with keys that are no e-mail addresses."""
 
 
 # -- which rows are sent ----------------------------------------------------------------------------------------------
 
 
 def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
-    """The rows that go with real codes or keys, in the order of the table, as many as there is room for.
+    """The wrong tokens that are sent with real codes or keys, in the order of the table.
 
-    The plain request without a token is always among them, because it is not counted as a wrong token.
+    There are as many as limits.wrong_tokens permits. The plain request without a token is always among them, because
+    the limit does not count it.
     """
-    room = _room_for_rows(traffic, operation)
+    most_counted = _most_rows(traffic, operation)
     chosen: list[Row] = []
-    count = 0
+    counted = 0
     for row in _whole_table(traffic, operation):
         is_plain = row == Row(NO_HEADER)
         if is_plain:
             chosen.append(row)
-        elif count < room:
+        elif counted < most_counted:
             chosen.append(row)
-            count += 1
+            counted += 1
     return chosen
 
 
-def _room_for_rows(traffic: Traffic, operation: str) -> int:
-    """Number of wrong tokens that limits.wrong_tokens leaves for the rows with real codes or keys.
+def _most_rows(traffic: Traffic, operation: str) -> int:
+    """Most requests with a wrong token that may have real codes or keys.
 
-    These are taken off the limit:
+    It is limits.wrong_tokens without the requests that are kept back for other uses:
 
     1. The requests for the code that was executed first; on a sandbox as many for registrations (`ASKED_AGAIN`).
-    2. For registrations, the wrong tokens that go apart with keys, or at own accounts.
-    3. For executions, on a sandbox: the rows of one code, which go with another code if the first was perhaps spent.
+    2. For registrations: the wrong tokens with keys that are no rows of the table, or that go to own accounts.
+    3. For executions, on a sandbox: the rows of one code. They are sent again with another code if the first one was
+       perhaps spent by a wrong token.
 
-    If 1 leaves anything, there is room for one row.
+    If 1 leaves anything, at least one row is sent.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
-    room = profile.limits.wrong_tokens
+    most = profile.limits.wrong_tokens
     if is_execution or profile.is_sandbox:
-        room -= ASKED_AGAIN
-    room_for_one = min(room, 1)
+        most -= ASKED_AGAIN
+    fewest = min(most, 1)
     if not is_execution:
-        room -= _apart_with_keys(profile)
+        most -= _tokens_besides_the_rows(profile)
     elif profile.is_sandbox:
-        room -= room // _CODES_WITH_ROWS
-    return max(room_for_one, room)
+        most -= most // _CODES_WITH_ROWS
+    return max(fewest, most)
 
 
-def _apart_with_keys(profile: Profile) -> int:
+def _tokens_besides_the_rows(profile: Profile) -> int:
     """Number of wrong tokens that go with keys, or at own accounts, beside the rows of the table."""
     with_own_accounts = len(profile.accounts[:ASKED_AFTER_A_WRONG_TOKEN]) if profile.is_sandbox else 0
     return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[Row]:
-    """Every row of the table for an operation, with the forms that apply to the access token of this moment."""
+    """Every row of the table for an operation. Which forms there are depends on the access token, such as a JWT."""
     names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
     return rows(names, has_a_body=operation == "registerPixKey")
 
 
-def rows_for_code(table: Sequence[Row], place: int, number_of_codes: int) -> list[Row]:
-    """The rows that one code is offered with, if the table is dealt out to several codes. `place` counts them from 0.
+def rows_of_one_code(table: Sequence[Row], place: int, number_of_codes: int) -> list[Row]:
+    """The wrong tokens that one of several codes is sent with, in the order of sending.
 
-    1. A row with a wrong token, because its request leaves right behind an execution.
+    The rows of the table are shared out among `number_of_codes` codes in turns. `place` is the index of this code. Its
+    rows are, in this order:
+
+    1. One with a wrong token. Its request leaves right after the execution of the code before, on the same connection,
+       and some services do not check the token on a connection that was authorized before.
     2. The rows without a header. Each code has at least one.
     3. The other rows with wrong tokens.
     """
@@ -107,9 +121,10 @@ def rows_for_code(table: Sequence[Row], place: int, number_of_codes: int) -> lis
 
 
 def send_first_code_again(client: Client) -> None:
-    """Send the code that was executed first without a token and with a wrong one, because a cache may answer anybody.
+    """Send the code that was executed first once more: without a token, and with a wrong one.
 
-    The door keeps them back if limits.wrong_tokens is spent.
+    A service with a cache may answer anybody with the result of the execution. The door does not send the requests if
+    as many as limits.wrong_tokens were sent.
     """
     code = client.door.guard.first_executed
     if code:
@@ -121,7 +136,7 @@ def send_first_code_again(client: Client) -> None:
 
 
 def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
-    """Sentence with the credentials that were tried, and with the share of the table that they are."""
+    """Sentence with the wrong credentials in these requests, and with the share of all pairs of a form and a way."""
     pairs = _pairs_of_form_and_way(_whole_table(traffic, operation))
     pairs_tried = pairs & _pairs_of_form_and_way(exchanges)
     share = say("{number} of {all} pairs of a form and a way", number=len(pairs_tried), all=len(pairs))
@@ -129,34 +144,35 @@ def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traff
 
 
 def _pairs_of_form_and_way(requests: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
-    """Each form with each way in which it is written. The way is empty if the request is written as documented."""
+    """Each pair of a form and a way in these requests. The way is empty if the request has the usual spelling."""
     pairs: set[tuple[str, str]] = set()
     for request in requests:
-        for way in request.written or ("",):
+        for way in request.spelling or ("",):
             pairs.add((request.credential, way))
     return pairs
 
 
-def let_in_words(exchanges: Sequence[Exchange]) -> Text:
-    """The credentials that were let in: the first few, and the number of the others.
+def words_for_accepted(exchanges: Sequence[Exchange]) -> Text:
+    """Names of the wrong credentials that a service accepted, which are those of the exchanges.
 
-    If a form is let in as it is documented, the unusual ways in which it is let in, too, are left out.
+    They are the first few names, and the number of the others. If a credential was accepted with the usual spelling,
+    the unusual spellings with which it was accepted, too, are left out.
     """
-    let_in_as_documented = {exchange.credential for exchange in exchanges if not exchange.written}
+    accepted_as_usual = {exchange.credential for exchange in exchanges if not exchange.spelling}
     named = []
     for exchange in exchanges:
-        if not exchange.written or exchange.credential not in let_in_as_documented:
+        if not exchange.spelling or exchange.credential not in accepted_as_usual:
             named.append(exchange)
     names = list(dict.fromkeys(map(_credential_in_words, named)))
     return joined(capped(names, _MOST_NAMED), ", ")
 
 
 def credentials_in_words(exchanges: Sequence[Exchange]) -> Text:
-    """The credentials of the requests that are written as documented; those of all requests if none is."""
-    as_documented = [exchange for exchange in exchanges if not exchange.written]
-    return joined(map(_credential_in_words, as_documented or exchanges), ", ")
+    """Names of the credentials of the requests with the usual spelling; if there are none, of all requests."""
+    with_usual_spelling = [exchange for exchange in exchanges if not exchange.spelling]
+    return joined(map(_credential_in_words, with_usual_spelling or exchanges), ", ")
 
 
 def _credential_in_words(exchange: Exchange) -> Text:
-    """The credential of a request, with the unusual ways in which the request is written."""
-    return joined((say(exchange.credential), *exchange.written), " + ")
+    """Name of the credential of a request, followed by the unusual ways in which the request is spelled."""
+    return joined((say(exchange.credential), *exchange.spelling), " + ")

@@ -3,8 +3,12 @@
 An unreadable request has a body that nobody can read, so it can do nothing. It goes with the valid token and without
 it, to see if an operation needs the token.
 
-A class of invalid requests is the part that is unusual, and how (`invalid.py`). A class tested nothing if its requests
-were not sent, or if the service refused them for another reason: off a sandbox they name an account that nobody has.
+The kind of an invalid request says which part of it is invalid, and in which way: ("pixKey", "missing") for instance.
+`invalid.py` makes the requests of all kinds, and an exchange keeps its kind as `unusual`.
+
+Off a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that looks
+up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid request
+for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -74,9 +78,10 @@ def send_invalid(traffic: Traffic) -> None:
 
 @scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
 def send_unreadable_requests(traffic: Traffic) -> None:
-    """Send unreadable requests to operations that may be open: without a token, with a wrong one, with the valid one.
+    """Send requests with an unreadable body to the operations that perhaps need no token (MAY_BE_OPEN).
 
-    If an operation needs the token, the answers differ.
+    Each gets one without a token, one with a wrong token, and one with the valid token. If the operation needs the
+    token, the answers differ. Nothing is done in any case, because nobody can read the body.
     """
     operations = list(filter(traffic.permitted, MAY_BE_OPEN))
     if not traffic.reach.wants("general.otherTokens"):
@@ -92,12 +97,13 @@ _NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
 """Operations whose malformed requests name an account that nobody has, except on a sandbox."""
 _ROBUST_WITH_AN_ACCOUNT = [f"{name}.{end_of_id}" for name, end_of_id in product(_NAME_AN_ACCOUNT, ROBUSTNESS)]
 _TIMES_OF_A_REFERENCE = 2
-"""Requests for an unknown account to each operation. The words in which their answers differ are not compared."""
+"""Valid requests for an unknown account to each operation. Two, because the words in which their answers differ, such
+as a time, must not be compared."""
 
 
 @scenario(serves=_ROBUST_WITH_AN_ACCOUNT, needs="fuzz")
 def send_for_unknown_accounts(traffic: Traffic) -> None:
-    """Send requests of the documented form to each operation, for accounts that nobody has. On a sandbox none are sent.
+    """Send valid requests for accounts that nobody has to each operation. On a sandbox none are sent.
 
     A malformed request that is answered like them tested nothing, because the service looked up the account first.
     """
@@ -119,7 +125,7 @@ def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> No
 
 
 def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
-    """A request of the documented form, with a synthetic account and a synthetic key.
+    """A valid request, but with a synthetic account and a synthetic key, which nobody has.
 
     A deletion has the body that the profile names for it; if that names no key, one that names nobody.
     """
@@ -150,26 +156,26 @@ def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exc
     return by_credential
 
 
-def classes_not_sent(log: Log, operation: str) -> Text:
-    """Sentence with the classes of invalid requests to an operation that were not sent, and the limit that kept them.
+def kinds_of_invalid_request_not_sent(log: Log, operation: str) -> Text:
+    """Sentence with the kinds of invalid request to an operation that were not sent, with the limits that forbade them.
 
-    A class counts if a limit kept each of its requests. All that Schemathesis draws is one class. Empty if there is
-    none.
+    All requests that Schemathesis draws are one kind here. Empty if at least one request of each kind was sent.
     """
-    requests = [exchange for exchange in _requests_of_classes(log, operation) if not exchange.valid]
-    classes_sent = {exchange.unusual for exchange in requests if exchange.number}
-    limits = {}
+    requests = [exchange for exchange in _requests_of_all_kinds(log, operation) if not exchange.valid]
+    kinds_sent = {exchange.unusual for exchange in requests if exchange.number}
+    limits_by_kind = {}
     for exchange in requests:
-        is_kept_back = exchange.number == 0
-        if is_kept_back and exchange.unusual not in classes_sent:
-            limits[exchange.unusual] = answer_in_words(exchange)
-    if not limits:
+        was_not_sent = exchange.number == 0
+        if was_not_sent and exchange.unusual not in kinds_sent:
+            limits_by_kind[exchange.unusual] = answer_in_words(exchange)
+    if not limits_by_kind:
         return ""
-    return say("not sent, as {limits}: {classes}", limits=joined(limits.values()), classes=classes_in_words(limits))
+    limits = joined(limits_by_kind.values())
+    return say("not sent, as {limits}: {classes}", limits=limits, classes=classes_in_words(limits_by_kind))
 
 
-def _requests_of_classes(log: Log, operation: str) -> list[Exchange]:
-    """The requests to an operation of a class of invalid ones, and those that Schemathesis drew."""
+def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
+    """The invalid requests of a scenario to an operation, and the generated ones, also if they were not sent."""
     return [*log.of(operation, Invalid.IS_OBSERVED), *log.generated(operation)]
 
 
@@ -177,26 +183,30 @@ def _requests_of_classes(log: Log, operation: str) -> list[Exchange]:
 
 
 def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why the robustness of an operation can be tested on a sandbox only.
+    """Reason why the robustness of an operation could be tested on a sandbox only; empty if it was tested.
 
-    It is that each malformed request was answered like a valid one for an unknown account. Empty if one was not.
+    It was not tested if each malformed request was answered like a valid one for an account that nobody has: then the
+    service looked up the account, and never looked at what is malformed.
     """
-    references = _refused_references(log, operation)
+    valid_for_unknown_account = _refused_for_unknown_account(log, operation)
     members = documented_members(operation, profile)
-    if not references or members is None:
+    if not valid_for_unknown_account or members is None:
         return ""
     answered = [exchange for exchange in log.attempts(operation) if exchange.response]
     malformed = [exchange for exchange in answered if _is_malformed(exchange, members)]
-    if not malformed or not all(_tested_nothing(exchange, references, profile) for exchange in malformed):
+    for exchange in malformed:
+        if not _tested_nothing(exchange, valid_for_unknown_account, profile):
+            return ""
+    if not malformed:
         return ""
     why = say("only on a sandbox: elsewhere malformed requests name an account that nobody has")
-    return joined([why, classes_that_tested_nothing(log, profile, operation)])
+    return joined([why, kinds_of_invalid_request_that_tested_nothing(log, profile, operation)])
 
 
 def with_untested_out_of_scope(
     results: Iterable[RequirementResult], log: Log, profile: Profile
 ) -> list[RequirementResult]:
-    """The results, in which robustness is out of scope instead of passed if each malformed request tested nothing."""
+    """The results, but a robustness requirement whose malformed requests tested nothing is out of scope, not passed."""
     results_in_scope = []
     for result in results:
         operation, _, end_of_id = result.id.partition(".")
@@ -206,52 +216,60 @@ def with_untested_out_of_scope(
     return results_in_scope
 
 
-def classes_that_tested_nothing(log: Log, profile: Profile, operation: str) -> Text:
-    """Sentence with the classes of malformed requests to an operation that tested nothing; empty if there is none.
+def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, operation: str) -> Text:
+    """Sentence with the kinds of invalid request to an operation that tested nothing; empty if there is none.
 
-    Only classes of an unusual body count. Each of their requests was answered like a valid one for an unknown account.
+    Each request of such a kind was answered like a valid one for an account that nobody has. Only kinds with an unusual
+    body or Content-Type count.
     """
-    references = _refused_references(log, operation)
-    if not references:
+    valid_for_unknown_account = _refused_for_unknown_account(log, operation)
+    if not valid_for_unknown_account:
         return ""
     parts_of_the_body = ("body", "Content-Type", *(documented_members(operation, profile) or {}))
-    tested_nothing: dict[tuple[str, str], bool] = {}  # by class, in the order of the requests
-    for exchange in _requests_of_classes(log, operation):
-        part, _ = exchange.unusual
-        if part in parts_of_the_body and exchange.response:
-            is_like_references = _tested_nothing(exchange, references, profile)
-            tested_nothing[exchange.unusual] = is_like_references and tested_nothing.get(exchange.unusual, True)
-    classes = [unusual for unusual, is_untested in tested_nothing.items() if is_untested]
-    if not classes:
+    kinds: dict[tuple[str, str], None] = {}  # an ordered set
+    kinds_that_tested_something = set[tuple[str, str]]()
+    for exchange in _requests_of_all_kinds(log, operation):
+        invalid_part, _ = exchange.unusual
+        if invalid_part not in parts_of_the_body or not exchange.response:
+            continue
+        kinds[exchange.unusual] = None
+        if not _tested_nothing(exchange, valid_for_unknown_account, profile):
+            kinds_that_tested_something.add(exchange.unusual)
+    kinds_that_tested_nothing = [kind for kind in kinds if kind not in kinds_that_tested_something]
+    if not kinds_that_tested_nothing:
         return ""
     return say(
         "unseen outside a sandbox, as {unseen} answered as to a valid request for an unknown account: {classes}",
         unseen=operation,
-        classes=classes_in_words(classes),
+        classes=classes_in_words(kinds_that_tested_nothing),
     )
 
 
-def _refused_references(log: Log, operation: str) -> list[Exchange]:
-    """The requests of the documented form for unknown accounts; empty unless all were refused.
+def _refused_for_unknown_account(log: Log, operation: str) -> list[Exchange]:
+    """The valid requests for accounts that nobody has; empty unless all were refused.
 
-    A service that grants them looks up no account first, so it has read the malformed requests, too.
+    If one was granted, the service does not look up the account first. So it has read the malformed requests, too, and
+    they tested something.
     """
-    references = log.of(operation, Reference.UNKNOWN_ACCOUNT)
-    are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in references)
-    return references if are_refused else []
+    requests = log.of(operation, Reference.UNKNOWN_ACCOUNT)
+    are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in requests)
+    return requests if are_refused else []
 
 
-def _tested_nothing(exchange: Exchange, references: list[Exchange], profile: Profile) -> bool:
-    """True if a request for an unknown account was answered like the references: valid requests for such accounts."""
+def _tested_nothing(exchange: Exchange, valid_for_unknown_account: list[Exchange], profile: Profile) -> bool:
+    """True if an invalid request got the same answer as the valid ones for accounts that nobody has.
+
+    A request for an account of the profile tested something in any case.
+    """
     is_for_own_account = exchange.request.last_segment in profile.accounts
-    return not is_for_own_account and indistinguishable(exchange, *references)
+    return not is_for_own_account and indistinguishable(exchange, *valid_for_unknown_account)
 
 
 def _is_malformed(exchange: Exchange, members: Members) -> bool:
-    """True for an invalid request with the valid token whose body is not of the documented form.
+    """True for a request with the valid token whose body or Content-Type is not as documented.
 
-    Such a body is no JSON object, lacks one of the members, or has one of another type. What a text holds is not
-    documented, except for key types.
+    Such a body is no JSON object, lacks one of the members, or has one of another type, or an undocumented key type.
+    Any other text counts as documented, because the interface document does not say what it may hold.
     """
     if exchange.valid or exchange.credential != VALID:
         return False
@@ -265,7 +283,7 @@ def _is_malformed(exchange: Exchange, members: Members) -> bool:
 
 
 def _is_of_the_same_type(value: Any, documented: Any) -> bool:
-    """True for two numbers, and for a value of the same type that is not empty."""
+    """True if both are numbers, or if the value has the type of the documented one and is not empty."""
     if is_number(documented):
         return is_number(value)
     return bool(value) and isinstance(value, type(documented))

@@ -54,8 +54,11 @@ def executes(sequence: Sequence[Step]) -> bool:
 
 
 def possible_steps(sequence: Sequence[Step]) -> tuple[Step, ...]:
-    """The sequence without the executions that have no transfer: an execution needs a transfer that was prepared
-    before, and a second execution a first one."""
+    """The sequence without its impossible steps.
+
+    An execution is impossible if no transfer was prepared before that is not executed yet, and a second execution if
+    there was no first one.
+    """
     prepared = 0
     is_executed = False
     possible: list[Step] = []
@@ -74,14 +77,15 @@ def possible_steps(sequence: Sequence[Step]) -> tuple[Step, ...]:
 
 
 _Event = tuple[Step, bool]
-"""A step, and whether the key was registered before it: a first registration is not the same as a second one."""
+"""A step, and whether the key was registered before it, because the first registration of a key is answered otherwise
+than the second one."""
 
 
 def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations in which a sequence has its steps. A fault of three steps shows in one of them.
+    """The situations that a sequence reaches, as values that are equal for equal situations.
 
-    Each step is in several situations: after the two steps before it, and after the last one, two and three changes of
-    the key before it.
+    Sequences are chosen so that they reach many. A fault may need up to three steps in a row, so each step makes
+    several situations: with the two steps before it, and with the last one, two and three changes of the key before it.
     """
     events = _events_of(sequence)
     situations: set[Hashable] = set()
@@ -98,7 +102,7 @@ def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
 
 
 def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations of a sequence with transfers: each two steps next to each other of which one executes.
+    """The situations that a sequence with transfers reaches: each two steps in a row of which one executes.
 
     Situations of three steps would be too many, because no run executes as many transfers.
     """
@@ -107,7 +111,10 @@ def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
 
 
 def _events_of(sequence: Sequence[Step]) -> list[_Event]:
-    """The steps of a sequence, each with what it does if the service answers as documented."""
+    """The steps of a sequence, each with True if the key is registered before it and matters for the step.
+
+    A read does not depend on that. It is assumed that the service answers as documented.
+    """
     events: list[_Event] = []
     is_registered = False
     for step in sequence:
@@ -135,7 +142,7 @@ class Following:
     """The code that was executed last; empty if none was."""
 
     def take(self, step: Step) -> None:
-        """Take a step, unless it is impossible or the run may not take it."""
+        """Send the request of a step, and note its answer, unless the step is impossible or not permitted."""
         exchange = self._exchange_of(step)
         if exchange is not None:
             self.followed.append((step, exchange))
@@ -161,6 +168,7 @@ class Following:
         return self._execute_again()
 
     def _read(self, operation: str) -> Exchange | None:
+        """Read the list of keys, or the balance, of the first account; None if the selection does not reach that."""
         if operation not in self.reach.operations:
             return None
         return self.registrar.client.send(operation, self.profile.accounts[0], valid=True, purpose=self.purpose)
@@ -168,6 +176,7 @@ class Following:
     # -- keys -------------------------------------------------------------------------------------------------------
 
     def _register(self) -> Exchange | None:
+        """Register the key of the sequence; None if there is none, or if the selection does not reach registrations."""
         if self.key is None or "registerPixKey" not in self.reach.operations:
             return None
         exchange = self.registrar.register(self.key, self.purpose)
@@ -175,8 +184,11 @@ class Following:
         return exchange
 
     def _delete(self) -> Exchange | None:
-        """Delete the key. A key that is not registered is deleted on a sandbox only: elsewhere the deletion may take
-        somebody's key."""
+        """Delete the key of the sequence; None if the run may not.
+
+        If it is not registered, the deletion is sent on a sandbox only: elsewhere the service might delete the key of
+        somebody else.
+        """
         if self.key is None or "registerPixKey" not in self.reach.operations:
             return None
         if not self.key_is_registered and not self.profile.is_sandbox:
@@ -188,7 +200,7 @@ class Following:
     # -- transfers --------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> Exchange | None:
-        """Prepare a transfer; None if there is no room to execute it."""
+        """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
         client = self.registrar.client
         guard = client.door.guard
         preparations = prepare(client, self.profile, min(1, guard.room), self.purpose)

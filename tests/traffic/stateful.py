@@ -1,4 +1,4 @@
-"""The sequences of a run: which of them are followed, and what they show.
+"""The sequences of a run: which of them are followed, and what they show. To follow a sequence is to send its requests.
 
 Some faults show only after certain other requests. So steps in a drawn order register, delete and list a key and read
 the balance, and every answer is judged by the rules of its operation. On a sandbox, other sequences also prepare and
@@ -44,9 +44,9 @@ _TRANSFERS_PER_EXAMPLE = 0.33
 _MOST_AGAIN = 3
 """Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40
-"""Requests that look for a shorter sequence of one finding: about eight parts of a sequence."""
+"""Most requests of one search for a shorter sequence that shows a finding: about eight parts of a sequence."""
 _MOST_SHORTER_IN_ALL = 80
-"""Requests that look for shorter sequences of all findings, so that a service with many faults is asked no more."""
+"""Most requests of all such searches, so that a service with many faults is not asked without end."""
 _MOST_BALANCES = 3
 """Accounts whose balances are read. A transfer moves money between two accounts, and each account that is read takes
 three requests."""
@@ -60,7 +60,11 @@ class InSequence(Purpose):
 
 
 class World:
-    """Keys and money of one run: sends the sequences, has their answers judged, and executes one transfer twice."""
+    """The sequences of one run, which register and delete keys and move money.
+
+    Draws them, sends their requests, and hands the answers in to `Findings`, which judges them. It also executes one
+    transfer twice.
+    """
 
     def __init__(self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> None:
         self.client = client.of_part(SEQUENCES)
@@ -78,7 +82,7 @@ class World:
         self._with_transfers: list[tuple[Step, ...]] = []
 
     def draw(self, seed: int, examples: int) -> None:
-        """Draw the sequences."""
+        """Draw the sequences, so that `follow` can send them. The more `examples`, the more sequences."""
         from tests.traffic.drawing import draw_sequences  # here, because importing Schemathesis takes most of a second
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
@@ -108,7 +112,7 @@ class World:
         first, *others = self._with_keys
         own_key = self.registrar.reusable_key()
         followed_first = self._follow_sequence(first, own_key)
-        self._take(followed_first, self.of_keys)
+        self._hand_in(followed_first, self.of_keys)
         self._execute_twice()
         self._follow_with_transfers()
         followed_together = self._follow_together(others)
@@ -119,21 +123,27 @@ class World:
         sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
         all_followed = self.registrar.together.send_all(sends)
         for followed in all_followed:
-            self._take(followed, self.of_keys)
+            self._hand_in(followed, self.of_keys)
         return all_followed
 
     def _follow_deviating_again(self, all_followed: Iterable[Followed], sequences: Iterable[Sequence[Step]]) -> None:
-        """Follow a few sequences of keys that deviate again, alone, because the service may only have been busy with
-        other requests, and a robustness requirement is broken only by a deviation that was seen twice."""
+        """Follow the first few sequences of keys with a deviation once more, alone.
+
+        The service may only have been busy with other requests. And a robustness requirement is broken only by a
+        deviation that shows twice. `all_followed` has what was sent of each sequence, in the order of `sequences`.
+        """
         deviating = [
             sequence for sequence, followed in zip(sequences, all_followed, strict=True) if _deviates(followed)
         ]
         for sequence in deviating[:_MOST_AGAIN]:
-            self._take(self._follow_sequence(sequence, self._synthetic_key()), self.of_keys)
+            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.of_keys)
 
     def _follow_with_transfers(self) -> None:
-        """Follow the sequences with transfers, one after the other. The first one that deviates is followed once more,
-        with another transfer, for the same reason as sequences of keys are."""
+        """Follow the sequences with transfers, one after the other.
+
+        The first one with a deviation is followed once more, with another transfer, because a robustness requirement is
+        broken only by a deviation that shows twice.
+        """
         may_follow_again = True
         for sequence in self._with_transfers:
             if not self.client.door.guard.room:  # without an execution, the transfers would stay prepared
@@ -147,29 +157,32 @@ class World:
         """Follow a sequence with transfers, and have its answers judged."""
         key = self._synthetic_key()
         followed = self._follow_sequence(sequence, key)
-        self._take(followed, self.of_transfers)
+        self._hand_in(followed, self.of_transfers)
         if key is not None:
             self.losing_keys += executions_that_lose_a_key(followed, key, self.profile.key_at)
         return followed
 
-    def look_for_shorter_sequences(self) -> None:
-        """For each finding, follow parts of the sequence that shows it, with other keys. None of them executes."""
-        from tests.traffic.drawing import look_for_shorter
+    def send_shorter_sequences(self) -> None:
+        """For each finding, search for the shortest part of its sequence that still shows it, with other keys.
+
+        Sequences with an execution are left out, because their parts would execute further transfers.
+        """
+        from tests.traffic.drawing import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
         for findings in (self.of_keys, self.of_transfers):
-            for requirement_id, finding, case in findings.signs_of_drawn_requests():
+            for requirement_id, finding, case in findings.found_by_drawn_requests_alone():
                 steps = [Step(step) for step in case.steps]
                 if executes(steps):
                     continue
                 search = _Search(self, findings, requirement_id, finding, min(requests_left, _MOST_SHORTER))
-                look_for_shorter(steps, search.shows)
+                search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
     def follow_shorter(self, sequence: Sequence[Step], findings: Findings) -> Followed:
-        """Follow a part of a drawn sequence, and have its answers judged."""
+        """Send a part of a drawn sequence, and hand in its answers. Returns the steps that were taken, with answers."""
         followed = self._follow_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
-        self._take(followed, findings, what=SMALLER)
+        self._hand_in(followed, findings, what=SMALLER)
         return followed
 
     def _synthetic_key(self) -> PixKey | None:
@@ -179,9 +192,9 @@ class World:
     def _follow_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
     ) -> Followed:
-        """Take the steps of a sequence that the run may take, and delete the key if it is still registered.
+        """Send the request of each step that the profile and the selection permit, and return the steps with answers.
 
-        No step is taken after a limit has cut the run.
+        The key is deleted at the end if it is still registered. Nothing is sent once a limit of the profile is reached.
         """
         following = Following(self.registrar, self.profile, self.reach, purpose, key)
         if not self.of_keys.cut and not self.of_transfers.cut:
@@ -190,14 +203,17 @@ class World:
         following.end()
         return following.followed
 
-    def _take(self, followed: Followed, findings: Findings, what: str = "") -> None:
-        """Have the answers judged, each with the steps that led to it."""
+    def _hand_in(self, followed: Followed, findings: Findings, what: str = "") -> None:
+        """Hand in the answers of a sequence for judging, each with the steps that led to it.
+
+        `what` is SMALLER if the sequence is a part of another one, because such a part is not counted in a finding.
+        """
         steps = tuple(step for step, _ in followed)
         for count, (_, exchange) in enumerate(followed, 1):
-            self._take_answer(exchange, steps[:count], findings, what)
+            self._hand_in_answer(exchange, steps[:count], findings, what)
 
-    def _take_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, what: str = "") -> None:
-        """Have one answer judged. `steps` ends with its own step."""
+    def _hand_in_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, what: str = "") -> None:
+        """Hand in one answer for judging. `steps` are those that led to it, its own step included."""
         if executes(steps):
             what = WITH_EXECUTION
         names = tuple(step.value for step in steps)
@@ -209,17 +225,18 @@ class World:
         """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
         is_wanted = self._may_execute() and self.reach.wants("executePix.repeated")
         if is_wanted and not self.of_keys.cut:
-            self.twice = execute_twice(self.client, self.profile, self._read_balances, self._take_execution)
+            self.twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
 
-    def _take_execution(self, exchange: Exchange) -> None:
-        """Have the answer to an execution judged. The second one is not valid."""
+    def _hand_in_execution(self, exchange: Exchange) -> None:
+        """Hand in the answer to an execution for judging. The second execution of a code is no valid request."""
         steps = (Step.EXECUTE,) if exchange.valid else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._take_answer(exchange, steps, self.of_transfers)
+        self._hand_in_answer(exchange, steps, self.of_transfers)
 
     def _read_balances(self) -> Mapping[str, Exchange]:
-        """Read the balances of the first accounts, and have the answers judged. Gives them by account.
+        """Read the balances of the first accounts of the profile. Returns the answers by account.
 
-        Empty if the selection does not reach the operation. No balance is read after a limit has cut the run.
+        They are handed in for judging. Empty if the selection does not reach the operation. No balance is read once a
+        limit of the profile is reached.
         """
         answers: dict[str, Exchange] = {}
         if "getBalance" not in self.reach.operations:
@@ -228,7 +245,7 @@ class World:
             if self.of_transfers.cut:
                 break
             answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
-            self._take_answer(answer, (Step.BALANCE,), self.of_transfers)
+            self._hand_in_answer(answer, (Step.BALANCE,), self.of_transfers)
             answers[account] = answer
         return answers
 
@@ -239,7 +256,7 @@ class _Search:
 
     world: World
     findings: Findings
-    """The findings that it is one of."""
+    """All findings of sequences of this sort, to which the new answers are handed in."""
     requirement_id: str
     finding: Finding
     most: int
@@ -256,10 +273,10 @@ class _Search:
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
 
     def shows(self, sequence: Sequence[Step]) -> bool:
-        """True if the sequence shows the finding.
+        """Send the sequence, and return True if an answer shows the finding. Hypothesis calls this function.
 
-        It is sent, unless it was sent before, or would take more requests than may be sent. It counts as not showing
-        the finding then. Hypothesis calls this function, so the name is that of a question although it sends.
+        A sequence that was sent before is not sent again: what it showed then counts. If it would take more requests
+        than may be sent, it counts as one that does not show the finding.
         """
         steps = tuple(step.value for step in sequence)
         if steps not in self.shown_by:
@@ -283,7 +300,7 @@ def _answers_for(requirement_id: str, exchange: Exchange) -> bool:
 
 
 def _deviates(followed: Followed) -> bool:
-    """True if an answer deviates from a requirement that it answers for."""
+    """True if an answer deviates from a requirement of its operation."""
     for _, exchange in followed:
         for requirement_id in requirements_of(exchange.operation, valid=True):
             if judge(requirement_id, exchange).deviates:

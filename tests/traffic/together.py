@@ -30,7 +30,7 @@ _STILL_UNDER_WAY_S = 0.1
 """A request without an answer after this time gets a second companion, because the first one may have been answered
 before the request was processed. Most services answer a refused request faster."""
 _MOST_SENT_AGAIN = 3
-"""Exchanges with the same sign that are sent again: more than one, because the service may be busy again."""
+"""Exchanges of one kind that are sent again: more than one, because the service may be busy again."""
 Send = Callable[[], Exchange]
 """Sends one request, and gives its exchange."""
 
@@ -52,7 +52,7 @@ class Together:
         self._client = client
         self._door = client.door
         self._count_examined = 0  # exchanges of the run that `send_deviating_again` has examined
-        self._times_by_sign = Counter[Hashable]()  # in these exchanges
+        self._times_by_kind = Counter[Hashable]()  # in these exchanges
 
     @property
     def is_possible(self) -> bool:
@@ -60,29 +60,35 @@ class Together:
         return self._door.backoff.most > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
-        """Send these requests at the same time. Gives what each of them gives, in order.
+        """Call these functions at the same time, each of which sends a request. Returns their results, in order.
 
-        In the place of an exchange that was sent again, it gives the answer that counts.
+        An answer that may have suffered from the other requests is doubtful. Such a request is sent once more when all
+        others have their answer. Then the exchange of that second time is returned in the place of the first one.
         """
         if not self.is_possible or len(sends) < 2:
             return list(map(_call, sends))
         count_before = len(self._door.exchanges)
-        threads = min(len(sends), 2 * self._door.backoff.most)  # some of them wait, for a meeting or for the door
+        # Twice as many threads as requests that may be under way, because some threads wait: for the other request of
+        # a pair that leaves at the same moment, or until the door lets one more request out.
+        threads = min(len(sends), 2 * self._door.backoff.most)
         with ThreadPoolExecutor(threads, "pix-together") as pool:
             results = list(pool.map(_call, sends))
         self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: nothing else is on the wire
-        return self._with_answers_that_count(results)
+        return self._with_later_answers(results)
 
-    def _with_answers_that_count(self, results: Iterable[T]) -> list[T]:
-        """The results, with the answer that counts in the place of each superseded exchange."""
+    def _with_later_answers(self, results: Iterable[T]) -> list[T]:
+        """The results, in which each exchange that was sent again is replaced by its later exchange.
+
+        Results that are no exchanges, and exchanges that were not sent again, stay as they are.
+        """
         superseded = numbers_superseded(self._door.exchanges)
-        counting: list[Any] = []
+        with_later_answers: list[Any] = []
         for result in results:
-            later_answer = None
+            later_exchange = None
             if isinstance(result, Exchange) and result.number in superseded:
-                later_answer = self._door.sent_again.get(result.number)
-            counting.append(later_answer or result)
-        return counting
+                later_exchange = self._door.sent_again.get(result.number)
+            with_later_answers.append(later_exchange or result)
+        return with_later_answers
 
     def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> None:
         """Send the requests of several lists at the same time: first those at the head of each list, and so on."""
@@ -92,15 +98,18 @@ class Together:
         self.send_all(in_order)
 
     def meeting(self, *sends: Send) -> list[Send]:
-        """Two requests that wait for each other, so that they leave at the same moment. For `send_all`, alone or among
-        others."""
+        """Functions that send these two requests at the same moment: each waits until the other one is ready, too.
+
+        They must be called in two threads, as `send_all` does.
+        """
         barrier = threading.Barrier(2)
         return [partial(self._door.meet, barrier, send) for send in sends]
 
     def send_beside(self, send: Send, send_companion: Send) -> Exchange:
-        """Send a request and a companion at the same moment, and give the answer to the request.
+        """Send a request and a companion at the same moment, and return the exchange of the request.
 
-        The request is sent in the thread of the caller, because this thread may hold the turn of the journal.
+        The request is sent in the thread of the caller, because this thread may hold the lock of the journal, without
+        which no real code is sent.
         """
         count_before = len(self._door.exchanges)
         send_in_this_thread, send_in_the_pool = self.meeting(send, send_companion)
@@ -108,14 +117,17 @@ class Together:
             pool.submit(send_in_the_pool)
             answer = send_in_this_thread()
         self._send_doubtful_again(self._door.exchanges[count_before:])
-        [answer_that_counts] = self._with_answers_that_count([answer])
-        return answer_that_counts
+        [answer_or_later_one] = self._with_later_answers([answer])
+        return answer_or_later_one
 
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send each of these requests at the same moment as a companion, and give their answers in order."""
+        """Send each of these requests at the same moment as a companion of its own. Returns their exchanges in order.
+
+        Without companions if the run may send only one request at a time.
+        """
         if not self.is_possible:
             return self.send_all(sends)
-        pairs_at_once = max(1, self._door.backoff.most // 2)  # a pair takes two places on the wire
+        pairs_at_once = max(1, self._door.backoff.most // 2)  # a pair is two of the requests that may be under way
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
             requests_and_companions: list[Send] = []
@@ -125,7 +137,7 @@ class Together:
         return answers
 
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
-        """A request and its companion, which leave at the same moment.
+        """Functions that send a request and its companion at the same moment.
 
         If the companion has its answer and the request is still under way, a second companion is sent.
         """
@@ -134,12 +146,14 @@ class Together:
         send_companion = partial(self._client.send, operation, json=body, purpose=Company.COMPANION)
 
         def send_request() -> Exchange:
+            """Send the request, and say when it has its answer."""
             try:
                 return send()
             finally:
                 request_is_answered.set()
 
         def send_companions() -> Exchange:
+            """Send one companion, and a second one if the request has no answer yet."""
             answer = send_companion(synthetic())
             if request_is_answered.wait(_STILL_UNDER_WAY_S):
                 return answer
@@ -150,49 +164,53 @@ class Together:
     # -- once more, alone -----------------------------------------------------------------------------------------
 
     def _send_doubtful_again(self, batch: Sequence[Exchange]) -> None:
-        """Send the doubtful requests of a batch again. Of those with the same sign, only the first few are sent."""
+        """Send the doubtful requests of a batch again, one at a time; of requests that are alike only the first few.
+
+        `_kind_of_doubt` says which are doubtful, and which are alike.
+        """
         superseded = numbers_superseded(batch)  # the door itself has sent those again
-        times_by_sign = Counter[Hashable]()
+        times_by_kind = Counter[Hashable]()
         for exchange in batch:
-            sign = _sign_of_doubt(exchange)
-            if sign is None or exchange.number in superseded:
+            kind = _kind_of_doubt(exchange)
+            if kind is None or exchange.number in superseded:
                 continue
-            times_by_sign[sign] += 1
-            if times_by_sign[sign] <= _MOST_SENT_AGAIN:
+            times_by_kind[kind] += 1
+            if times_by_kind[kind] <= _MOST_SENT_AGAIN:
                 self._door.send_again(exchange, supersedes=True)
 
     def send_deviating_again(self) -> None:
-        """Send requests again whose answers deviate, to see whether the deviation shows again, alone.
+        """Send requests again whose answers deviate from a rule, to see whether the deviation shows again.
 
-        Of all that the run has sent since the last call, these are the first few with each sign. Nothing else may be
-        under way. A robustness requirement is broken only by a deviation that was seen twice. A success beside others
-        counts in any case, and its message says whether it shows alone.
+        It is called when nothing else is under way. Of the requests since the last call, it sends the first few with
+        each kind of deviation. A robustness requirement is broken only by a deviation that shows twice. A deviation of
+        a success counts in any case; its message says whether it shows also if the request is alone.
         """
         not_examined = self._door.exchanges[self._count_examined :]
         second_answers = {answer.number for answer in self._door.sent_again.values() if answer}
         for exchange in not_examined:
             if exchange.number in second_answers:
                 continue
-            signs = set(_signs_of_deviations(exchange))
-            self._times_by_sign.update(signs)
-            is_among_the_first = any(self._times_by_sign[sign] <= _MOST_SENT_AGAIN for sign in signs)
+            kinds = set(_kinds_of_deviations(exchange))
+            self._times_by_kind.update(kinds)
+            is_among_the_first = any(self._times_by_kind[kind] <= _MOST_SENT_AGAIN for kind in kinds)
             if is_among_the_first and exchange.number not in self._door.sent_again:
                 self._door.send_again(exchange)
         self._count_examined = len(self._door.exchanges)
 
 
-def _call(send: Callable[[], T]) -> T:
-    """What a request gives when it is sent."""
-    return send()
+def _call(function: Callable[[], T]) -> T:
+    """Call a function, and return its result. For `map`, which needs a function with one argument."""
+    return function()
 
 
 # -- which exchanges are sent again -------------------------------------------------------------------------------
 
 
-def _sign_of_doubt(exchange: Exchange) -> Hashable | None:
-    """A sign if the request may get another answer alone; else None. Requests with the same sign are alike.
+def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
+    """What kind of doubtful exchange it is: equal for exchanges that are alike. None if it is not doubtful.
 
-    It may if it was sent beside others, and if its answer is one of these:
+    A request is doubtful if it may get another answer when it is sent alone. That is so if other requests were under
+    way, and if its answer is one of these:
 
     - the refusal of a valid request
     - a refusal of the caller, although the token is valid
@@ -202,7 +220,7 @@ def _sign_of_doubt(exchange: Exchange) -> Hashable | None:
     Generated requests to one operation are alike if they are refused in the same way. A targeted request is like no
     other.
     """
-    if not exchange.beside or is_judged_as_success(exchange):
+    if exchange.was_alone or is_judged_as_success(exchange):
         return None
     outcome = refused_or_lost(exchange)
     is_lost = exchange.response is None
@@ -213,17 +231,19 @@ def _sign_of_doubt(exchange: Exchange) -> Hashable | None:
     return next(_deviations(exchange, robustness_of(exchange.operation)), None)
 
 
-def _signs_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
-    """A sign for each deviation that is worth a second request.
+def _kinds_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
+    """Each deviation of an exchange for which its request is sent again, as a value that is equal for equal deviations.
 
-    Beside others, any deviation of a valid request is. Otherwise it is a deviation from a robustness requirement. A
-    result that was granted without the valid token, beside others, is one more.
+    - If other requests were under way: any deviation of a valid request, and a result that was granted without the
+      valid token.
+    - In any case: a deviation from a robustness requirement.
     """
     requirement_ids = robustness_of(exchange.operation)
-    if exchange.beside and exchange.expects_success:
+    was_beside_others = not exchange.was_alone
+    if was_beside_others and exchange.expects_success:
         requirement_ids = [name for name in RULES if name.startswith(f"{exchange.operation}.")]
     yield from _deviations(exchange, requirement_ids)
-    if exchange.beside and exchange.credential != VALID and grants_protected_result(exchange):
+    if was_beside_others and exchange.credential != VALID and grants_protected_result(exchange):
         yield exchange.operation, "granted"
 
 

@@ -33,8 +33,8 @@ from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
 
 _MORE_READS = 4
-"""Times that a read is repeated at once. It is fewer than ENOUGH, because reads are also sent in the end, and beside
-registrations and executions."""
+"""Times that a read is repeated right away. It is fewer than ENOUGH, because reads are also sent later, and right
+before registrations and executions."""
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """Operations after which each read is repeated, because they may change its answer."""
 
@@ -110,8 +110,7 @@ def _send_granted_orders_again(traffic: Traffic) -> None:
 def send_reads(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
-    A read that one node of several may not know (MAY_MISS_A_PATH) is sent more often. Reads also show whether an
-    account or the token is valid.
+    The reads in MAY_MISS_A_PATH are sent more often, to see whether some node of the service does not know their path.
     """
     sends: list[Send] = []
     for operation in filter(traffic.permitted, READS):
@@ -180,7 +179,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
 
 
 def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
-    """The reads or the orders that were sent to one operation. Of the reads the one with the token is first.
+    """The reads, or the orders (bodies that prepare a transfer), of one operation. The read with the token comes first.
 
     Raises NotExercised if no account is supplied.
     """
@@ -193,13 +192,13 @@ def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The reads or the orders, and every other valid request to the operation that is not generated.
+    """All valid requests of the scenarios to an undescribed operation, and the read without the token.
 
     Raises NotExercised if no account is supplied.
     """
     exchanges = reads_or_orders(traffic.log, operation)
     answers = exchanges + [exchange for exchange in traffic.log.valid(operation) if exchange not in exchanges]
-    # What was sent comes first, because its answer is the reason why later requests were kept back.
+    # Requests that were not sent (number 0) come last: the answer to an earlier one is the reason, and is shown first.
     return sorted(answers, key=lambda exchange: exchange.number == 0)
 
 

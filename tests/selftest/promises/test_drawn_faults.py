@@ -136,7 +136,7 @@ def test_a_smallest_case_has_the_size_of_the_fault(name):
             log[case] = len(log) < MOST_SMALLER and fault.is_shown_by(case)
         return log[case]
 
-    drawing().look_for_smaller(drawn, shows)
+    drawing().search_for_smaller_case(drawn, shows)
     smallest = min((case for case in [drawn, *log] if log.get(case, True)), key=lambda case: case.size)
 
     assert fault.is_shown_by(smallest)
@@ -234,7 +234,7 @@ def test_nothing_that_may_move_money_is_sent_for_a_smaller_case(operation, is_sa
     generation.draw(operation, seed=1, examples=20)
     generation.send(SimpleNamespace(send_all=lambda sends: [send() for send in sends]))
     before = len(client.log)
-    generation.look_for_smaller_cases()
+    generation.send_smaller_cases()
 
     assert (len(client.log) > before) is may_shrink
     assert len(client.log) <= before + MOST_SMALLER

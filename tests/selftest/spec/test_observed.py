@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import head_of, indistinguishable, is_evidence, is_passing, is_refused
+from spec.observed import head_of, indistinguishable, is_evidence, is_refused, is_temporary
 from tests.selftest.exchanges import REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -36,9 +36,9 @@ def test_an_answer_that_a_repetition_gets_too_is_evidence(exchange, expected):
 
 def test_trouble_passes():
     """A 503 and a dropped connection may be over in a minute; a 404 stays."""
-    assert is_passing(refusal(503))
-    assert is_passing(unanswered(FailureKind.DROPPED))
-    assert not is_passing(refusal(404))
+    assert is_temporary(refusal(503))
+    assert is_temporary(unanswered(FailureKind.DROPPED))
+    assert not is_temporary(refusal(404))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_every_form_that_is_let_in_is_named():
     """
     answers = [{"code": 0, "data": {"receipt": "printed"}}, {"code": 0, "data": {"receipt": "printed", "copy": None}}]
     valid = [answer("executePix", body) for body in answers]
-    in_lower_case = {"credential": "another scheme", "written": ("in lower case",)}
+    in_lower_case = {"credential": "another scheme", "spelling": ("in lower case",)}
     forms = [{"credential": "no header"}, {"credential": "a wrong token"}, in_lower_case]
     let_in = [answer("executePix", answers[at % 2], valid=False, **form) for at, form in enumerate(forms)]
     many = [answer("executePix", answers[0], valid=False, credential=f"form {at}") for at in range(8)]

@@ -131,7 +131,7 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
     purposes = set(chain.from_iterable(situation.purposes for situation in situations))
     purposes_sent = {exchange.purpose for exchange in sent_to_the_sandbox("sandbox").session.door.log}
 
-    assert purposes - purposes_sent == {Execution.PREPARED_WITH_MORE}
+    assert purposes - purposes_sent == {Execution.PREPARED_WITH_EXTRA_PARTS}
 
 
 @pytest.mark.parametrize("requirement", OBSERVATIONS)

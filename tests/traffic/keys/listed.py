@@ -1,10 +1,12 @@
-"""What the lists of keys in a log show of the registrations: a refusal that had an effect, a success that had none.
+"""What the lists of keys show of registrations: a refused key that is registered, or a granted key that is missing.
 
-The tests of registrations ask for it. The interface document does not say what a list holds: it may also show keys that
-wait, attempts that failed, or the last key that was named. So a refused registration fails only if all of this is true:
+The tests of registrations ask for it. An effect is a refused registration whose key is listed after it. The interface
+document does not say what a list holds: it may also show keys that wait, attempts that failed, or the last key that was
+named. So a refused registration fails only if all of this is true:
 
-- The profile says with `key_at` where the keys stand, and the key stands there with the same marks as an accepted key.
-  Marks are what stands beside a key in the list, such as its status.
+
+- `key_at` of the profile says at which place of the list the keys are, and the key is there with the same marks as an
+  accepted key. Marks are the values beside a key in the list, such as its status.
 - The key was absent before, and two lists show it after.
 - A registered key gets another answer. If it gets the same, another client may have registered the key in between.
 
@@ -78,7 +80,7 @@ class Effect:
     key: str
     """The key that the lists show: the key that was sent, or a key that the service made."""
     is_certain: bool
-    """True if the key stands in the lists like an accepted key."""
+    """True if the lists show the key with the marks of an accepted key, such as its status."""
 
 
 class KeyLists:
@@ -104,18 +106,18 @@ class KeyLists:
         return self._last_listings[exchange.number]
 
     def _forget_the_oldest(self) -> None:
-        """Make room in memory for one more list."""
+        """Drop the lists that were read first, until there is place for one more in `_last_listings`."""
         while len(self._last_listings) >= _MOST_KEPT:
             oldest = next(iter(self._last_listings))
             del self._last_listings[oldest]
 
     def _last_list_before(self, number: int) -> Listing | None:
-        """The last list before an exchange; None if there is none, or if it could not be read."""
+        """The last list that was read before the exchange with this number; None without a readable one."""
         earlier = [read for read in self._reads if read.number < number]
         return self._listing_of(earlier[-1]) if earlier else None
 
     def next_list(self, number: int) -> Listing | None:
-        """The first list after an exchange; None if there is none, or if it could not be read."""
+        """The first list that was read after the exchange with this number; None without a readable one."""
         later = [read for read in self._reads if read.number > number]
         return self._listing_of(later[0]) if later else None
 
@@ -126,7 +128,7 @@ class KeyLists:
         readable = [listing for listing in listings if listing is not None]
         return readable if len(readable) == _LISTS_AFTER else []
 
-    # -- how accepted keys stand there ------------------------------------------------------------------------------
+    # -- how lists show accepted keys -------------------------------------------------------------------------------
 
     @cached_property
     def _granted_with_first_list(self) -> list[tuple[Exchange, Listing]]:
@@ -169,7 +171,10 @@ class KeyLists:
 
     @cached_property
     def _marks_of_accepted_keys(self) -> set[Marks]:
-        """The marks of the accepted keys. If no list shows one of them, the marks of keys from before the run."""
+        """The values that lists show beside accepted keys, such as a status.
+
+        If no list shows an accepted key, the values beside keys that were there before the run.
+        """
         marks: set[Marks] = set()
         for registration, listing in self._registrations_with_list:
             marks |= listing.marks_of(key_sent(registration))
@@ -183,26 +188,27 @@ class KeyLists:
         """The first list of the run; None if there is none, or if it could not be read."""
         return self._listing_of(self._reads[0]) if self._reads else None
 
-    def _stands_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
-        """True if in each list the key has the marks of an accepted key, such as its type and status."""
+    def _is_listed_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
+        """True if each list shows the key with the marks of an accepted key, such as its type and status."""
         return all(listing.marks_of(key) & self._marks_of_accepted_keys for listing in listings)
 
     # -- refused, and listed ----------------------------------------------------------------------------------------
 
     def effects_of_refusals(self) -> Iterator[Effect]:
-        """The valid registrations that were refused, and whose keys two later lists show."""
+        """The valid registrations that were refused, although two later lists show their keys."""
         for registration in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
             if refused_or_lost(registration) not in REFUSALS:
                 continue
             key = self._key_that_appeared(registration)
             if key and not self._is_answered_like_a_registered_key(registration):
                 listings = self._two_lists_after(registration.number)
-                yield Effect(registration, key, self._stands_like_an_accepted_key(key, listings))
+                yield Effect(registration, key, self._is_listed_like_an_accepted_key(key, listings))
 
     def _key_that_appeared(self, registration: Exchange) -> str:
-        """The key of a registration, if the list before it lacks the key and two lists after it show it; else empty.
+        """The key of a refused registration that lists show nevertheless: the list before it does not, two after it do.
 
-        Empty, too, if the same request was also sent earlier, after the list before: it may have registered the key.
+        Empty if there is no such key. Empty, too, if the same request was sent twice after the list before, because the
+        first one may have registered the key.
         """
         before = self._last_list_before(registration.number)
         if before is None or self._was_sent_twice_since(before, registration):
@@ -220,32 +226,35 @@ class KeyLists:
 
         A registration does not count if a request with the valid token named its key before that list.
         """
-        suspects = [
+        not_listed_so_far = [
             registration
             for registration in registrations_for(self._log, Registering.WITHOUT_A_TOKEN)
             if registration.response and not registered(registration) and key_sent(registration)
         ]
         for read in self._reads:
-            for suspect, listing in self._shown_in(read, suspects):
-                suspects.remove(suspect)
-                key = key_sent(suspect)
-                was_there = self._was_listed_before(key, suspect.number)
-                if not was_there and not self._is_answered_like_a_registered_key(suspect):
-                    yield Effect(suspect, key, self._stands_like_an_accepted_key(key, [listing]))
+            for registration, listing in self._registrations_shown_by(read, not_listed_so_far):
+                not_listed_so_far.remove(registration)
+                key = key_sent(registration)
+                was_there = self._was_listed_before(key, registration.number)
+                if not was_there and not self._is_answered_like_a_registered_key(registration):
+                    yield Effect(registration, key, self._is_listed_like_an_accepted_key(key, [listing]))
 
-    def _shown_in(self, read: Exchange, suspects: list[Exchange]) -> list[tuple[Exchange, Listing]]:
-        """The suspects whose key a list shows, each with the list. The list is read only if it may show one.
+    def _registrations_shown_by(self, read: Exchange, without_token: list[Exchange]) -> list[tuple[Exchange, Listing]]:
+        """The registrations, among these without a token, whose key this list shows; each with the list.
 
-        A key that was also sent with the valid token before the list is left out.
+        A registration is left out if it was sent after the list was read, or if its key was also sent with the valid
+        token before. The answer is parsed only if its bytes may show one of the keys, because a list may be large.
         """
-        keys_with_token = {key for number, key in self._sent_with_the_token if number < read.number}
-        earlier = [suspect for suspect in suspects if suspect.number < read.number]
-        only_refused = [suspect for suspect in earlier if key_sent(suspect) not in keys_with_token]
-        candidates = [suspect for suspect in only_refused if _can_show(read, key_sent(suspect))]
+        keys_sent_with_token = {key for number, key in self._sent_with_the_token if number < read.number}
+        earlier = [registration for registration in without_token if registration.number < read.number]
+        never_sent_with_token = [
+            registration for registration in earlier if key_sent(registration) not in keys_sent_with_token
+        ]
+        candidates = [registration for registration in never_sent_with_token if _can_show(read, key_sent(registration))]
         listing = self._listing_of(read) if candidates else None
         if listing is None:
             return []
-        return [(suspect, listing) for suspect in candidates if listing.shows(key_sent(suspect))]
+        return [(registration, listing) for registration in candidates if listing.shows(key_sent(registration))]
 
     @cached_property
     def _sent_with_the_token(self) -> list[tuple[int, str]]:
@@ -265,9 +274,10 @@ class KeyLists:
         return bodies.count(registration.request.body) > 1
 
     def _key_made_since(self, registration: Exchange, listings: list[Listing]) -> str:
-        """The one new key at `key_at` that the service may have made for a registration without a key.
+        """The value of a RANDOM key that the service may have made for a refused registration.
 
-        Empty if there is none, or if there are several: then nobody can tell which of them is the key.
+        It is the one key at `key_at` that no request named and no earlier list shows. Empty if there is none, or if
+        there are several: then nobody can tell which of them is the key.
         """
         keys_sent = {key_sent(exchange) for exchange in valid_registrations(self._log)}
         if not listings:
@@ -279,7 +289,7 @@ class KeyLists:
         return new_keys[0] if len(new_keys) == 1 else ""
 
     def _was_listed_before(self, key: str, number: int) -> bool:
-        """True if any list before an exchange shows the key."""
+        """True if a list that was read before the exchange with this number shows the key."""
         for read in self._reads:
             listing = self._listing_of(read) if read.number < number else None
             if listing is not None and listing.shows(key):
@@ -333,9 +343,9 @@ class KeyLists:
         for registration, listing in self._granted_with_first_list:
             key = key_sent(registration)
             may_be_masked = listing.may_hide(key, first_list)
-            may_be_written_otherwise = key in own_keys and listing.may_show(key)
+            may_have_another_spelling = key in own_keys and listing.may_show(key)  # such as a phone number with spaces
             is_shown = listing.shows(key) or listing.shows_elsewhere(key)  # elsewhere: key_at is at fault
-            if not (is_shown or may_be_masked or may_be_written_otherwise):
+            if not (is_shown or may_be_masked or may_have_another_spelling):
                 missing_keys.add(key)
         accepted = accepted_registrations(self._log)
         of_unlisted_types = [registration for registration in accepted if type_sent(registration) not in listed_types]
@@ -343,9 +353,9 @@ class KeyLists:
 
 
 def _can_show(read: Exchange, key: str) -> bool:
-    """False if the bytes of a list surely lack a synthetic key.
+    """True unless the key is synthetic and the bytes of the list surely lack it.
 
-    A list may be large, and dozens of keys are looked for in it. So it is parsed only if this is true.
+    A list may be large, and dozens of keys are looked for in it. So its answer is parsed only if this is true.
     """
     name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
     is_synthetic = MARK in name
@@ -382,9 +392,9 @@ def refused_with_effect(log: Log, profile: Profile) -> list[Exchange]:
 
 
 def refused_and_listed(log: Log, profile: Profile) -> list[Exchange]:
-    """The valid registrations that were refused, and whose keys are listed.
+    """The valid registrations that were refused, although lists show their keys.
 
-    Empty if the profile says where keys stand: then `refused_with_effect` tells what is certain.
+    Empty if the profile has `key_at`, the place of the keys in a list: then `refused_with_effect` has the certain ones.
     """
     if profile.key_at is not None:
         return []
@@ -397,9 +407,10 @@ def without_token_with_effect(log: Log, profile: Profile) -> list[Exchange]:
 
 
 def without_token_and_listed(log: Log, profile: Profile) -> list[Exchange]:
-    """The registrations without a valid token that were refused, and whose keys are listed.
+    """The registrations without a valid token that were refused, although lists show their keys.
 
-    Empty if the profile says where keys stand: then `without_token_with_effect` tells what is certain.
+    Empty if the profile has `key_at`, the place of the keys in a list: then `without_token_with_effect` has the certain
+    ones.
     """
     if profile.key_at is not None:
         return []

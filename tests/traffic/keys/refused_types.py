@@ -111,7 +111,10 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
 
 
 def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
-    """Send a refused registration again, after each wait. True if the service understood it at last."""
+    """Send a refused registration again several times, after longer and longer waits.
+
+    The account may have been busy for a moment. Returns True as soon as the service understands the registration.
+    """
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
         answer = registrar.register(body_sent(refused), Registering.AFTER_A_REFUSAL)
@@ -152,7 +155,11 @@ def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 
 
 def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
-    """Send the refused registration in different forms, until a form is accepted. True if there is such a form."""
+    """Send the refused registration again, each time with one difference from the documented request.
+
+    A difference is another name of a field or a further header, for instance. Ends at the first registration that is
+    accepted, and deletes its key. Returns True if one is accepted.
+    """
     for difference in _differences(refused):
         purpose = Registering.WITH_A_DIFFERENCE
         answer = registrar.register(body_sent(refused), purpose, **difference.options, valid=False)

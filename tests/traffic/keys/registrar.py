@@ -144,7 +144,10 @@ class Registrar:
         return self.client.send("registerPixKey", self.account, **request)
 
     def register_at_synthetic_account(self, key_type: str, purpose: Purpose, **options: Any) -> Exchange:
-        """Send a registration of a synthetic e-mail key, whatever its type says, at a synthetic account."""
+        """Send a registration with this key type at an account that nobody has. The key is a synthetic e-mail address.
+
+        `options` are those of `Client.send`. The lists are read before, as before every first registration of a run.
+        """
         self._read_lists_once()
         account = synthetic()
         key = PixKey(key_type, _new_synthetic_key().key)
@@ -195,7 +198,11 @@ class Registrar:
     # -- cleaning up ------------------------------------------------------------------------------------------
 
     def clean_up(self) -> None:
-        """Read the list, and delete the keys that are left once more, because the service may have been busy."""
+        """Delete the keys that this run registered and that are not deleted yet.
+
+        Their deletion may have failed because the service was busy. A list is read before, because it may show the
+        values of RANDOM keys, and after, because it shows whether the keys are gone.
+        """
         if not self.keys.not_cleaned_up():
             return
         self.read_key_list()

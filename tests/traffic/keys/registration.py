@@ -6,7 +6,9 @@ others the document says neither. Words of this module:
 | word | meaning |
 |---|---|
 | synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
-| row | a credential and the way in which a request with it is written, a row of the table in `wrong_tokens.py` |
+| row | a wrong credential with an unusual spelling of the request, or none: a row of the table in `wrong_tokens.py` |
+| free key | a key that is not registered as far as the run knows, so that a registration must be accepted |
+| made key | a RANDOM key: the service makes its value, and often only a list of keys tells it |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
 | neighbour | a refused request or a read, sent right before a valid registration, on the same connection |
 
@@ -69,11 +71,13 @@ _WITH_THE_TOKEN = Row(VALID)
 _ROWS_FOR_A_REGISTERED_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
 """The rows that are sent with the synthetic key while it is registered."""
 _ROWS_BEHIND_A_REGISTRATION = 3
-"""Rows that are sent right behind each granted registration."""
+"""Rows that are sent right after each granted registration, on the same connection, because some services do not check
+the token on a connection that was authorized before."""
 _ENOUGH_RANDOM = ENOUGH + 4
-"""Keys of other types are registered a second time, too, which gives further answers. RANDOM keys are not."""
+"""Enough registrations of RANDOM keys. Of other types ENOUGH will do, because each of their keys is registered a second
+time, too, which gives further answers."""
 _MOST_MADE = 4
-"""RANDOM keys that are registered at once, because an account may have few keys."""
+"""Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
 """Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
 them: the interface document says neither which type a number means, nor what a list shows of such a key."""
@@ -118,8 +122,8 @@ class _Scene:
     """The keys of the profile that may be registered."""
     sends_wrong_tokens: bool
     """True if the selection has a requirement that wrong tokens can show."""
-    rows_left: list[Row]
-    """The rows that were not sent so far. Each is sent once, with a synthetic key."""
+    unsent_rows: list[Row]
+    """The wrong tokens that were not sent so far. Each row is sent once, with a synthetic key."""
     registered_and_deleted: list[PixKey] = field(default_factory=list)
 
     @property
@@ -132,9 +136,9 @@ class _Scene:
         return _ROWS_FOR_A_REGISTERED_KEY if self.sends_wrong_tokens else []
 
     def take_rows(self) -> list[Row]:
-        """Take the rows that are sent right behind the next registration."""
-        rows = self.rows_left[:_ROWS_BEHIND_A_REGISTRATION]
-        self.rows_left = self.rows_left[_ROWS_BEHIND_A_REGISTRATION:]
+        """Remove the next few rows from `unsent_rows`, and return them. They go right after the next registration."""
+        rows = self.unsent_rows[:_ROWS_BEHIND_A_REGISTRATION]
+        self.unsent_rows = self.unsent_rows[_ROWS_BEHIND_A_REGISTRATION:]
         return rows
 
 
@@ -151,7 +155,10 @@ def _prepared_scene(traffic: Traffic) -> _Scene:
 
 
 def _register_synthetic_key(scene: _Scene) -> None:
-    """Register the synthetic key twice, with wrong tokens while it is registered, and delete it."""
+    """Register the synthetic key twice, and delete it. In between, registrations of it with a wrong token are sent.
+
+    Nothing is sent if the profile does not let keys be deleted, because the key would stay at the account.
+    """
     key = scene.registrar.key_for_deletions()
     if key is None:
         return
@@ -161,9 +168,10 @@ def _register_synthetic_key(scene: _Scene) -> None:
 
 
 def _send_keys_without_a_token(scene: _Scene) -> None:
-    """Send the keys of the profile without a token. Off a sandbox send a synthetic key instead.
+    """Send registrations of the keys of the profile without a token. Off a sandbox send a synthetic key instead.
 
-    On a sandbox the keys that are no e-mail address go with a wrong token, too, because a check may depend on the type.
+    On a sandbox the keys that are no e-mail address go with a wrong token, too, because the check of the token may
+    depend on the key type. Synthetic keys are e-mail addresses, so other requests cover that type.
     """
     if not scene.sends_wrong_tokens:
         return
@@ -177,7 +185,7 @@ def _send_keys_without_a_token(scene: _Scene) -> None:
 
 
 def _send_other_schemes(scene: _Scene) -> None:
-    """Send synthetic keys with the token under other schemes, if keys are deleted."""
+    """Send synthetic keys with the token under other schemes than Bearer, if the profile lets keys be deleted."""
     registrar = scene.registrar
     if registrar.deletes_keys and scene.traffic.reach.wants("registerPixKey.token.scheme", *_ROBUSTNESS_IDS):
         rows = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
@@ -220,15 +228,20 @@ def _send_other_name_of_random(scene: _Scene) -> None:
 
 
 def _send_undocumented_types(scene: _Scene) -> None:
-    """Send types that are not documented. On a sandbox each goes with a key of the profile that fits it, if any.
+    """Send registrations with a pixKeyType that is not documented, which must be refused.
 
-    A service may make a key for some of these types. They are sent only if lists tell the value of such a key, because
-    otherwise nobody could name it.
+    On a sandbox each type goes with a key of the profile that fits it, if there is one; else with a synthetic key.
+
+    A service may take some of these types for RANDOM, and make a key. They are sent only if a list of keys tells the
+    value of such a key, because otherwise nobody could delete it.
     """
     registrar = scene.registrar
     own_keys = _own_keys_by_type(scene)
+    # An empty key is how some services are asked for a RANDOM key. So empty keys are sent only if the profile has such
+    # a key, and lets the run delete it.
+    may_send_empty_keys = "RANDOM" in own_keys
     attempts = []
-    for undocumented in undocumented_types(with_empty_keys="RANDOM" in own_keys):
+    for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys):
         if undocumented.may_make_a_key and not registrar.keys.may_tell_random_by_lists:
             continue
         key = own_keys.get(undocumented.fits) or registrar.synthetic_key()
@@ -240,17 +253,18 @@ def _send_undocumented_types(scene: _Scene) -> None:
 
 
 def _own_keys_by_type(scene: _Scene) -> dict[str, PixKey]:
-    """By type, a key of the profile that may be sent with another type; none off a sandbox or if no key is deleted."""
+    """By type, the keys of the profile that may be sent with another type. Empty off a sandbox, and if the profile does
+    not let keys be deleted."""
     if not scene.registrar.deletes_keys:
         return {}
     return {key.type: key for key in scene.keys_for_wrong_tokens}
 
 
 def _send_without_a_type(scene: _Scene) -> None:
-    """Send a registration without pixKeyType if an empty type was accepted.
+    """Send a registration without pixKeyType if one with an empty type was accepted.
 
-    If this one is accepted, too, an empty type stands for none. The interface document does not show whether a type is
-    required.
+    If this one is accepted, too, the service treats an empty type like a missing one, so the empty type is no
+    deviation: the interface document does not show whether a type is required.
     """
     registrar = scene.registrar
     for exchange in registrations_for(registrar.log, Registering.UNDOCUMENTED_TYPE):
@@ -261,10 +275,10 @@ def _send_without_a_type(scene: _Scene) -> None:
             return
 
 
-def _register_keys_beside_each_other(scene: _Scene) -> None:
-    """Register each key once more that was registered and deleted before, and delete it again.
+def _register_keys_at_once(scene: _Scene) -> None:
+    """Register all keys that were registered and deleted before once more, and delete them again.
 
-    All keys go at the same moment, if the run may send several requests at once; else one after the other.
+    They go at the same time if the run may send several requests at once; else one after the other.
     """
     if not scene.registrar.deletes_keys:
         return
@@ -275,22 +289,22 @@ def _register_keys_beside_each_other(scene: _Scene) -> None:
         _register_and_delete(scene.registrar, key, scene.take_rows)
 
 
-def _send_rows_that_are_left(scene: _Scene) -> None:
-    """Send synthetic keys with the rows that are left: first the rows that are written as usual."""
+def _send_rest_of_the_rows(scene: _Scene) -> None:
+    """Send synthetic keys with the wrong tokens that were not sent so far: first those with the usual spelling."""
     registrar = scene.registrar
     purpose = Registering.WITHOUT_A_TOKEN
-    usual_rows = [row for row in scene.rows_left if not row.written]
-    unusual_rows = [row for row in scene.rows_left if row.written]
+    usual_rows = [row for row in scene.unsent_rows if not row.spelling]
+    unusual_rows = [row for row in scene.unsent_rows if row.spelling]
     _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_rows), with_companions=True)
     _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_rows))
 
 
 def _send_other_spellings(scene: _Scene) -> None:
-    """Send types in lower case and as digits, if keys are deleted.
+    """Send the type EMAIL in lower case, and as a digit, if the profile lets keys be deleted.
 
-    The interface document says neither that they are refused nor that they are accepted. Digits go only if lists tell
-    the value of a key that the service makes, because a service may take them for RANDOM. 1 and 2 mean EMAIL if the
-    documented names are numbered from 0 and from 1.
+    The interface document says neither that they are refused nor that they are accepted. The digits 1 and 2 mean EMAIL
+    if a service numbers the documented types from 0 or from 1. A service may also take a digit for RANDOM, and make a
+    key. So digits are sent only if a list of keys tells the value of such a key.
     """
     registrar = scene.registrar
     if not registrar.deletes_keys:
@@ -304,7 +318,10 @@ def _send_other_spellings(scene: _Scene) -> None:
 
 
 def _register_random_keys(scene: _Scene) -> None:
-    """Register each RANDOM key of the profile, and delete it. Stop while a RANDOM key of unknown value is left."""
+    """Register each RANDOM key of the profile, and delete it.
+
+    Stop if the run does not know the value of a key that the service made, because nobody can delete that key.
+    """
     random_keys = [key for key in scene.keys if key.type == "RANDOM"]
     for key in random_keys:
         reason_to_stop = _register_random(scene.registrar, key)
@@ -314,10 +331,10 @@ def _register_random_keys(scene: _Scene) -> None:
 
 
 def _register_until_enough(scene: _Scene) -> None:
-    """Register a key of each type again and again, and delete it, until each type was registered often enough.
+    """Register a key of each type again and again, and delete it, until the log has enough answers for each type.
 
-    A neighbour goes right before each of the first registrations: a request that is refused, or a read. Off a sandbox
-    only the synthetic key is registered again.
+    A statement on all registrations rests on several answers. A neighbour goes right before each of the first
+    registrations: a request that is refused, or a read. Off a sandbox only the synthetic key is registered again.
     """
     registrar = scene.registrar
     if not registrar.deletes_keys:
@@ -332,7 +349,7 @@ def _register_until_enough(scene: _Scene) -> None:
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
-        bodies = [body for body in bodies if _is_wanted(registrar.log, body, refused_types)]
+        bodies = [body for body in bodies if _needs_more_answers(registrar.log, body, refused_types)]
         if len(made) >= _MOST_MADE or not bodies:
             _delete_made_keys(registrar, made)
             made = []
@@ -341,9 +358,9 @@ def _register_until_enough(scene: _Scene) -> None:
 def _register_once_more(
     registrar: Registrar, bodies: Sequence[dict[str, Any]], neighbours: Sequence[Send]
 ) -> list[Exchange]:
-    """Send registrations with these bodies, and return the answers.
+    """Send a registration with each of these bodies, and return the answers.
 
-    Each of the first ones goes alone, right behind a neighbour. Once there is no neighbour left, they go together.
+    The first ones go alone, each right after one of the neighbours. Those without a neighbour go at the same time.
     """
     answers = []
     for body, send_neighbour in zip(bodies, neighbours, strict=False):  # there may be fewer neighbours than bodies
@@ -355,25 +372,35 @@ def _register_once_more(
 
 
 def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
-    """Delete keys that the service made. The first one goes alone, because its list tells the values of all."""
+    """Delete RANDOM keys, whose values the service made.
+
+    The first one is deleted alone: for this a list of keys is read, which tells the values of all of them.
+    """
     for registration in registrations[:1]:
         registrar.delete_key_of(registration)
     registrar.delete_keys_of(registrations[1:])
 
 
 def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
-    """For each key type, a body whose key was registered and is free again. Off a sandbox only synthetic keys."""
+    """For each key type that needs more answers, the body of a registration whose key was deleted again.
+
+    Off a sandbox only synthetic keys.
+    """
     bodies: dict[str, dict[str, Any]] = {}
     for answer in filter(registered, registrations_of_free_keys(registrar.log)):
         body = body_sent(answer)
         is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
-        if is_permitted and registrar.is_deleted(answer) and _is_wanted(registrar.log, body):
+        if is_permitted and registrar.is_deleted(answer) and _needs_more_answers(registrar.log, body):
             bodies.setdefault(body["pixKeyType"], body)
     return list(bodies.values())
 
 
-def _is_wanted(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
-    """True if too few keys of the type were registered, and the type was not refused the last time."""
+def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
+    """True if the log has too few registrations of the key type in this body, and the type was not just refused.
+
+    Registrations that were refused count, too. `refused_types` are the types that the last round of registrations
+    refused: they are not sent again.
+    """
     key_type = body["pixKeyType"]
     if key_type in refused_types:
         return False
@@ -387,17 +414,19 @@ def _clean_up(scene: _Scene) -> None:
     scene.registrar.clean_up()
 
 
-def _learn_keys_that_were_refused_and_made(scene: _Scene) -> None:
-    """Learn the values of keys that the service made although it refused the registration, so that they can be deleted.
+def _learn_keys_that_were_refused_and_registered(scene: _Scene) -> None:
+    """Find keys in the lists that the service registered although it refused, so that they can be deleted.
 
-    If no registration was accepted, a note says that the list shows a refused key.
+    Their values are learned from the lists. If no registration was accepted, a note for the report says that the list
+    shows a refused key.
     """
     registrar = scene.registrar
     lists = KeyLists(registrar.log, registrar.profile)
     effects = [*lists.effects_of_refusals(), *lists.effects_without_a_token()]
     if effects and not accepted_registrations(registrar.log):
         _note_that_a_refused_key_is_listed(registrar, effects[0].exchange)
-    for effect in effects:
+    for effect in effects:  # an effect is a refused registration whose key is listed after it
+        # If the key is not surely registered, the run does not take it for its own, and so does not delete it.
         key = registrar.keys.key_of(effect.exchange) if effect.is_certain else None
         if key is None:
             continue
@@ -417,7 +446,7 @@ def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange)
 
 
 def _ask_why_types_are_refused(scene: _Scene) -> None:
-    """Send more for each key type that is refused."""
+    """Send changed registrations for each key type that is refused, to see what the service expects instead."""
     send_refused_types_again(scene.registrar)
 
 
@@ -430,40 +459,41 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
     _send_other_name_of_random,
     _send_undocumented_types,
     _send_without_a_type,  # after the empty type, whose answer decides whether it is sent
-    _register_keys_beside_each_other,  # after each key was registered alone
-    _send_rows_that_are_left,
+    _register_keys_at_once,  # after each key was registered alone
+    _send_rest_of_the_rows,
     _send_other_spellings,
     _register_random_keys,  # late, because a key that the service made may be beyond deletion
     _register_until_enough,  # after one key of each type was registered alone
     _clean_up,
-    _learn_keys_that_were_refused_and_made,
+    _learn_keys_that_were_refused_and_registered,
     _clean_up,
     _ask_why_types_are_refused,  # when all types were tried
     _clean_up,
 )
-"""The steps of the scenario. Whatever was granted is deleted before the next step, if the run may."""
+"""The steps of the scenario, in their order. Each deletes the keys that it registered, if the profile lets it."""
 
 
 # -- registrations that must be refused, or may be refused --------------------------------------------------------
 
 
 def _with_synthetic_keys(registrar: Registrar, rows: list[Row]) -> list[_Attempt]:
-    """An attempt for each row, with a synthetic key."""
+    """For each of these wrong tokens, an attempt to register a new synthetic key with it."""
     return [_Attempt(registrar.synthetic_key(), row) for row in rows]
 
 
 def _send_and_delete(
     registrar: Registrar, purpose: Registering, attempts: Sequence[_Attempt], *, with_companions: bool = False
 ) -> None:
-    """Send registrations at the same time, and delete at once the keys that are granted.
+    """Send registrations that must be refused, or may be refused, at the same time. Delete the keys that are granted.
 
-    With `with_companions`, each goes at the same moment as a valid request that does nothing.
+    Each attempt names the credential and the spelling of its request (its row). If `with_companions`, each goes at the
+    same moment as a valid request that does nothing. After some purposes the list of keys is read before the deletion.
     """
     sends: list[Send] = []
     for attempt in attempts:
         row = attempt.row
         key = attempt.key_or_body
-        send = partial(registrar.register, key, purpose, valid=False, credential=row.credential, written=row.written)
+        send = partial(registrar.register, key, purpose, valid=False, credential=row.credential, spelling=row.spelling)
         sends.append(send)
     if with_companions:
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
@@ -479,10 +509,10 @@ def _send_and_delete(
 
 
 def _register_and_delete(registrar: Registrar, key: PixKey, rows_to_send: Callable[[], list[Row]]) -> bool:
-    """Register a key twice, and delete it. True if the key is free then.
+    """Register a key twice, and delete it. Returns True if it is deleted, and the key is free again.
 
-    `rows_to_send` is called if the first registration is granted. Its rows go between the two registrations, with the
-    key itself if a row says so, else with a synthetic key.
+    `rows_to_send` returns wrong tokens, and is called only if the first registration is granted. They go between the
+    two registrations: with the key itself if a row says so, else with a synthetic key.
     """
     was_list_readable = registrar.last_list is not None
     seems_free = registrar.keys.seems_free(key.key)
@@ -490,7 +520,7 @@ def _register_and_delete(registrar: Registrar, key: PixKey, rows_to_send: Callab
     first_answer = registrar.register(key, purpose)
     if registered(first_answer):
         for row in rows_to_send():
-            is_for_this_key = FOR_A_REGISTERED_KEY in row.written
+            is_for_this_key = FOR_A_REGISTERED_KEY in row.spelling
             named_key = key if is_for_this_key else registrar.synthetic_key()
             _send_and_delete(registrar, Registering.WITHOUT_A_TOKEN, [_Attempt(named_key, row)])
         registrar.read_key_list()
@@ -520,10 +550,10 @@ def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> No
 
 
 def _register_random(registrar: Registrar, key: PixKey) -> Text:
-    """Register a RANDOM key in different forms, until a form is not refused, and delete it.
+    """Ask for a RANDOM key with different bodies, until one is not refused, and delete the key.
 
-    The interface document does not show how such a key is asked for. Returns the reason if no RANDOM key may be
-    registered now, else an empty text.
+    The interface document does not show how such a key is asked for. Returns an empty text; or, if nothing more may be
+    sent because a key of unknown value is left, the reason.
     """
     for body in _bodies_for_random(registrar, key):
         listing = registrar.read_key_list()  # first: it may show that a key of unknown value is gone

@@ -25,8 +25,8 @@ from spec.log import Log
 from spec.observed import indistinguishable
 
 EXECUTE = "executePix"
-_Credential = tuple[str, tuple[str, ...]]
-"""A wrong token by its name, and the unusual ways in which its request was written."""
+_WrongToken = tuple[str, tuple[str, ...]]
+"""A wrong token by its name, and the unusual ways in which its request was spelled."""
 
 
 class Preparation(Purpose):
@@ -44,7 +44,7 @@ class Execution(Purpose):
     BREAKS_AGAIN = "a code that does not exist, with the token that broke the service"
     SUPPLIED = "a supplied code"
     PREPARED = "a code that the run prepared"
-    PREPARED_WITH_MORE = "a code that the run prepared, with a body, more headers and a query"
+    PREPARED_WITH_EXTRA_PARTS = "a code that the run prepared, with a body, more headers and a query"
     BESIDE_ANOTHER = "a request at the same moment as an execution"
     AFTER_EXECUTION = "the code that was executed first, without the valid token"
 
@@ -53,21 +53,23 @@ class Execution(Purpose):
 
 
 def answers_to_real_codes(log: Log) -> list[Exchange]:
-    """The executions of supplied and of prepared codes that were sent as documented, with the valid token."""
+    """The executions of real codes, supplied or prepared, that were sent as documented and with the valid token."""
     return log.of(EXECUTE, Execution.SUPPLIED, Execution.PREPARED)
 
 
 def successful_executions(log: Log) -> list[Exchange]:
-    """The executions that were confirmed: first those that were sent as documented, then those that were sent with
-    more."""
-    executions = [*answers_to_real_codes(log), *log.of(EXECUTE, Execution.PREPARED_WITH_MORE)]
+    """The executions of real codes that succeeded.
+
+    First come those that were sent as documented, then those with extra parts: a body, more headers and a query.
+    """
+    executions = [*answers_to_real_codes(log), *log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS)]
     return list(filter(succeeded, executions))
 
 
 def repeated_executions(log: Log) -> list[Exchange]:
-    """The executions of a code that was executed before, if they say success or carry a result.
+    """The executions of a code that had been executed before, if their answer says success or carries a result.
 
-    Every rule judges them as it judges the first execution.
+    The rules judge such an answer as they judge the first execution.
     """
     codes_executed: set[str] = set()
     repeated = []
@@ -81,18 +83,19 @@ def repeated_executions(log: Log) -> list[Exchange]:
 
 
 def executed_and_refused(log: Log) -> list[Exchange]:
-    """The executions of prepared codes that were refused, with the result of a transfer that is DONE in the answer.
+    """Executions that were answered as refused, although the answer shows a transfer with status DONE.
 
-    A code that was offered with a wrong token is left out, because that request may have executed it.
+    Only codes that the run prepared count, because an earlier run may have executed a supplied code. A code that was
+    offered with a wrong token does not count, because that request may have executed it.
     """
-    prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_MORE)
+    prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS)
     wrong_tokens = _wrong_tokens_by_code(log)
     not_offered = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
     return list(filter(is_refused_and_done, not_offered))
 
 
 def is_refused_and_done(execution: Exchange) -> bool:
-    """True if an execution was refused, with a result whose status is DONE in the answer."""
+    """True if an execution was answered as refused, although the answer shows a transfer with status DONE."""
     response = execution.response
     return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
 
@@ -101,7 +104,7 @@ def is_refused_and_done(execution: Exchange) -> bool:
 
 
 def perhaps_spent(log: Log) -> list[Exchange]:
-    """The executions that were refused perhaps because wrong tokens had been sent with their codes.
+    """The executions that were refused, perhaps because wrong tokens had spent their codes before.
 
     Wrong tokens are not the reason in two cases:
 
@@ -125,10 +128,11 @@ def perhaps_spent(log: Log) -> list[Exchange]:
 
 
 def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
-    """The executions that were refused after wrong tokens with their codes.
+    """The executions that were refused after their codes had been sent with wrong tokens.
 
-    They count only if a code of the same origin (supplied, or prepared) was confirmed that was not offered. If all
-    codes were offered, there is no such code, and only refusals with a conflict (409) count.
+    They count only if a code of the same origin (supplied, or prepared) succeeded without having been sent with a wrong
+    token, because otherwise all such codes may be bad. If all codes were sent with wrong tokens, there is nothing to
+    compare with, and only refusals with a conflict (409) count.
     """
     executions = answers_to_real_codes(log)
     wrong_tokens = _wrong_tokens_by_code(log)
@@ -138,23 +142,25 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
         return [execution for execution in offered if refused_or_lost(execution) is RefusalKind.CONFLICT]
 
     refused = [execution for execution in offered if refused_or_lost(execution) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
-    confirmed = [success for success in successful_executions(log) if _transaction_code_of(success) not in wrong_tokens]
-    origins_confirmed = set(map(_is_of_prepared_code, confirmed))
-    return [execution for execution in refused if _is_of_prepared_code(execution) in origins_confirmed]
+    not_offered = [answer for answer in successful_executions(log) if _transaction_code_of(answer) not in wrong_tokens]
+    origins_that_succeeded = {
+        _is_of_prepared_code(success) for success in not_offered
+    }  # True: prepared; False: supplied
+    return [execution for execution in refused if _is_of_prepared_code(execution) in origins_that_succeeded]
 
 
-def _wrong_tokens_by_code(log: Log) -> dict[str, set[_Credential]]:
+def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
     """By code that was offered, the wrong tokens that were sent with it."""
-    wrong_tokens: dict[str, set[_Credential]] = {}
+    wrong_tokens: dict[str, set[_WrongToken]] = {}
     for offer in log.sent(EXECUTE, Execution.OFFERED):
-        wrong_tokens.setdefault(_transaction_code_of(offer), set()).add((offer.credential, offer.written))
+        wrong_tokens.setdefault(_transaction_code_of(offer), set()).add((offer.credential, offer.spelling))
     return wrong_tokens
 
 
-def _wrong_tokens_before_a_success(log: Log) -> set[_Credential]:
+def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
     """The wrong tokens that were sent with a code which was executed afterwards."""
     wrong_tokens = _wrong_tokens_by_code(log)
-    harmless: set[_Credential] = set()
+    harmless: set[_WrongToken] = set()
     for success in successful_executions(log):
         harmless |= wrong_tokens.get(_transaction_code_of(success), set())
     return harmless

@@ -31,7 +31,7 @@ _LONGEST_FACTS = 300
 
 
 def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None = None) -> list[Exchange]:
-    """Prepare transfers, at most so many, with the keys of the profile in turn. Gives the exchanges.
+    """Prepare at most this many transfers, to the keys of the profile in turn, and return the exchanges.
 
     No further transfer is prepared after one whose code was not found, because it cannot be executed. None is prepared
     if the profile does not say how.
@@ -51,10 +51,11 @@ def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None
 def prepare_one(
     client: Client, profile: Profile, plan: Prepare, place: int = 0, purpose: Purpose | None = None
 ) -> Exchange:
-    """Prepare one transfer, with the key at this place in turn.
+    """Prepare one transfer, and return the exchange. The door learns the code in its answer.
 
-    If its answer has no code that may be sent, a note says why. There is no note if the answer is not as documented,
-    because that is a fault of the service and not of the profile.
+    `place` says which key of the profile is the payee: its number is counted from 0, and begins again at the end. If
+    the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
+    documented, because that is a fault of the service and not of the profile.
     """
     door = client.door
     body = filled(plan.json, profile, place)
@@ -64,7 +65,7 @@ def prepare_one(
         trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
         if trouble:
             door.note(NoteAbout.SET_UP, trouble)
-            code = ""  # stands for a transfer that cannot be executed
+            code = ""  # the door takes the empty code for a transfer that cannot be executed
         door.secrets.learn(CODE, code)
         door.guard.prepared.learn(exchange.number, code)
     return exchange
@@ -82,9 +83,10 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
 
 
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
-    """A note that the answer has no code, or one that may not be sent; empty if there is no trouble.
+    """Why the code of a prepared transfer cannot be executed: the answer has none, or it may not be sent.
 
-    `supplied` has the codes of the profile. An answer without data gets no note, because it is not as documented.
+    Empty if it can. `code` is the text or number at `code_at`; `supplied` are the codes of the profile. Empty, too, for
+    an answer without data, because it is not as documented.
     """
     answer_has_data = bool(data_of(exchange.response))
     if exchange.response and answer_has_data and not code:
@@ -104,7 +106,7 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
 
 
 def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
-    """True if a code from an answer can be nothing but a code.
+    """True if the text at `code_at` in an answer can be nothing but a transaction code, so that it may be sent.
 
     A wrong `code_at` may point to anything. So a secret is never sent in a path, and a code of the profile is not
     executed because an answer names it. Dots would change the path, and reports would mistake the id of a requirement.

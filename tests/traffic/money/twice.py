@@ -25,7 +25,7 @@ from tests.traffic.money.preparing import prepare
 
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
 _Numbers = Mapping[JsonPath, Decimal]
-"""Numbers by their place: the account, and the path in the answer."""
+"""Every number in the balances: by the account and the path to the number in the answer."""
 ReadBalances = Callable[[], Mapping[str, Exchange]]
 """Reads the balances of some accounts, and gives the answers by account."""
 
@@ -79,8 +79,9 @@ def execute_twice(
 ) -> ExecutedTwice | None:
     """Prepare a transfer, execute it, and execute it again. The balances are read before, between and after.
 
-    `take_execution` gets the answer to each execution. None if the second execution was not sent, or not answered: it
-    is sent only if the first one succeeded and the guard permits it, which it does on a sandbox alone.
+    `take_execution` is called with the answer to each execution, so that it is judged. Returns None if the second
+    execution was not sent, or not answered: it is sent only if the first one succeeded and the guard permits it, which
+    it does on a sandbox alone.
     """
     guard = client.door.guard
     preparations = prepare(client, profile, min(1, guard.room), Repetition.EXECUTED_TWICE)
@@ -110,7 +111,7 @@ def execute_twice(
 
 
 def _numbers_of(answers: Mapping[str, Exchange]) -> _Numbers:
-    """Every number in the answers that were granted. The account is the first part of its place."""
+    """Every number in the granted answers, by the account and the path to it."""
     balances: dict[JsonPath, Decimal] = {}
     for account, answer in answers.items():
         if answer.response and is_granted(answer):

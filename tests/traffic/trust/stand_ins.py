@@ -1,7 +1,10 @@
-"""What may stand in for a token: what a service may trust because its gateway sets it, and what developers leave in.
+"""Stand-ins: what some services trust in the place of a token, because a gateway sets it or a developer left it in.
 
-One table. Each stand-in is sent without the valid token, and names nobody. The headers of a family go in one request,
-because a service that trusts one of them shows that all the same; then its halves are asked, until one is left.
+Examples are a header with the name of a user, an address of the own network, or `?debug=true`. Each stand-in is sent
+without the valid token, and its request names nobody (its code, account and key are made up).
+
+A family is a group of headers with one meaning, such as all headers that name a user. They go in one request, because a
+service that trusts one of them shows that nevertheless. If it does, its halves are sent, until one header is left.
 """
 
 from __future__ import annotations
@@ -69,11 +72,13 @@ _COOKIES = ("session", "sessionid", "SESSION", "JSESSIONID", "connect.sid", "sid
 """Usual names of a session, for a service that sets no cookie."""
 
 
-def _from(address: str) -> Headers:
+def _address_headers(address: str) -> Headers:
+    """All headers by which a proxy names the address of the client, with this address."""
     return (*((name, address) for name in _ADDRESSES), ("Forwarded", f"for={address};proto=https"))
 
 
-def _all(names: Iterable[str], value: str) -> Headers:
+def _with_one_value(names: Iterable[str], value: str) -> Headers:
+    """Headers with these names, each with the same value."""
     return tuple((name, value) for name in names)
 
 
@@ -83,16 +88,16 @@ _INTERNAL = "marks of an internal caller"
 _CERTIFICATE = "a certificate that a gateway has verified"
 _KEY = "other keys"
 FAMILIES: Mapping[str, Headers] = {
-    _LOOPBACK: _from("127.0.0.1"),
-    "a private address as that of the client": _from("10.0.0.1"),
-    _INTERNAL: (*_all(_FLAGS, "true"), *_NAMES.items()),
+    _LOOPBACK: _address_headers("127.0.0.1"),
+    "a private address as that of the client": _address_headers("10.0.0.1"),
+    _INTERNAL: (*_with_one_value(_FLAGS, "true"), *_NAMES.items()),
     _USER: tuple(_USERS.items()),
     _CERTIFICATE: tuple(_CERTIFICATES.items()),
     _KEY: tuple(_KEYS.items()),
-    "another path, as if it was rewritten": _all(_PATHS, "/health"),
-    "another method, as if it was rewritten": _all(_METHODS, "OPTIONS"),
+    "another path, as if it was rewritten": _with_one_value(_PATHS, "/health"),
+    "another method, as if it was rewritten": _with_one_value(_METHODS, "OPTIONS"),
 }
-"""Headers by what a service may take them for."""
+"""Families of headers, by what a service may take them for."""
 _BESIDE_A_TOKEN = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
 """Families that do not disturb each other: beside a wrong token they go in one request."""
 QUERY = "parts of a query"
@@ -102,47 +107,56 @@ EVERYTHING = "all that a gateway sets"
 
 @dataclass(frozen=True)
 class StandIn:
-    """A request without the valid token. `name` says what stands in for one beside the credential, if anything does.
-    `key_type` is that of a registration."""
+    """A request without the valid token; with the default values a plain one, which has no token and no stand-in."""
 
     credential: str = NO_HEADER
+    """The name of a wrong token, or of no Authorization header."""
     name: str = ""
+    """What stands in for the token, in words; empty if nothing does but the credential."""
     headers: Headers = ()
     query: Headers = ()
     key_type: str = "EMAIL"
+    """The key type of a registration."""
 
     def parts(self) -> list[StandIn]:
-        """The same with one half of its headers, or of its query, and with the other half; of all that a gateway sets
-        each family. Nothing if it has no parts."""
+        """Stand-ins that have a part of this one: the first and the second half of its headers, or of its query.
+
+        The parts of EVERYTHING are its families. Empty if it has only one header or none.
+        """
         if self.name == EVERYTHING:
-            return [self._of_a_family(name) for name in _BESIDE_A_TOKEN]
+            return [self._with_headers_of_family(name) for name in _BESIDE_A_TOKEN]
         halves = [replace(self, headers=half) for half in _halves(self.headers)]
         halves += [replace(self, query=half) for half in _halves(self.query)]
-        return [half.with_its_name() for half in halves]
+        return [half.named_by_its_only_part() for half in halves]
 
-    def _of_a_family(self, name: str) -> StandIn:
+    def _with_headers_of_family(self, name: str) -> StandIn:
+        """The same stand-in with no other headers than those of one family."""
         of_the_family = dict(FAMILIES[name])
         return replace(self, name=name, headers=tuple(pair for pair in self.headers if pair[0] in of_the_family))
 
-    def with_its_name(self) -> StandIn:
-        """The same, named by its one header or its one part of a query if it has no more."""
+    def named_by_its_only_part(self) -> StandIn:
+        """The same stand-in, named by its header or query part if it has only one. A cookie keeps its name."""
         names = [*(name for name, _ in self.headers), *(f"?{name}=" for name, _ in self.query)]
         return replace(self, name=names[0]) if len(names) == 1 and self.name != COOKIE else self
 
 
 def _halves(pairs: Headers) -> list[Headers]:
+    """The first and the second half; empty if there are fewer than two pairs."""
     middle = (len(pairs) + 1) // 2
     return [pairs[:middle], pairs[middle:]] if len(pairs) > 1 else []
 
 
 def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
-    """The stand-ins for an operation, the likeliest first. Off a sandbox a user is a synthetic one, a cookie that the
-    service has set stays where it is, and registrations name e-mail keys alone."""
+    """The stand-ins for an operation, the likeliest first.
+
+    Off a sandbox they are harmless: a header names a synthetic user, no cookie of the service is sent, and
+    registrations name e-mail addresses only.
+    """
     names = [form.name for form in forms(profile, token, among=FORMS_FOR_NOBODY)]
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:
-        families[_USER] = _all(_USERS, f"{MARK}user")
+        families[_USER] = _with_one_value(_USERS, f"{MARK}user")
     everything: Headers = ()
     for name in _BESIDE_A_TOKEN:
         everything += families[name]
@@ -151,37 +165,45 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
         *(StandIn(name=name, headers=headers) for name, headers in families.items()),
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
         StandIn(name=COOKIE, headers=cookie),
-        *_in_plain_ways(operation, profile),
+        *_unusual_spellings(operation, profile),
         StandIn(ANOTHER, name=COOKIE, headers=cookie),
         StandIn(ANOTHER, name=EVERYTHING, headers=everything),
-        *_empty_ones_of_each_type(operation, profile),
+        *_empty_bearer_with_each_key_type(operation, profile),
         *(StandIn(name, key_type=key_type) for name, key_type in zip(names, types, strict=False)),
     ]
 
 
-def _in_plain_ways(operation: str, profile: Profile) -> list[StandIn]:
-    """Ways to write a request that leave its path as it is. On a sandbox they go with real codes and keys."""
+def _unusual_spellings(operation: str, profile: Profile) -> list[StandIn]:
+    """Requests without a token and with an unusual spelling, such as HTTP/1.0, that leave the path as it is.
+
+    None on a sandbox, because there they are sent with real codes and keys.
+    """
     ways = ways_with_the_documented_path(has_a_body=operation == "registerPixKey")
     return [] if profile.is_sandbox else [StandIn(name=way) for way in ways]
 
 
-def _empty_ones_of_each_type(operation: str, profile: Profile) -> list[StandIn]:
+def _empty_bearer_with_each_key_type(operation: str, profile: Profile) -> list[StandIn]:
+    """Registrations on a sandbox with an empty bearer token, one for each key type; empty for anything else."""
     if operation != "registerPixKey" or not profile.is_sandbox:
         return []
     return [StandIn("an empty bearer", key_type=key_type) for key_type in KEY_TYPES]
 
 
 def cookies_of(log: Log, profile: Profile) -> Headers:
-    """The cookies that the service has set in answers to requests with the token, the last of each name. Usual names
-    with a synthetic value where it has set none, and off a sandbox, where a session is worth as much as the token."""
+    """Cookies that may hold a session: names and values.
+
+    On a sandbox they are those that the service set in its answers to the valid token. If it set none, and off a
+    sandbox, they have usual names and a synthetic value, because a real session is worth as much as the token.
+    """
     latest: dict[str, str] = {}
     answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
     for exchange in answered if profile.is_sandbox else ():
         latest.update(_cookies_set_by(exchange))
-    return tuple(latest.items()) or _all(_COOKIES, f"{MARK}session")
+    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{MARK}session")
 
 
 def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:
+    """Name and value of each cookie that an answer sets (Set-Cookie). Empty values are left out."""
     for name, value in exchange.response.headers if exchange.response else ():
         cookie, _, content = value.partition(";")[0].strip().partition("=")
         if name.lower() == "set-cookie" and cookie and content:

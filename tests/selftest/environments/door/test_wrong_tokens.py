@@ -28,7 +28,7 @@ from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
-from tests.traffic.refused_credentials import rows_for_code
+from tests.traffic.refused_credentials import rows_of_one_code
 
 # four valid tokens of different sorts
 SIGNED = SignsItsToken().token
@@ -240,7 +240,7 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
     wrong token that every token has, in the documented spelling.
     """
     table = rows(NAMES, has_a_body=False)
-    rows_by_code = [rows_for_code(table, index, number_of_codes) for index in range(number_of_codes)]
+    rows_by_code = [rows_of_one_code(table, index, number_of_codes) for index in range(number_of_codes)]
 
     assert set().union(*rows_by_code) == set(table)
     assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
@@ -255,7 +255,7 @@ def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token)
     names = [form.name for form in forms(load("sandbox"), token)]
     rows_with_a_token = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
     first_rows = rows_with_a_token[: len(names)]
-    spellings_of_next_rows = [row.written for row in rows_with_a_token[len(names) :][:3]]
+    spellings_of_next_rows = [row.spelling for row in rows_with_a_token[len(names) :][:3]]
 
     assert first_rows == [(name, ()) for name in names]  # an empty tuple is the documented spelling
     # the likeliest unusual spellings come next

@@ -10,14 +10,14 @@ from spec.log import Log
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, unanswered
 from tests.traffic.trust.let_in import (
     CHAIN,
-    ORDER,
+    ORDER_OF_PROOF,
     Trust,
+    depends_on_the_identifier,
     granted_to_anybody,
     is_refused_at_each_place,
     is_refused_at_some_place,
     let_in,
     stand_ins_let_in,
-    tells_of_the_identifier,
 )
 
 NOT_FOUND, UNAUTHORIZED, BUSY = 404, 401, 503
@@ -38,9 +38,9 @@ def read_with_a_stand_in(status=UNAUTHORIZED):
 
 
 def in_order(*, shown=NOT_FOUND, plain=UNAUTHORIZED, **changes):
-    """The answers in ORDER: those with the stand-in and the plain ones in between have one status each."""
-    statuses = {Trust.SHOWS_IT: shown, Trust.IN_BETWEEN: plain}
-    return [asked(purpose, statuses[purpose], **changes) for purpose in ORDER]
+    """The answers in ORDER_OF_PROOF: those with the stand-in and the plain ones in between have one status each."""
+    statuses = {Trust.STAND_IN_AGAIN: shown, Trust.NO_TOKEN_IN_BETWEEN: plain}
+    return [asked(purpose, statuses[purpose], **changes) for purpose in ORDER_OF_PROOF]
 
 
 def log_of(*exchanges):
@@ -72,7 +72,7 @@ NOTHING = {"let-in": [], "let-in-at-first": []}
 )
 def test_what_tells_of_the_identifier(exchange, tells):
     """An unknown identifier and a result do; a refusal of the caller, a busy service and no answer do not."""
-    assert tells_of_the_identifier(exchange) is tells
+    assert depends_on_the_identifier(exchange) is tells
 
 
 def test_a_result_for_anybody_is_named():
@@ -94,12 +94,12 @@ def test_a_stand_in_that_is_let_in_each_time_is_named():
     assert numbers_let_in(log, "registerPixKey") == NOTHING
 
 
-@pytest.mark.parametrize("place", range(len(ORDER)))
+@pytest.mark.parametrize("place", range(len(ORDER_OF_PROOF)))
 def test_one_answer_that_does_not_fit_shows_nothing(place):
     """A stand-in that is refused once, or a plain request that is let in once."""
     answers = in_order()
-    otherwise = {Trust.SHOWS_IT: UNAUTHORIZED, Trust.IN_BETWEEN: NOT_FOUND}
-    answers[place] = asked(ORDER[place], otherwise[ORDER[place]])
+    otherwise = {Trust.STAND_IN_AGAIN: UNAUTHORIZED, Trust.NO_TOKEN_IN_BETWEEN: NOT_FOUND}
+    answers[place] = asked(ORDER_OF_PROOF[place], otherwise[ORDER_OF_PROOF[place]])
     log = log_of(WITH_THE_TOKEN, *answers, read_with_a_stand_in())
 
     assert numbers_let_in(log) == NOTHING
