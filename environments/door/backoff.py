@@ -183,12 +183,12 @@ class Backoff:
         if not is_of_gateway:
             self._count_lock(sending)
         goes_again = False
-        if sending.put_off >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
+        if sending.times_put_off >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(kind)
         elif kind not in self._in_vain:
-            self._pause(waits[sending.put_off] if seconds_named is None else seconds_named)
+            self._pause(waits[sending.times_put_off] if seconds_named is None else seconds_named)
             goes_again = sending.repeatable if is_of_gateway else not sending.executes
-        sending.put_off += 1
+        sending.times_put_off += 1
         if exchange.valid and not goes_again:
             self._note_given_up(sending, is_of_gateway=is_of_gateway)
         return goes_again
@@ -199,7 +199,7 @@ class Backoff:
         It is no lock if the request was sent again, if a pause already holds, or if other requests were beside it: then
         the service may limit requests at the same time.
         """
-        is_first_answer = not sending.put_off and self._ending.clock() >= self._paused_until
+        is_first_answer = not sending.times_put_off and self._ending.clock() >= self._paused_until
         was_alone = not sending.beside
         if is_first_answer and was_alone and sending.exchange.credential != VALID:
             self._locks[sending.exchange.operation] += 1
@@ -245,12 +245,12 @@ class Backoff:
         """
         kind, failure = refused_or_lost(sending.exchange), sending.exchange.failure
         is_rest_of_earlier_answer = kind is FailureKind.NOT_HTTP and failure is not None and failure.kept
-        sending.lost += 1
-        if kind is FailureKind.NO_CONNECTION and sending.lost <= len(_RESTARTS_S):
-            self._pause(_RESTARTS_S[sending.lost - 1])
+        sending.times_unanswered += 1
+        if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_RESTARTS_S):
+            self._pause(_RESTARTS_S[sending.times_unanswered - 1])
             return True
         is_dropped = kind is FailureKind.DROPPED or is_rest_of_earlier_answer
-        return is_dropped and sending.repeatable and sending.lost == 1
+        return is_dropped and sending.repeatable and sending.times_unanswered == 1
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending."""

@@ -183,10 +183,10 @@ class ExecutionGuard:
         if not code:
             return
         if self.journal:
-            sending.held.enter_context(self.journal.turn())
+            sending.resources.enter_context(self.journal.turn())
         is_the_first = code == self.first_executed
-        sending.asks_again = is_the_first and not sending.executes
-        self._refuse_spent(code, asks_again=sending.asks_again)
+        sending.offers_executed_code = is_the_first and not sending.executes
+        self._refuse_spent(code, offers_executed_code=sending.offers_executed_code)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
             raise NotSentError(_STOPPED)
         codes_are_kept_back = self.keep_codes_back()
@@ -194,17 +194,17 @@ class ExecutionGuard:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._is_granted_without_token and not sending.executes:
             raise NotSentError("the result of a code was given without a valid token: one proof is enough")
-        if self.journal and not sending.asks_again:
+        if self.journal and not sending.offers_executed_code:
             self._refuse_by_journal(self.journal, code)
 
-    def _refuse_spent(self, code: str, *, asks_again: bool) -> None:
+    def _refuse_spent(self, code: str, *, offers_executed_code: bool) -> None:
         """Raises NotSentError if this run sent the code before, and may not send it once more.
 
-        `asks_again` is true if the code was executed, and goes without the valid token now.
+        `offers_executed_code` is true if the code was executed, and goes without the valid token now.
         """
         outcome = self._outcomes.get(canonical(code), Outcome.OFFERED)
         is_spent = outcome not in _CAN_BE_SENT
-        may_be_repeated = asks_again or code in self._permitted_again
+        may_be_repeated = offers_executed_code or code in self._permitted_again
         if is_spent and not may_be_repeated:
             raise NotSentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
@@ -275,7 +275,7 @@ class ExecutionGuard:
         outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
         """
         code = sending.code
-        if not code or sending.asks_again:  # asks again for an executed code: nothing is left to execute
+        if not code or sending.offers_executed_code:  # asks again for an executed code: nothing is left to execute
             yield
             return
         self._budget.take("executions")

@@ -78,7 +78,7 @@ class KeyChanges:
         elif _may_delete(sending):
             self._ending.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
-            sending.held.callback(self._end_deletion)
+            sending.resources.callback(self._end_deletion)
             self._read_lists_before_run(sending)
             trouble_with_lists = self._trouble_with_lists(sending)
             reason = self.stopped or trouble_with_lists  # asked second: the reads above may have shown a missing key

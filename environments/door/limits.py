@@ -60,7 +60,7 @@ class Budget:
         if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
             return
         operation = sending.intent.operation
-        kept = 0 if sending.asks_again else self._kept_to_ask_again[operation]
+        kept = 0 if sending.offers_executed_code else self._kept_to_ask_again[operation]
         count = operation
         if self._is_sandbox and not _names_somebody(sending):
             count = f"{operation} for nobody"  # on a sandbox nothing is worth anything, so there is as much room again
@@ -68,7 +68,7 @@ class Budget:
         if self._counts[count] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[count] += 1
-        if sending.asks_again:
+        if sending.offers_executed_code:
             self._kept_to_ask_again[operation] -= 1
 
     def wrong_tokens_left_for_nobody(self, operation: str) -> int:
@@ -85,7 +85,7 @@ class Budget:
         token for each code and each key type. A request that names nobody counts if it has a wrong token; an empty
         header has none.
         """
-        if sending.asks_again:
+        if sending.offers_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
         if sending.intent.operation not in WANT_THE_TOKEN:

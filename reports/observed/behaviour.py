@@ -82,11 +82,11 @@ def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
     """A behaviour as plain data: texts by requirement, situation and place."""
     data = {}
     for requirement_id, situations in behaviour.items():
-        data[requirement_id] = {situation: _data_of_facts(facts) for situation, facts in situations.items()}
+        data[requirement_id] = {situation: _texts_by_place(facts) for situation, facts in situations.items()}
     return data
 
 
-def _data_of_facts(facts: Facts) -> dict[str, list[str]]:
+def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
     """The texts of facts by place, sorted."""
     by_place = grouped(sorted(facts), lambda fact: fact[0])
     return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}

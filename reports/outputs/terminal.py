@@ -42,7 +42,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:
             yield f"{entry.counted}: {entry.why}"
-    yield from _unseen(document)
+    yield from _operations_with_untested_classes(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
         yield f"not cleaned up: {first_key_and_number}: {why}"
@@ -123,7 +123,7 @@ def _drift(document: RunDocument) -> Iterator[str]:
         yield from (f"     {line}" for line in drift_lines(document))
 
 
-def _unseen(document: RunDocument) -> Iterator[str]:
+def _operations_with_untested_classes(document: RunDocument) -> Iterator[str]:
     """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
     names = dict.fromkeys(chain(*(texts_in_values(entry.message, "unseen") for entry in document.requirements)))
     if names:

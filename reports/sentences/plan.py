@@ -122,7 +122,7 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
         if name in WANT_THE_TOKEN:
-            yield from _unsent_forms(plan, profile, name, credentials)
+            yield from _wrong_tokens_left_out(plan, profile, name, credentials)
 
 
 def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
         yield f"  in other ways: {', '.join(unusual_ways_to_write)}"
 
 
-def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
+def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
     """A line about the forms of wrong tokens that are not sent to an operation, and why.
 
     `credentials` are the names of those that are sent.
@@ -168,12 +168,12 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
-    end = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
+    end = "is deleted" if profile.deletes_keys else _why_keys_are_not_deleted(profile)
     yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
-def _why_it_stays(profile: Profile) -> str:
+def _why_keys_are_not_deleted(profile: Profile) -> str:
     """Why a run of this profile deletes no key."""
     needs = "delete-keys in allow and requests.deletePixKey"
     if profile.is_sandbox:
@@ -184,7 +184,7 @@ def _why_it_stays(profile: Profile) -> str:
 def _after_registration(key: PixKey, profile: Profile) -> str:
     """What becomes of a key of the profile that the run registered: deleted, or stays."""
     if not profile.deletes_keys:
-        return _why_it_stays(profile)
+        return _why_keys_are_not_deleted(profile)
     is_made_by_service = key.type == "RANDOM" and not key.key
     if is_made_by_service:  # its value has to be found before it can be deleted
         if key.disposable or profile.is_sandbox:

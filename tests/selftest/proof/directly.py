@@ -24,7 +24,7 @@ from requests import models
 from environments.credentials import Target
 from environments.door import bodies
 from environments.door.door import Door
-from environments.door.opening import open_client, open_door, open_planned_door
+from environments.door.opening import open_client, open_door, open_door_for_plan
 from environments.door.outgoing import Sending
 from environments.door.preflight import preflight
 from environments.profiles.loading import load
@@ -121,7 +121,7 @@ def sent_in_memory(
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
     chosen = conformance_tests(ids, generated=generated)
     with _without_chance():
-        door = open_planned_door(run.profile, service.token, _MemoryWire(service), resend=())
+        door = open_door_for_plan(run.profile, service.token, _MemoryWire(service), resend=())
         return _sent_in_no_time(run, door, chosen)
 
 

@@ -10,7 +10,7 @@ import pytest
 from environments.door.wrong_tokens import (
     ANOTHER,
     FORMS,
-    FORMS_FOR_NOBODY,
+    FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     RESTORABLE,
     authorization,
@@ -108,7 +108,7 @@ def test_wrong_tokens_are_always_the_same_and_hide_the_right_one(token):
 def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(token):
     """Pieces of the token with four characters or more count as shown."""
     characters_shown = {}
-    for form in (*FORMS, *FORMS_FOR_NOBODY):
+    for form in (*FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS):
         blocks = SequenceMatcher(None, authorization(form.name, token), token, autojunk=False).get_matching_blocks()
         characters_shown[form.name] = sum(block.size for block in blocks if block.size > 3)
 
