@@ -41,7 +41,7 @@ from spec.log import Log
 from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
-from tests.harness.watching import begin_test, record_test, take_assertions
+from tests.harness.watching import begin_test, collect_results, record_test
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, Trial, results_by_requirement
 from tests.traffic.phases import SENT, RunTraffic, send_and_clean_up
 
@@ -409,4 +409,4 @@ def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
         item.obj(**supply(item, names), **params)
     except (DeviationError, Untested) as error:
         outcome = error
-    record_test(take_assertions(item, session, outcome), session)
+    record_test(collect_results(item, session, outcome), session)

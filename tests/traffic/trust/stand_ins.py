@@ -10,7 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle
 
-from environments.door.wrong_tokens import ANOTHER, FORMS_FOR_SYNTHETIC_IDENTIFIERS, NO_HEADER, forms, ways_with_the_documented_path
+from environments.door.wrong_tokens import (
+    ANOTHER,
+    FORMS_FOR_SYNTHETIC_IDENTIFIERS,
+    NO_HEADER,
+    forms,
+    ways_with_the_documented_path,
+)
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange, Headers
 from spec.interface import KEY_TYPES, MARK
