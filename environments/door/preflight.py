@@ -24,12 +24,14 @@ class Preflight(Purpose):
 
 
 def preflight(client: Client) -> str:
-    """Send harmless requests until one is answered. Gives the reason why the target cannot be reached, else an empty
+    """Send harmless requests until one is answered. Returns the reason if the target cannot be reached, else an empty
     text.
 
     The target cannot be reached if no connection can be made, or if no request is answered: a single operation that
-    does not answer says nothing of the others. If the profile permits no read, the suite only connects. If the first
-    answer turns the token away, `client.token_is_refused` is set.
+    does not answer says nothing about the others. If the profile permits no read, the suite only connects.
+
+    If the first answer refuses the token, further requests find out whether every operation does. Then
+    `client.token_is_refused` is set.
     """
     if "read" not in client.door.permission.allow:
         return client.door.wire.connect(client.door.permission.base_url)
@@ -50,9 +52,11 @@ def preflight(client: Client) -> str:
 
 
 def _harmless(client: Client) -> Iterator[tuple[str, str]]:
-    """Each read, listAccounts first, and the execution of a synthetic code if that is permitted, with its path
-    parameter."""
-    for operation in sorted(READS, key="listAccounts".__ne__):
+    """Pairs of an operation and a path parameter whose request changes nothing.
+
+    They are the reads, listAccounts first, and the execution of a synthetic code if the profile permits executions.
+    """
+    for operation in sorted(READS, key=lambda name: name != "listAccounts"):  # False is sorted before True
         yield operation, client.door.keys.account or synthetic()
     if "execute" in client.door.permission.allow:
         yield "executePix", synthetic()
@@ -61,8 +65,9 @@ def _harmless(client: Client) -> Iterator[tuple[str, str]]:
 def _find_out_if_token_is_refused(client: Client, first: Exchange, path_parameter: str) -> None:
     """Set `client.token_is_refused` if no harmless operation accepts the token.
 
-    Nothing is sent if the first answer does not turn the token away. Else the same request goes with a wrong token, and
-    the harmless ones with the right token, until one of these is answered otherwise than the wrong token.
+    Nothing is sent if the first answer does not refuse the token. Otherwise the same request is sent with a wrong
+    token, and then all harmless requests with the right token. The search ends when one of these is not refused as the
+    wrong token was: then the token is accepted.
     """
     if first.response is None or not turns_away(first.response):
         return
@@ -78,7 +83,7 @@ def _find_out_if_token_is_refused(client: Client, first: Exchange, path_paramete
 
 
 def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
-    """True if the answer says that the token is refused, or refuses the caller in the same way as a wrong token."""
+    """True if the answer says that the token is refused (401), or is the same refusal as that of a wrong token."""
     refusal = with_token.response and refusal_of_the_caller(with_token.response)
     refusal_of_wrong_token = with_wrong_token.response and refusal_of_the_caller(with_wrong_token.response)
     return refusal is not None and refusal in (RefusalKind.TOKEN, refusal_of_wrong_token)

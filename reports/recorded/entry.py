@@ -1,9 +1,9 @@
 """Exchange of an entry of a HAR 1.2 file, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-- A recording does not say whether a token was right. Any token counts as valid here, and `tally.py` takes that back
-  until the token was granted something. If the answer is a page for people, the token has perhaps expired.
-- A field that is not as in HAR 1.2 is lost, and the rest of the entry is judged.
-- What is not recorded was not necessarily absent: `gaps` says what the recording lacks.
+- A recording does not say whether a token was valid. Here any token counts as valid. `tally.py` sets it to unknown
+  until an answer granted that token something. If the answer is an HTML page for people, the token may have expired.
+- A field that is not as in HAR 1.2 is ignored, and the rest of the entry is judged.
+- A part that is not recorded may have been sent all the same: `gaps` says what the recording lacks.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
 
 
 def _may_be_a_hidden_refusal(response: Response) -> bool:
-    """True for a 200 whose body is not recorded, because its envelope may say no."""
+    """True for a 200 whose body is not recorded. It may have been a refusal, because an envelope with status 200
+    may say no."""
     return response.status == 200 and bool(response.cut)
 
 
@@ -140,7 +141,7 @@ def _credential(headers: Headers, response: Response) -> str:
 
 @lru_cache(10_000)
 def _has_token(authorization: str) -> bool:
-    """True for an Authorization header with a token, and not with a text that stands for one."""
+    """True for an Authorization header with a token. A text that a recorder put in its place (`***`) is none."""
     return _TOKEN.fullmatch(authorization.strip()) is not None
 
 

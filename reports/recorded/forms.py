@@ -1,7 +1,8 @@
 """Judges one recorded exchange by all rules that it can show, although nothing was asked for it.
 
-Many thousands of answers have the same form: status, and names and types of members. Most rules look at the form alone.
-They judge the first answer of a form, and their judgement counts for all answers of that form.
+Many thousands of answers have the same form: the same status, and the same names and types of members. Most rules look
+at the form and at no value. They judge the first answer of a form, and their judgement counts for all answers of that
+form.
 """
 
 from __future__ import annotations
@@ -126,7 +127,10 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
 
 
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
-    """Names and types of members. All numbers have one Python type, so that True stands for an integer."""
+    """Names and types of members, as a part of a form. True stands for the type integer.
+
+    All JSON numbers are `Decimal` here, so the Python type would not tell an integer from another number.
+    """
     types = [is_integer(value) or type(value) for value in members.values()]
     return (*members, *types)
 
@@ -141,7 +145,10 @@ def _key_type_of(exchange: Exchange) -> str | None:
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
-    """True for a success with data: a documented result, or any number, object or array. Texts may be an excuse."""
+    """True for a success with data: a documented result, or any number, object or array.
+
+    A text alone is not enough, because it may say why nothing was granted.
+    """
     values = (data_of(response) or {}).values()
     has_data = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in values)
     if not has_data or response.status != HTTPStatus.OK:
@@ -150,7 +157,7 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
 
 
 def says_no(exchange: Exchange, response: Response) -> bool:
-    """True if an answer has a member Success which does not say yes, in a result of any operation."""
+    """True if an answer has a member Success whose value is not yes ("true"), whatever the operation."""
     has_member = member_named(data_of(response) or {}, "Success") is not None
     return has_member and not grants_protected_result(exchange)
 

@@ -1,4 +1,4 @@
-"""The verdict of a run, the result of each requirement and the notes: a pure function of the record of the run.
+"""The verdict of a run, the result of each requirement, and the notes, decided from the data of the run (`Run`) alone.
 
 docs/verdicts.md says which verdict comes when.
 """
@@ -36,7 +36,7 @@ NOTHING_TESTED = say("nothing was tested")
 
 @dataclass(frozen=True)
 class RunResult:
-    """What the record of a run shows."""
+    """The verdict of a run, and the results and notes that follow from its data."""
 
     verdict: RunVerdict
     why: Text  # what is missing, if the verdict is incomplete or drifted; else empty
@@ -248,7 +248,7 @@ def _notes(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> tuple
 
 
 def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
-    """Notes that follow from the whole record, such as a target that is gone."""
+    """Notes that follow from the data of the whole run, such as a target that is gone."""
     for observation in run.observations:
         if observation.first:
             facts = message_of(facts_in_words(observation.facts))
