@@ -29,7 +29,7 @@ ANOTHER_PREFIX = "another "
 _AMOUNT = "value"
 """The member whose numbers are shown: a reader needs the amount, and it names nobody."""
 _PLACEHOLDER = re.compile(r"\{(?:account|key|type)\}")
-"""A place in a body of the profile that is filled in before the body is sent."""
+"""A placeholder in a body of the profile. An account, a key or a key type replaces it before the body is sent."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 """A name of a member that can stand in a comment of a shell line."""
 

@@ -29,7 +29,7 @@ few keys of a run."""
 
 
 class Ending:
-    """Tells if the run still sends.
+    """Knows whether the run still sends requests, and has a thread that waits wake up when it does not.
 
     | event | what follows |
     |---|---|

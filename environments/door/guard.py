@@ -57,9 +57,9 @@ class ExecutionGuard:
         self.token_refused: list[int] = []
         """Numbers of the executions that were answered 401."""
         self.barred: dict[str, JournalEntry] = {}
-        """By code of the profile that an earlier run sent, its entry in the journal."""
+        """Codes of the profile that this run must not send, because an earlier run did: its journal entry, by code."""
         self.offered: set[str] = set()
-        """Codes of the profile that an earlier run sent with a wrong token alone."""
+        """Codes of the profile that an earlier run sent only with a wrong token, so that nothing was executed."""
         self.earlier: list[JournalEntry] = []
         """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
@@ -80,7 +80,7 @@ class ExecutionGuard:
         self._unknown_in_a_row = 0
         self._refused_token = ""  # the token with which an execution was answered 401; empty once it is replaced
         self._is_granted_without_token = False  # True once a wrong token got the result of an execution
-        self._permitted_again: set[str] = set()  # spent codes that may be sent once more
+        self._permitted_again: set[str] = set()  # spent codes that may be sent once more, see `permit_again`
 
     @property
     def executions(self) -> int:
@@ -174,10 +174,11 @@ class ExecutionGuard:
             return  # the run ended while it waited for the journal; the report lists the transfer
 
     def take_turn(self, sending: Sending) -> None:
-        """Take the turn of the journal for a real code, so that no other process sends one before its outcome stands.
+        """Lock the journal for a request with a real code, so that no other process sends a code meanwhile.
 
-        Raises NotSentError for a code that was sent before or is kept back, JournalError if the journal cannot be used.
-        The code that was executed first may be sent again without the token, because nothing is left to execute.
+        The lock is released when the outcome of the code is final. Raises NotSentError for a code that was sent before
+        or is kept back, JournalError if the journal cannot be used. The code that was executed first may be sent again
+        without the token, because nothing is left to execute.
         """
         code = sending.code
         if not code:
@@ -227,10 +228,10 @@ class ExecutionGuard:
             )
 
     def keep_codes_back(self) -> bool:
-        """Find out if no code may be sent now, because an execution was answered 401. True if codes are kept back.
+        """Find out if no code may be sent now, because an execution was answered 401. True if none may be sent.
 
-        Codes may be sent again once there is another token, and a read succeeds with it. That read is sent here. After
-        the second 401 they are kept back for good.
+        Codes may be sent again once there is another token and a read succeeds with it. This method sends that read.
+        After the second 401 no code is sent any more.
         """
         if not self._refused_token:
             return False
@@ -255,10 +256,10 @@ class ExecutionGuard:
         return self._budget.executions_left
 
     def permit_again(self, *codes: str) -> bool:
-        """Permit codes to be sent once more, on a sandbox and if no outcome is unknown. True if that is permitted.
+        """Permit spent codes to be sent once more, on a sandbox and if no outcome is unknown. True if it is permitted.
 
-        Two codes go once more at the same moment, to see if their answers are mixed up. A code that succeeded goes once
-        more to see if money moves a second time.
+        A run sends two codes once more at the same moment to see if their answers are mixed up, and an executed code
+        once more to see if money moves a second time.
         """
         if self.journal or self.unknown:
             return False
@@ -275,7 +276,7 @@ class ExecutionGuard:
         outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
         """
         code = sending.code
-        if not code or sending.offers_executed_code:  # asks again for an executed code: nothing is left to execute
+        if not code or sending.offers_executed_code:  # the code was executed before, so nothing is left to execute
             yield
             return
         self._budget.take("executions")
@@ -316,7 +317,10 @@ class ExecutionGuard:
             self.journal_trouble = str(error)
 
     def _note_effects(self, exchange: Exchange, code: str, outcome: Outcome, *, executes: bool) -> None:
-        """Note what follows from the outcome of a code that was executed, or refused, or may have been executed."""
+        """Note what follows from an outcome other than "not sent": counts, refused tokens, and whether codes stop.
+
+        `executes` is true if the request had the access token.
+        """
         if outcome is Outcome.SUCCESS:
             self.executed += 1
             if executes and not self.first_executed:
@@ -327,7 +331,7 @@ class ExecutionGuard:
         if outcome is Outcome.REFUSED:
             why_not_executed = f"its execution was refused ({answer_in_words(exchange)})"
         self.prepared.note_outcome(code, why_not_executed)
-        if outcome is Outcome.UNKNOWN:  # with whatever token
+        if outcome is Outcome.UNKNOWN:  # counted whatever token was sent, because money may have moved
             self._unknown_in_a_row += 1
             if self._unknown_in_a_row == _MOST_UNKNOWN:
                 self.notes.append(_STOPPED)
