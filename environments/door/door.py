@@ -388,10 +388,10 @@ class Door:
         for exchange in reversed(self.exchanges):
             if exchange.response is None or exchange.credential != VALID:
                 continue
-            names_no_code = MARK in exchange.request.last_segment
-            is_harmless = exchange.operation in READS or (exchange.operation == "executePix" and names_no_code)
-            if is_harmless:
-                newest.setdefault(exchange.operation, exchange)
+            code_is_synthetic = MARK in exchange.request.last_segment
+            executes_nothing = exchange.operation == "executePix" and code_is_synthetic
+            if exchange.operation in READS or executes_nothing:
+                newest.setdefault(exchange.operation, exchange)  # later ones in this loop are older
         return list(newest.values())
 
     def _attempt(self, sending: Sending) -> None:

@@ -297,14 +297,15 @@ class ExecutionGuard:
             self._note_outcome(sending, code, outcome)
 
     def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:
-        """Note the outcome of a code, and write it to the journal before the next code is sent.
+        """Note the outcome of a code after its request, and write it to the journal before the next code is sent.
 
-        If it cannot be written, the journal still says `sent`, so no run sends the code again.
+        If it cannot be written, the journal still says `sent`, so no run sends the code again. OFFERED is not written,
+        because the journal has it since before the request.
         """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
             self.unknown.remove(sending.exchange.number)
-        if outcome in _CAN_BE_SENT:
+        if outcome in _CAN_BE_SENT:  # nothing was executed, so it does not count against limits.executions
             self._budget.release_execution()
         else:
             self._note_effects(sending.exchange, code, outcome, executes=sending.executes)

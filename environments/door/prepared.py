@@ -33,12 +33,12 @@ class Prepared:
     """The codes of the transfers that the run prepared to execute them, and what became of each."""
 
     codes: dict[int, str] = field(default_factory=dict)
-    """By number of the exchange that prepared, the code that it gave; empty if it gave none that may be sent."""
+    """By number of the exchange that prepared, the code in its answer; empty if it has none that may be sent."""
     _reasons: dict[str | None, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
     """By code, why it was not executed; an empty text if it was, or may have been."""
 
     def learn(self, number: int, code: str) -> None:
-        """Note the code that this exchange gave; empty if it gave none that may be sent."""
+        """Note the transaction code in the answer of this exchange; empty if it has none that may be sent."""
         self.codes[number] = code
 
     def note_outcome(self, code: str, reason: str) -> None:
@@ -52,7 +52,7 @@ class Prepared:
         return code in self.codes.values()
 
     def codes_of(self, exchanges: Iterable[Exchange]) -> list[str]:
-        """The codes that these exchanges gave and that may be sent."""
+        """The transaction codes in the answers of these exchanges, without those that may not be sent."""
         codes = [self.codes.get(exchange.number, "") for exchange in exchanges]
         return [code for code in codes if code]
 

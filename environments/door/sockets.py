@@ -132,7 +132,11 @@ def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
 
 
 def _socket_below_tls(sock: Any) -> socket.socket:
-    """The socket itself, or the one below TLS within TLS, as `urllib3` wraps it for a proxy."""
+    """The socket of the operating system that carries a connection.
+
+    It is the socket itself, TLS or not. Only for TLS within TLS, through a proxy, `urllib3` has an object of its own
+    with the socket in it.
+    """
     below: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
     return below
 

@@ -72,8 +72,8 @@ def secret_parts_of(token: str) -> tuple[str, ...]:
 
 
 def _decoded(part: str) -> bytes:
-    """The bytes of a part of a signed token, which lacks the padding of base64."""
-    padding = "=" * (-len(part) % 4)
+    """The bytes of a part of a signed token. Raises ValueError if it is not base64url."""
+    padding = "=" * (-len(part) % 4)  # base64 has a multiple of four characters; signed tokens leave the `=` out
     return urlsafe_b64decode(part + padding)
 
 
@@ -99,6 +99,7 @@ def _of_signed(change: Callable[[str, str, str], str]) -> Make:
     """
 
     def wrong_token_of(token: str) -> str | None:
+        """The wrong token; None if the form does not apply to this token."""
         parts = signed_parts(token)
         if not parts or _is_short(parts[2]):
             return None
@@ -137,6 +138,7 @@ def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object)
     """
 
     def wrong_token_of(token: str) -> str | None:
+        """The wrong token; None if it would be a right one."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -164,7 +166,7 @@ def _unsigned(token: str) -> str | None:
 
 
 def _of_another_issuer(token: str) -> str | None:
-    """A signed token of another issuer, whose signature is made up. None if the right token is not signed."""
+    """The right token with another issuer among its claims and a made-up signature. None if it is not signed."""
     parts = signed_parts(token)
     if not parts or _is_short(parts[2]):
         return None

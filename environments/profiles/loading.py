@@ -45,7 +45,8 @@ _FORMS_BY_TAG = {
 """Forms of the values that are no text without quotes (YAML 1.2, section 10.3). PyYAML has those of YAML 1.1, which
 reads 010 as 8 and 1:30 as 90."""
 _QUOTED = re.compile(r"""(['"])(?:(?P<plain>.{1,2}|<[a-z ]+>)|.*?)\1""")
-"""Text that PyYAML quotes comes from the file and may be a secret; punctuation and <stream end> are none."""
+"""A text in quotes in a message of PyYAML. It comes from the file, so it may be a secret. Group `plain`: it is short
+punctuation or a word of PyYAML such as <stream end>, which is no secret."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -145,6 +146,7 @@ class _Generator(GenerateJsonSchema):
     """JSON Schema as pydantic writes it. The order of a set is always the same."""
 
     def encode_default(self, dft: Any) -> Any:
+        """A default as JSON. A set has no order of its own, so it is sorted."""
         return sorted(dft) if isinstance(dft, frozenset) else super().encode_default(dft)
 
 
@@ -199,7 +201,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     names_transfers = "transfers" in (data.get("limits") or {})
     if names_transfers or not profile.is_sandbox:
         return profile
-    # Nothing there is worth anything, and a service may accept every invalid body.
+    # On a sandbox nothing has a value. A service may accept every invalid body, and each may prepare a transfer.
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 

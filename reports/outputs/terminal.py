@@ -112,7 +112,7 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
-    """The line of a warning."""
+    """One line about a warning: the requirement that names the cause, others of the same cause, and the message."""
     other_requirements = first_few(finding.requirements[1:])
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"

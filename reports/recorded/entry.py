@@ -161,7 +161,7 @@ def _moment(text: object) -> float:
 
 
 def _seconds(milliseconds: object) -> float:
-    """A duration; 0 if none is recorded."""
+    """A recorded duration in seconds; 0 if none is recorded. A negative one is 0, and one beyond 11 days is cut."""
     with suppress(ArithmeticError, TypeError, ValueError):
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # anything may stand there
         if isfinite(seconds):

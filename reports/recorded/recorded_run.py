@@ -61,7 +61,7 @@ def take_tally(run: Run, tally: Tally) -> None:
 
 
 def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
-    """The findings of a tally by requirement. The record of the run gets the exchanges that show them."""
+    """The findings of a tally by requirement. The exchanges that show them are added to the run."""
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _Numbers()
     for key, sightings in tally.of(ALIKE):

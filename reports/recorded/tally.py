@@ -163,7 +163,7 @@ class TallyMaker:
                 self._count_deviation(_key_of(id, finding), finding, exchange, response)
 
     def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
-        """Count a deviation that an exchange shows."""
+        """Count a deviation, and keep the exchange as an example if fewer than three are kept."""
         self._count(key)
         if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
             shown_deviation = self._shown(finding, exchange, response)

@@ -214,7 +214,11 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:
-    """The result of a requirement that no test has a result for: the first of these verdicts that is true, and why."""
+    """The result of a requirement that no test judged, and why.
+
+    The first that applies of: untestable, not exercised by recorded traffic, out of scope without a permission, not
+    exercised because no test reached it.
+    """
     if requirement.untestable:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
