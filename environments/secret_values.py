@@ -57,7 +57,7 @@ class Secrets:
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
-        """It only grows, because an output may still hold a value of before."""
+        """Every value that is hidden in outputs. It only grows, because an output may still have an old value."""
         for name, values in (listed or {}).items():
             for place, value in enumerate(values, 1):
                 self.known.append(Known(name, value, place=place))

@@ -147,7 +147,11 @@ class Door:
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
-        """The policies in their order, each with the reason for its place."""
+        """The policies in their order, each with the reason for its place.
+
+        They are three lists: policies that are asked once before anything is sent, steps of each attempt, and decisions
+        on its answer, of which each may have the request sent again.
+        """
         once_before_anything_is_sent = (
             # First, because a request that is not permitted must cost nothing and reveal nothing.
             self.permission.check,
@@ -197,7 +201,7 @@ class Door:
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
     def send(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
-        """Send one request, and give its exchange with the response or the failure.
+        """Send one request, and return its exchange with the response or the failure.
 
         Raises ForbiddenError if the profile does not permit the request. An exchange without a number was not sent,
         because a limit kept it back or the target is gone.

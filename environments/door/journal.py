@@ -243,11 +243,12 @@ class Journal(EventLog):
         return None if is_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:
-        """The entries of all codes, the oldest first. Raises JournalError."""
+        """The last outcome of each code, the code that was written first at the beginning. Raises JournalError."""
         states_by_digest: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
             if event["event"] in list(Outcome):
                 _add_state(states_by_digest[event["digest"]], event)
+                # A prepared code takes the place of the entry for the request that prepared it. `closes` names that.
                 states_by_digest.pop(event.get("closes", ""), None)
         return [states[-1] for states in states_by_digest.values() if states]
 

@@ -137,8 +137,11 @@ class KeyChanges:
             self._read_all(sending)
 
     def _read_lists_after_deletion(self, sending: Sending) -> None:
-        """Read all lists after a deletion. Stop deletions if the list of its account cannot be read, or if the list
-        keeps showing the key whose deletion was granted."""
+        """Read the lists of all accounts after a deletion.
+
+        No further key is deleted if the list of its account cannot be read, or if that list still shows a key whose
+        deletion was granted. A deletion at a synthetic account, which may have no effect, is not waited for.
+        """
         account = self._account_of(sending)
         self._read_all(sending)
         listing = self._keys.lists.last.get(account)

@@ -72,16 +72,19 @@ class Prepared:
 
 
 def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
-    """True if the exchange may have prepared a transfer: it was granted, it has an unknown outcome, or its refusal
-    contradicts itself."""
+    """True if the exchange may have prepared a transfer. `code_at` is the JSON pointer to the transaction code.
+
+    So it is if the answer is a success, if the answer does not say what the service did (none, a redirect, 5xx), or if
+    a refusal contradicts itself. A refused wrong token has prepared nothing.
+    """
     if is_refused_with_a_transfer(exchange, code_at):
         return True
     kind = refused_or_lost(exchange)
     if exchange.response is None:
         return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
-    is_let_in = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
-    is_unclear = kind in _MAY_HAVE_PREPARED or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
-    return is_let_in and is_unclear
+    token_is_accepted = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
+    is_no_clear_refusal = kind in _MAY_HAVE_PREPARED or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    return token_is_accepted and is_no_clear_refusal
 
 
 def is_refused_with_a_transfer(exchange: Exchange, code_at: str) -> bool:

@@ -133,12 +133,18 @@ class Wire(HTTPAdapter):
         return replace(result, kept=True, kind=kind)
 
     def _needs_fresh_connection(self, sending: Sending) -> bool:
-        """True if the request must not go over a kept connection, see the head of this module."""
+        """True if the request must not go over a kept connection (one that earlier requests used).
+
+        The service may close a kept connection at any moment, and then nobody knows whether the request arrived. That
+        matters if the request may move money. Without a transaction code, a fresh connection is also needed after a
+        request that got no answer. For codes, see the list at the head of this module.
+        """
         code = sending.code
         if not code:
             return sending.is_lost or not sending.repeatable
         if code == self._first_code or not self._keeps_codes:
             return True
+        # Once the service closed a connection by itself, no code goes over a kept one.
         pools = self.poolmanager.pools
         return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 

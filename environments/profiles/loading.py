@@ -84,7 +84,11 @@ class ParsedYaml:
     root: yaml.Node | None
 
     def line_of(self, place: Sequence[str | int]) -> int:
-        """The line of the key or item at a place. If it is not there, the line of the nearest one around it."""
+        """The number of the line with the key or item at a place, from 1.
+
+        `place` has names of keys and numbers of items, from the outside. If it leads to nothing, it is the line of the
+        last key or item on the way.
+        """
         node = self.root
         mark = node.start_mark if node else None
         for step in place:

@@ -237,15 +237,19 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
 
 
 def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
-    """The response of an entry. A media type that stands only beside the body counts as Content-Type if it is sure."""
+    """The response of an entry of a HAR file.
+
+    Some recorders write the media type only beside the body (`mimeType`). It becomes the header Content-Type if it is
+    not made up by the recorder.
+    """
     headers = _headers(recorded_response)
     by_name = headers_by_name(headers)
     body = body_of_response(recorded_response, status, by_name)
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
     # Recorders make up a media type if none was sent, but never that of JSON.
-    is_sure = not headers or "json" in media_type.lower()
-    is_missing = "content-type" not in by_name
-    if media_type and is_missing and is_sure:
+    is_of_the_service = not headers or "json" in media_type.lower()
+    header_is_missing = "content-type" not in by_name
+    if media_type and header_is_missing and is_of_the_service:
         headers = (*headers, ("Content-Type", media_type))
     return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
 

@@ -288,7 +288,10 @@ def left_out(document: RunDocument) -> list[LeftOut]:
 
 def _why_left_out(verdict: Verdict, requirements: list[ReportedRequirement]) -> Iterator[Text]:
     """Why the requirements of that verdict were not tested: the permissions that are missing, then the first other
-    reason, and how many more there are."""
+    reason, and how many more there are.
+
+    Messages about permissions have them in the placeholder `needed` (`missing_permission` in wording.py).
+    """
     if verdict is Verdict.UNTESTABLE:
         yield say("no exchange can show them")
         return

@@ -285,7 +285,7 @@ def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
 
 
 def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
-    """A line about answers that a gateway gave in the place of the service."""
+    """A line with the number of answers that a gateway gave in the place of the service; none if there are none."""
     of_gateways = [exchange for exchange in exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
     if of_gateways:
         yield say(
