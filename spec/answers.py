@@ -29,7 +29,6 @@ from spec.exchange import (
     Exchange,
     FailureKind,
     Response,
-    is_readable,
     json_error,
     kept_beside,
     named_media_type,
@@ -404,13 +403,26 @@ def _success_is_false(response: Response) -> bool:
 
 
 def may_be_registered(exchange: Exchange) -> bool:
-    """True if a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
-    if exchange.operation != "registerPixKey" or not exchange.expects_success:
+    """True if a key registration has an unknown outcome.
+
+    Its answer neither grants nor refuses it, or a valid registration got no answer of the service.
+    """
+    if exchange.operation != "registerPixKey":
         return False
-    refusal = refused_or_lost(exchange)
-    if refusal is not None:
-        return refusal in _OUTCOME_UNKNOWN
-    return exchange.response is not None and not is_readable(exchange.response)
+    has_no_answer = exchange.expects_success and refused_or_lost(exchange) in _OUTCOME_UNKNOWN
+    return has_no_answer or _neither_grants_nor_refuses(exchange)
+
+
+def _neither_grants_nor_refuses(registration: Exchange) -> bool:
+    """True if a registration got an answer of success whose `Success` says neither true nor false.
+
+    A page for people counts as a refusal of an invalid registration, because it may be a page to log in.
+    """
+    response = registration.response
+    if response is None or is_refusal(response):
+        return False
+    is_turned_away = is_page(response) and not registration.expects_success
+    return not (is_turned_away or registered(registration) or declines(response))
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}

@@ -21,6 +21,8 @@ JsonPath = tuple[str | int, ...]
 """The names and places that lead to a value."""
 MAX_DEPTH = 100
 """Levels of a text. Each costs several calls wherever a value is read, and Python stops at 1,000 of them."""
+MAX_DEPTH_OF_A_REQUEST = 500
+"""Levels of a body that the suite sends. Deeper ones are sent to see how a service takes them, and are not parsed."""
 MAX_DIGITS = 1_000
 """Digits of a number that is computed with. Of a longer number only its being an integer matters."""
 MAX_VALUES = 100_000
@@ -201,6 +203,25 @@ def _number(text: str) -> Decimal | HugeNumber:
         return Decimal(text)
     has_fraction = bool(mantissa.partition(".")[2].strip("0"))
     return HugeNumber(integral=not has_fraction and not exponent.startswith("-"))
+
+
+def is_nested_deeper_than(levels: int, body: bytes) -> bool:
+    """True if arrays and objects of a body stand in one another deeper than this.
+
+    Such a body is not to be parsed. CPython 3.11 ends the process if a parser reaches the end of its stack while
+    another thread changes the limit of the stack, as Hypothesis does ("Cannot recover from stack overflow").
+    """
+    if body.count(b"[") + body.count(b"{") <= levels:
+        return False  # most bodies, without a look at their structure
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(body.decode("utf-8", "replace")):
+        if match[0] in "[{":
+            depth += 1
+        elif match[0] in "]}":
+            depth -= 1
+        if depth > levels:
+            return True
+    return False
 
 
 def _exceeded_limit(text: str) -> Text:

@@ -70,6 +70,9 @@ Marks = frozenset[tuple[str, str]]
 """What stands beside a key at `key_at`, without what differs from key to key: `{("pixKeyType", "<type>"), ("status",
 "ACTIVE")}`. The names are paths within the item."""
 
+NOT_AT_KEY_AT = say("key_at is not the place where listPixKeys shows each key")
+"""Reason why a list cannot be compared with another one."""
+
 
 class Listing:
     """One successful answer to listPixKeys.
@@ -123,6 +126,23 @@ class Listing:
         A synthetic key must stand there exactly, because some synthetic keys differ in letter case alone.
         """
         return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
+
+    def shows_elsewhere(self, key: str) -> bool:
+        """True if a text of the list is the key, and no text at `key_at` may be the key.
+
+        At `key_at` a number may lack its country code, and a masked text may be the key.
+        """
+        plain_key = plain(key)
+        if not plain_key or plain_key not in self._plain_texts_anywhere:
+            return False
+        end_of_key = plain_key[-_LAST_DIGITS:] if plain_key.isdecimal() else plain_key
+        is_at_key_at = any(plain(text).endswith(end_of_key) for text in self.keys)
+        return not is_at_key_at and not self.may_hide(key)
+
+    @cached_property
+    def _plain_texts_anywhere(self) -> frozenset[str]:
+        """Every text, number and name, without punctuation and letter case."""
+        return frozenset(map(plain, self.all_texts))
 
     @cached_property
     def _masked_texts(self) -> Counter[str]:
@@ -181,7 +201,7 @@ class Listing:
         if not self.is_readable:
             return say("the list of keys cannot be read")
         if self._lacks_a_key:
-            return say("key_at is not the place where listPixKeys shows each key")
+            return NOT_AT_KEY_AT
         if self._goes_on:
             return say("the list of keys is not complete: it says that there are more")
         return ""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
 from environments.profiles.model import Profile
 from spec.interface import KEY_TYPES
-from spec.json_text import JsonPath, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, is_nested_deeper_than, leaves_of
 
 
 class NumberText(str):
@@ -42,6 +43,8 @@ def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
 
     If a name stands twice in an object, all of its values are leaves. None if not even a lenient reader finds JSON.
     """
+    if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
+        return None
     try:
         return leaves_of(_read_json(body))
     except (ValueError, RecursionError):
@@ -86,10 +89,10 @@ def names(text: str, key: str) -> bool:
 
 def _read(body: bytes) -> Any:
     """The value of a body in JSON, or else the fields of a form. Numbers stay texts: some are too great for a float."""
-    try:
-        return json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        return parse_qs(body.decode("utf-8", "replace"))
+    if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
+        with suppress(ValueError, RecursionError):
+            return json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
+    return parse_qs(body.decode("utf-8", "replace"))
 
 
 def _read_json(body: bytes) -> Any:

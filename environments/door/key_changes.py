@@ -20,7 +20,7 @@ from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
 from spec.answers import is_granted, may_be_registered, registered
 from spec.exchange import Exchange
-from spec.key_list import Listing
+from spec.key_list import NOT_AT_KEY_AT, Listing
 from spec.message import Text, say
 
 KEY_GONE = say("a key that was there before the run is gone, so no further key is registered or deleted")
@@ -67,7 +67,7 @@ class KeyChanges:
     def prepare_change(self, sending: Sending) -> None:
         """Read the lists before the first change of a key, and before a deletion wait until no other one is under way.
 
-        Raises LimitError if a registration or a deletion may not be sent.
+        Raises LimitError if a registration or a deletion may not be sent, JournalError if the record cannot be read.
         """
         if self._is_sandbox:
             return
@@ -169,7 +169,8 @@ class KeyChanges:
     def _trouble_with_lists(self, sending: Sending) -> Text:
         """Reason why the lists cannot show which keys a deletion removes; empty if they can.
 
-        Sends a request for the list of the account if its last list is older than the last registration.
+        Sends a request for the list of the account if its last list is older than the last registration. Raises
+        JournalError.
         """
         if self._keys.lists.key_at is None:
             return NO_KEY_AT
@@ -183,6 +184,8 @@ class KeyChanges:
         if last is None or before is None:
             return say("the list of keys of before the run could not be read, so no key is deleted")
         incomplete = before.incomplete or last.incomplete
+        if not incomplete and self._keys.are_listed_elsewhere(account):
+            incomplete = NOT_AT_KEY_AT
         return say("{why}, so no key is deleted", why=incomplete) if incomplete else ""
 
     def _account_of(self, sending: Sending) -> str:

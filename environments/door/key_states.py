@@ -84,8 +84,9 @@ class RunKey:
     disposable: bool = True  # True if the profile lets the run delete it
     state: KeyState = KeyState.NOT_SENT
     exchanges: list[int] = field(default_factory=list)  # numbers of the exchanges that show its state
+    was_accepted: bool = False  # True if an answer to its registration was no refusal
     was_listed: bool = False  # True if a list showed it
-    was_missed: bool = False  # True if a list did not show it, although its registration was granted
+    was_missed: bool = False  # True if a list did not show it, although its registration was accepted
 
     @property
     def is_for_nobody(self) -> bool:
@@ -99,7 +100,7 @@ class RunKey:
 
     @property
     def was_never_listed(self) -> bool:
-        """True if its registration was granted, a list did not show it afterwards, and none has shown it since."""
+        """True if its registration was accepted, a list did not show it afterwards, and none has shown it since."""
         return self.was_missed and not self.was_listed
 
 
@@ -135,7 +136,8 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     | success | REGISTERED |
     | anything else, if the key was registered before | unchanged |
     | no connection | that before the request if the key may be there, else GONE, because nothing was sent |
-    | none, or a refusal after which it may be registered | unchanged: MAYBE, as `Keys` set it before the request |
+    | none, or one that neither grants nor refuses it | unchanged: MAYBE, as `Keys` set it before the request |
+    | a refusal, if an earlier request was accepted and the key may be there | that before the request |
     | another refusal | REFUSED, until a list shows that the key is not there |
     """
     if registered(exchange):
@@ -146,6 +148,8 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
         return state_before if state_before in EVENT_OF_STATE else KeyState.GONE
     if exchange.response is None or may_be_registered(exchange):
         return key.state
+    if key.was_accepted and state_before in EVENT_OF_STATE:
+        return state_before
     # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
     # the same holds for invalid requests. A status from 500 on is no clear refusal.
     is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
@@ -165,12 +169,13 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
     """True if the answer to a deletion says that the key is not registered any more.
 
     The deletion names the key at its account, and it succeeded. If the key was only perhaps registered, the answer that
-    there is no such key says the same.
+    there is no such key says the same, unless the key may be registered later.
     """
     if deletion.response is None or key.account != deletion.request.last_segment:
         return False
     refusal = refusal_kind(deletion.response)
-    is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state in UNSURE)
+    was_not_there = refusal is RefusalKind.NOT_FOUND and key.state in UNSURE and not key.was_never_listed
+    is_gone = refusal is None or was_not_there
     return is_gone and _body_names_key(key, texts_of(deletion.request.body))
 
 
@@ -184,7 +189,7 @@ def _body_names_key(key: RunKey, texts: list[str]) -> bool:
 def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
     """The state after a deletion that closes the key, see `is_gone_after`.
 
-    A key whose registration was granted and that no list has shown may still be registered after its deletion.
+    A key whose registration was accepted and that no list has shown may still be registered after its deletion.
     """
     if deletion.response is not None and is_refusal(deletion.response):
         return KeyState.GONE

@@ -17,11 +17,15 @@ from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID
 from spec.interface import MARK, PREPARING
+from spec.json_text import read_json
 from spec.message import say
 
 _SPENT = say("limits.{setting} ({limit}) is spent")
 WANT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
+TIMES_FOR_NOBODY = 2
+"""Wrong tokens in requests that name nobody have a limit of their own, this many times `limits.wrong_tokens`: they
+spend no code and lock no account. With the default limit, all words and signed tokens are tried."""
 _CLEANING_UP = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list."""
 _Preparation = tuple[str, bool]
@@ -41,6 +45,7 @@ class Budget:
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
+        self._for_nobody = Counter[str]()  # wrong tokens in requests that name nobody, by operation
         # By operation, wrong tokens that are kept for the code that is executed first: they are sent with it later.
         self._kept_to_ask_again = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
@@ -65,24 +70,21 @@ class Budget:
         if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
             return
         operation = sending.intent.operation
+        if not _names_somebody(sending):
+            if not self.wrong_tokens_left_for_nobody(operation):
+                raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
+            self._for_nobody[operation] += 1
+            return
         kept = 0 if sending.offers_executed_code else self._kept_to_ask_again[operation]
-        counted_as = operation
-        if self._is_sandbox and not _names_somebody(sending):
-            # On a sandbox nothing has a value, so requests that name nobody have a limit of their own, as high.
-            counted_as = f"{operation} for nobody"
-            kept = 0
-        if self._counts[counted_as] + kept >= self.limits.wrong_tokens:
+        if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
-        self._counts[counted_as] += 1
+        self._counts[operation] += 1
         if sending.offers_executed_code:
             self._kept_to_ask_again[operation] -= 1
 
     def wrong_tokens_left_for_nobody(self, operation: str) -> int:
-        """Number of wrong tokens that limits.wrong_tokens still permits in requests that name nobody."""
-        used = self._counts[operation] + self._kept_to_ask_again[operation]
-        if self._is_sandbox:
-            used = self._counts[f"{operation} for nobody"]
-        return max(0, self.limits.wrong_tokens - used)
+        """Number of wrong tokens that may still be sent to the operation in requests that name nobody."""
+        return TIMES_FOR_NOBODY * self.limits.wrong_tokens - self._for_nobody[operation]
 
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True if the request counts against limits.wrong_tokens.
@@ -135,10 +137,13 @@ class Budget:
     def _permits_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
         """True if limits.transfers permits the request, which may prepare a transfer, after these transfers.
 
+        - On a sandbox a body that is no transfer is always permitted, so each class of such bodies is sent there.
         - A valid body may always be the next transfer. Only a second one to an operation must leave one transfer for
           the first valid body to each other operation.
         - Invalid bodies share equally the transfers that the valid ones leave, so that no operation uses up all.
         """
+        if self._is_sandbox and not sending.intent.valid and _is_no_transfer(sending):
+            return True
         operation = sending.intent.operation
         limit = self.limits.transfers
         transfers_left = limit - counted.total()
@@ -201,3 +206,12 @@ def _names_somebody(sending: Sending) -> bool:
     """True for a request with a real code, and for a registration at an account of the profile."""
     registers = sending.intent.operation == "registerPixKey"
     return sending.code is not None or (registers and MARK not in sending.sent.last_segment)
+
+
+def _is_no_transfer(sending: Sending) -> bool:
+    """True for a body that is no JSON object with members, or has a member of a type that no member of a transfer has:
+    null, a boolean, an object or an array."""
+    body = read_json(sending.sent.body).value
+    if not isinstance(body, dict) or not body:
+        return True
+    return any(value is None or isinstance(value, bool | dict | list) for value in body.values())

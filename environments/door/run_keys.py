@@ -41,7 +41,7 @@ from environments.door.key_states import (
 )
 from environments.door.outgoing import Sending
 from environments.profiles.model import PixKey
-from spec.answers import registered
+from spec.answers import is_granted, may_be_registered, registered
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, has_mask, plain
@@ -163,6 +163,22 @@ class Keys:
         for _, event in self._record.left(self.accounts):
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
+
+    def are_listed_elsewhere(self, account: str) -> bool:
+        """True if the last list of an account shows a key of this run or of an earlier one, but not at `key_at`.
+
+        A key that is not synthetic counts only if the list before the run did not show it there, because a list may
+        also show the holder of the account, whose tax number may be a key. Raises JournalError.
+        """
+        last = self.lists.last.get(account)
+        if last is None:
+            return False
+        before = self.lists.before.get(account)
+        for key in self.keys_of_runs():
+            was_elsewhere_before = MARK not in key.key and before is not None and before.shows_elsewhere(key.key)
+            if last.shows_elsewhere(key.key) and not was_elsewhere_before:
+                return True
+        return False
 
     def deletions_still_listed(self, deletions: Iterable[Exchange]) -> list[Exchange]:
         """The deletions, among these granted ones, whose keys the last list still shows."""
@@ -336,7 +352,9 @@ class Keys:
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
         """Change the state of a key by the answer to its registration, and note its exchange if it may exist."""
         was_unsure = key.state in UNSURE
+        is_accepted = registered(exchange) or (is_granted(exchange) and may_be_registered(exchange))
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
+        key.was_accepted = key.was_accepted or is_accepted
         may_be_registered_by_it = was_unsure and key.state in UNSURE and not was_not_sent(exchange)
         if registered(exchange) or may_be_registered_by_it:
             key.exchanges.append(exchange.number)
@@ -380,7 +398,8 @@ class Keys:
         if presence.may_be_shown:
             key.was_listed = True
         is_surely_absent = presence.is_absent and not presence.may_be_shown
-        if is_surely_absent and key.state is KeyState.REGISTERED:
+        may_come_later = key.was_accepted and key.state in (KeyState.REGISTERED, KeyState.MAYBE)
+        if is_surely_absent and may_come_later:
             key.was_missed = True
         self._set_state(key, state_after_list(key, presence, is_sandbox=self._is_sandbox))
 

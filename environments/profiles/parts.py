@@ -250,7 +250,7 @@ class Limits:
     gets an equal share."""
     wrong_tokens: Whole = 20
     """Requests without the valid token to each of the two documented operations, with a real code or for an account of
-    the profile; wrong tokens that name nobody count, too, on a sandbox apart. 0: no wrong token to any operation."""
+    the profile; twice as many may name nobody. 0: no wrong token to any operation."""
     requests: Count = 2000
     """Requests of all kinds."""
     duration: Seconds = 900

@@ -13,6 +13,7 @@ the scheme's letter case              ignored; the token is compared exactly
 a refusal                             envelope {code: <HTTP status>, data: {error: <text>}}; the text repeats
                                       nothing of the request
 body not JSON, or a field wrong       400; unknown fields are ignored
+body nested deeper than 500 levels    400
 no token, or another one              401, with WWW-Authenticate: Bearer
 unknown path, account, code or key    404
 another method on a known path        405, with Allow; HEAD and OPTIONS too

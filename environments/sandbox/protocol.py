@@ -23,9 +23,13 @@ from urllib.parse import unquote
 
 from environments.sandbox.double_entry import Database
 from spec.interface import PREPARING, operations
+from spec.json_text import is_nested_deeper_than
 
 MAX_BODY = 1_048_576
 """Bytes of a request body that are accepted; more is refused with 413."""
+
+MAX_DEPTH = 500
+"""Levels of a request body that are accepted; a deeper body is refused with 400."""
 
 MAX_NUMBER = 10**13
 """The largest amount, in reais, and the latest time, in milliseconds. A float still holds cents of such an amount."""
@@ -192,6 +196,8 @@ class HttpService:
     def read_json(self, request: Request, operation: str) -> Data:
         """The body of a request, an object of JSON. Raises Refusal for any other body."""
         self.check_content_type(request, operation)
+        if is_nested_deeper_than(MAX_DEPTH, request.body):
+            raise Refusal(400, f"The body is nested deeper than {MAX_DEPTH} levels.")
         try:
             body = json.loads(request.body.decode())
             json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair, which SQLite cannot hold

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import TIMES_FOR_NOBODY, WANT_THE_TOKEN
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.sentences.wording import grouped, listed, needed_for
@@ -155,8 +155,7 @@ def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials:
 def _limit_of_wrong_tokens(profile: Profile) -> str:
     """A line about limits.wrong_tokens: how many requests with a wrong token are sent at most, and where."""
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
-    if profile.is_sandbox:
-        limit += ", and as many with synthetic identifiers"
+    limit += f", and {TIMES_FOR_NOBODY * profile.limits.wrong_tokens} with synthetic identifiers"
     return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
@@ -226,7 +225,8 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
     yield from map(str, plan.cut)
     if in_sequences:
-        yield f"{len(in_sequences)} more, of a transfer that is executed twice, to see if the balance changes twice"
+        steps = "as steps of sequences; some of them are executed a second time"
+        yield f"{len(in_sequences)} more that the run prepares, {steps}"
     if valid and not profile.is_sandbox:
         yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not valid and not plan.barred:

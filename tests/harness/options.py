@@ -13,8 +13,8 @@ from environments.credentials import NOT_FROM_A_VARIABLE
 from environments.profiles.model import Profile
 from reports.sentences.language import ENGLISH, catalogues
 
-DEFAULT_EXAMPLES = 18
-"""Generated requests for each operation. A fault in one answer of four is then missed once in 180 runs: 0.75 ** 18."""
+DEFAULT_EXAMPLES = 16
+"""Generated requests for each operation. A fault in one answer of four is then missed once in 100 runs: 0.75 ** 16."""
 _REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "
     "every run checks the target first",

@@ -67,6 +67,7 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
     "tests/traffic/invalid.py": ("promises/test_transfers.py",),
     "tests/traffic/keys/refused_types.py": ("traffic/keys/test_listed.py", "promises/test_keys.py"),
     "tests/traffic/keys/registration.py": ("promises/test_keys.py",),
+    "tests/traffic/money/twice.py": ("promises/test_transfers.py",),
     "tests/traffic/neighbours.py": ("traffic/test_at_times.py", "reports/sentences/test_plan.py"),
     "tests/traffic/phases.py": ("harness/test_selection.py", "promises/test_stopped_runs.py"),
     "tests/traffic/planning.py": ("reports/sentences/test_plan.py", "reports/sentences/test_explanation.py"),

@@ -25,6 +25,7 @@ from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import READS, operations
 from spec.log import Log
 from spec.observed import indistinguishable
+from tests.traffic.kept_refusals import KeptRefusal
 from tests.traffic.keys.purposes import Registering, repeated_registrations
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Execution, answers_to_real_codes
@@ -53,12 +54,18 @@ class Disagreement(Purpose):
 
 
 _EQUAL: dict[str, tuple[Purpose, ...]] = {
-    "executePix": (Execution.UNKNOWN_CODE, Neighbour.UNKNOWN_CODE, Disagreement.ONCE_MORE),
+    "executePix": (
+        Execution.UNKNOWN_CODE,
+        Neighbour.UNKNOWN_CODE,
+        Disagreement.ONCE_MORE,
+        KeptRefusal.WITH_THE_TOKEN,
+    ),
     "registerPixKey": (
         Registering.FIRST_TIME,
         Registering.BESIDE_OTHERS,
         Registering.ONCE_MORE,
         Disagreement.ONCE_MORE,
+        KeptRefusal.WITH_THE_TOKEN,
     ),
 }
 """Purposes of requests that are sent several times without a difference. Of a read each valid request is one."""
@@ -90,8 +97,11 @@ def _send_beside_another_code(traffic: Traffic, send: Send) -> None:
 
 
 def _answers_disagree(log: Log, operation: str) -> bool:
-    """True if a valid token was refused with 401, or a path was not found, although another answer took it."""
+    """True if a valid token was refused, or a path was not found, although another answer took it. Only a documented
+    operation accepts each valid token: a read may be forbidden."""
     kinds = [RefusalKind.TOKEN]
+    if operation in _EQUAL:
+        kinds += FOR_THE_TOKEN
     if operation in MAY_MISS_A_PATH:
         kinds += FOR_THE_PATH
     requests = log.attempts(operation)
@@ -166,10 +176,16 @@ def _compared(log: Log, operation: str) -> list[Exchange]:
     answers = [exchange for exchange in sent if exchange.credential == VALID]
     if operation != "registerPixKey":
         return answers
+    return [answer for answer in answers if not _may_be_refused_because_it_is_there(answer, log)]
+
+
+def _may_be_refused_because_it_is_there(answer: Exchange, log: Log) -> bool:
+    """True if a registration is answered like each key that is registered already. A body that cannot be read names no
+    key."""
     repeated = repeated_registrations(log)
-    if not repeated:
-        return answers
-    return [answer for answer in answers if not all(indistinguishable(answer, other) for other in repeated)]
+    if not repeated or answer.purpose is KeptRefusal.WITH_THE_TOKEN:
+        return False
+    return all(indistinguishable(answer, other) for other in repeated)
 
 
 def _kind_of(exchange: Exchange) -> RefusalKind | None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
-from spec.json_text import JsonPath, as_bytes, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
 
 if TYPE_CHECKING:
     from environments.door.client import Client
@@ -37,6 +37,8 @@ NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
 """The key types of a synthetic key: for RANDOM the service would make a key of its own."""
 SMALLER = "smaller"
 """How a case is unusual that was sent because it is smaller than one that shows a finding."""
+WITH_EXECUTION = "with an execution"
+"""How a case of a sequence is unusual that executes a transfer, so that no shorter sequence is looked for."""
 
 _SMALLEST_AMOUNT = 0.01
 """The amount if the profile has none: one cent."""
@@ -128,10 +130,11 @@ def synthetic_text(text: str) -> str:
 
 
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
-    """A drawn path parameter as a synthetic identifier. On a sandbox a read may name one letter, or digits."""
-    if operation in READS:
-        return _synthetic_or_short(text, profile)
-    return synthetic_text(text.removeprefix(MARK))
+    """A drawn path parameter as a synthetic identifier. On a sandbox it may be one letter, or digits, unless it stands
+    for a transaction code."""
+    if operation == "executePix":
+        return synthetic_text(text.removeprefix(MARK))
+    return _synthetic_or_short(text, profile)
 
 
 def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> Any:
@@ -354,9 +357,11 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
 
 def _value_for_a_lenient_reader(body: bytes) -> Any:
     """The JSON value that a lenient reader finds in the body, which takes NaN for a number; None if there is none."""
+    if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
+        return None
     try:
         return json.loads(body, parse_int=float)  # as floats: Python refuses integers of more than 4,300 digits
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

@@ -17,7 +17,7 @@ from spec.findings import Finding, Judgement
 from spec.message import Text, in_a_row, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
-from tests.traffic.case import SMALLER, Case
+from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 
 _Sign = tuple[str, str, Finding]
 """What makes two findings the same: the requirement, the unusual part of the request, and the deviation."""
@@ -25,6 +25,10 @@ _Judged = tuple[Case, Exchange, str, Judgement]
 """An exchange with its case, and the judgement of one requirement on it."""
 _Shown = dict[_Sign, list[tuple[Case, Exchange]]]
 """By sign, the cases that show it with their exchanges, the smallest first."""
+_OF_A_SEQUENCE = say("in a sequence ({steps})")
+_OF_AN_EXECUTION = say(
+    "in a sequence ({steps}; no shorter one was looked for, because it would execute another transfer)"
+)
 _MOST_CITED_OF_A_PASS = 3
 """Exchanges that a passing result cites: enough for a reader to see what was sent."""
 
@@ -102,7 +106,7 @@ class Findings:
         if self._judged is None:
             self._judged = []
             for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
-                for requirement_id in _requirements_of(case.operation, case.valid):
+                for requirement_id in requirements_of(case.operation, case.valid):
                     judgement = self.reproduction.judge(requirement_id, exchange)
                     self._judged.append((case, exchange, requirement_id, judgement))
         return self._judged
@@ -131,7 +135,8 @@ def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], se
     shown_by: Text = ""
     if case.steps:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
-        shown_by = say("in a sequence ({steps})", steps=in_a_row(list(steps), ", "))
+        template = _OF_AN_EXECUTION if case.what == WITH_EXECUTION else _OF_A_SEQUENCE
+        shown_by = template.of(steps=in_a_row(list(steps), ", "))
     elif case.where:
         shown_by = say("{where}, {what}", where=say(case.where), what=say(case.what))
     times = len([shown for shown, _ in cases if shown.what != SMALLER])
@@ -148,7 +153,7 @@ def _deviating_result(
 
 
 @cache
-def _requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
+def requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
     """The requirements that an exchange answers for: all of its operation, or those of robustness if it is not valid.
 
     Requirements at the level `example` are left out, because they are about the first registration of a key.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import gc
 import json
 import warnings
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -43,9 +43,10 @@ from schemathesis.generation.overrides import Override
 from environments.profiles.model import Profile
 from reports.outputs.writing import RUNS
 from spec.interface import MARK, READS, openapi, operations
-from spec.json_text import as_bytes, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than, leaves_of
 from tests.traffic.case import (
     AMOUNT,
+    DOCUMENTED_MEMBERS,
     JSON,
     NAMED_TYPES,
     Case,
@@ -58,6 +59,7 @@ from tests.traffic.case import (
     synthetic_path_parameter,
     with_synthetic_identifiers,
 )
+from tests.traffic.invalid import invalid_requests
 
 T = TypeVar("T")
 _JsonSchema = dict[str, Any]
@@ -75,11 +77,14 @@ _UNUSUAL = "/\0\t\r\n\x7f\x85\u2028ãßİ\u0301\u202e\ufeff🏦"
 sees."""
 _LENGTHS = (300, 5_000)
 """Lengths of long texts: longer than a database column of 255 characters, and than a buffer of 4 KiB."""
+_IS_KEPT = st.integers(0, 3).map(bool)
+"""Whether a character, or a part of a case, is kept: three of four are. 0 is the simplest value, so Hypothesis shrinks
+towards texts and cases without any part."""
 
 
 def _some_of(characters: str) -> st.SearchStrategy[str]:
-    """Texts of about half of these characters, so that a few texts are enough to have each character."""
-    choices = st.tuples(*(st.booleans() for _ in characters))
+    """Texts of most of these characters, so that a few texts are enough to have each two characters."""
+    choices = st.tuples(*(_IS_KEPT for _ in characters))
     return choices.map(lambda chosen: "".join(compress(characters, chosen)))
 
 
@@ -95,14 +100,31 @@ _FORMATS = {
 for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
 _DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
-_CONSTANT_TEXTS: list[_JsonSchema] = [{"const": text} for text in ("", "x", f"{_SPECIAL}{{}}ã🏦")]
-"""Texts that the coverage phase puts into each member."""
-_TEXTS = [*_DRAWN_TEXTS, *_CONSTANT_TEXTS]
-_ANY_TYPE: list[_JsonSchema] = [
-    {"type": "null"}, {"const": True}, {"type": "number"}, {"const": -0.5}, *_TEXTS, {"const": {}},
-]  # fmt: skip
+_TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
+_ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
 """Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
 objects of any depth are left out, because to draw them would take most of the time."""
+_ONE_LETTER, _ONE_DIGIT = "x", "7"
+_ALL_SPECIAL = f"{_SPECIAL}{{}}ã🏦"
+_ALL_UNUSUAL = f" {_UNUSUAL} "
+_VERY_LONG = "x" * max(_LENGTHS)
+_PLACES = (_ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG)
+"""Path parameters that are sent to each operation: one for each kind of text."""
+_OF_A_TEXT: tuple[Any, ...] = (None, True, 0, "", _ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG, {})
+"""Values that the coverage phase puts into each member whose usual value is a text. Negative cases add false and an
+array."""
+_OF_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _ALL_SPECIAL, {})
+"""The same for a member whose usual value is a number."""
+_EVERYTHING = f"{_ALL_SPECIAL}{_ALL_UNUSUAL}{_VERY_LONG}"
+"""A text that is long, special and unusual. In bodies with several unusual members it stands for all unusual texts,
+because the number of pairs grows with the square of the number of values. Half of these members have it."""
+schemathesis.openapi.format("pixconf-everything", st.just(_EVERYTHING))
+_AN_EVERYTHING: _JsonSchema = {"type": "string", "format": "pixconf-everything"}
+"""Schema of that text. A constant would be one of the other values, and as rare as they are."""
+_BESIDE_EVERYTHING: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, {})
+"""The other values of such members, beside the usual one."""
+_AMOUNTS_OF_A_SANDBOX = (0, 1e15)
+"""Amounts that only a sandbox gets: none, and one that no balance has."""
 
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
@@ -110,13 +132,16 @@ objects of any depth are left out, because to draw them would take most of the t
 _ONE_UNLIKE_THE_FORM = "one member unlike the form"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
-_KINDS = (_ONE_UNLIKE_THE_FORM, _ALL_MEMBERS, _ANY_MEMBERS)
-"""Kinds of bodies. None of them has a member that is not documented. The form is a complete, usual body."""
+_ALL_UNLIKE_THE_FORM = "all members unlike the form"
+_KINDS = (_ONE_UNLIKE_THE_FORM, _ALL_MEMBERS, _ANY_MEMBERS, _ALL_UNLIKE_THE_FORM)
+"""Kinds of bodies. None of them has a member that is not documented. The form is a complete, usual body. The coverage
+phase makes the bodies with one member unlike the form; the others are drawn. In bodies with all members unlike the form
+each member has one of few values, so that few bodies have each two of them."""
 
 
 def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
     """Schema of one member of a body. Its example is the value of the usual body."""
-    if name == "pixKeyType" and operation == "registerPixKey":
+    if _is_key_type(operation, name):
         return {"enum": list(NAMED_TYPES)}
     types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
     if name == AMOUNT:
@@ -124,11 +149,34 @@ def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile
     return {"anyOf": types, "examples": [usual_value]}
 
 
+def _covered_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
+    """Schema of one member of a body for the coverage phase: each of a few values once, the usual one first."""
+    values = _OF_A_TEXT if isinstance(usual_value, str) else _OF_A_NUMBER
+    if _is_key_type(operation, name):
+        values = (*NAMED_TYPES, _ONE_LETTER, True, -0.5)
+    if name == AMOUNT and profile.is_sandbox:
+        values = (*values, *_AMOUNTS_OF_A_SANDBOX)
+    others = [value for value in values if value != usual_value]
+    return {"enum": [usual_value, *others], "examples": [usual_value]}
+
+
+def _combined_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
+    """Schema of one member of a body with all members unlike the form."""
+    if _is_key_type(operation, name):
+        return {"enum": list(NAMED_TYPES)}
+    return {"anyOf": [_AN_EVERYTHING, {"enum": [usual_value, *_BESIDE_EVERYTHING]}]}
+
+
+def _is_key_type(operation: str, name: str) -> bool:
+    """True for the member of a registration whose values the interface document lists."""
+    return name == "pixKeyType" and operation == "registerPixKey"
+
+
 def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
-    """The types with the amounts that may be sent: on a sandbox also 0 and a huge one (10^15, which no balance has);
-    elsewhere only amounts above 0, up to that of the profile."""
+    """The types with the amounts that may be sent: on a sandbox any; elsewhere only amounts above 0, up to that of the
+    profile."""
     if profile.is_sandbox:
-        return [*types, {"const": 0}, {"const": 1e15}]
+        return [*types, *({"const": amount} for amount in _AMOUNTS_OF_A_SANDBOX)]
     any_number: _JsonSchema = {"type": "number"}
     bounded_number = {**any_number, "exclusiveMinimum": 0, "maximum": greatest_amount(operation, profile)}
     return [bounded_number if schema == any_number else schema for schema in types]
@@ -143,12 +191,17 @@ def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
 def _body_schemas(operation: str, form: Members, profile: Profile) -> dict[str, _JsonSchema]:
     """The schemas of a body, by kind."""
     free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()}
-    fixed = {name: {"const": usual_value} for name, usual_value in form.items()}
-    one_is_free = [_closed({**fixed, name: schema}, required=True) for name, schema in free.items()]
+    covered = {
+        name: _covered_member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()
+    }
+    combined = {
+        name: _combined_member_schema(operation, name, usual_value, profile) for name, usual_value in form.items()
+    }
     return {
         _ALL_MEMBERS: _closed(free, required=True),
         _ANY_MEMBERS: _closed(free, required=False),
-        _ONE_UNLIKE_THE_FORM: {"anyOf": one_is_free},
+        _ALL_UNLIKE_THE_FORM: _closed(combined, required=True),
+        _ONE_UNLIKE_THE_FORM: _closed(covered, required=True),
     }
 
 
@@ -248,6 +301,9 @@ _ATTEMPTS = 3
 _FEWEST_STEPS = 4
 _MOST_STEPS = 7
 """Steps of a sequence after its first one: enough to register, delete and register again, with reads in between."""
+_OFTEN, _VERY_OFTEN = 2, 4
+"""Bodies with all members unlike the form are drawn more often than others, because only they show faults of two
+values. Bodies without some members are next, because only they show faults of a member that is alone, or missing."""
 _DRAWN_FOR_EACH = 10
 """Sequences that are drawn for each one that is taken, so that there is a choice."""
 
@@ -265,10 +321,28 @@ class Drawing:
         gc.freeze()  # the imported modules stay, so garbage collection need not walk them: a tenth of a run on loopback
 
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
-        """The cases of the coverage phase, and as many drawn ones as `examples`, or fewer if too many are equal."""
+        """The cases of the coverage phase, and as many others as `examples`, or fewer if too many are equal.
+
+        The others have unusual path parameters, or are drawn.
+        """
         coverage = self.coverage(operation)
-        strategy = _drawn_cases(operation, self._strategy(operation))
-        return [*coverage, *_distinct(strategy, f"{seed} {operation}", examples, set(coverage))]
+        others = self._with_unusual_places(operation)[:examples]
+        count = examples - len(others)
+        if count:
+            strategy = _drawn_cases(operation, self._strategy(operation))
+            others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
+        return [*coverage, *others]
+
+    def _with_unusual_places(self, operation: str) -> list[Case]:
+        """Cases with each of a few path parameters, and a usual body; empty if the path has no place for one."""
+        if operations()[operation].path_parameter is None:
+            return []
+        members = documented_members(operation, self._profile)
+        body = None
+        if members:
+            body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
+        places = [synthetic_path_parameter(operation, text, self._profile) for text in _PLACES]
+        return [Case(operation, path_parameter=place, body=body) for place in places]
 
     def look_for_smaller(self, case: Case, shows: Callable[[Case], bool]) -> None:
         """Have Hypothesis look for the smallest part of a case for which `shows` is true.
@@ -280,11 +354,12 @@ class Drawing:
     def coverage(self, operation: str) -> list[Case]:
         """Complete bodies, and bodies that differ in one member: of another type, missing, empty, not documented.
 
-        Empty for an operation without a body, because the texts in its path are drawn ones.
+        Of bodies with values of the same kinds it has the first one. Requests of `invalid.py` are left out. Empty for
+        an operation without a body, because the texts in its path are drawn ones.
         """
         if documented_members(operation, self._profile) is None:
             return []
-        schema = self._schemas[_ALL_MEMBERS]
+        schema = self._schemas[_ONE_UNLIKE_THE_FORM]
         generator = CoverageGenerator(
             operation=schema.find_operation_by_id(operation),
             generation_modes=list(GenerationMode),
@@ -293,7 +368,14 @@ class Drawing:
             override=Override(),
             feedback=_NO_FEEDBACK,
         )
-        return list(dict.fromkeys(_as_case(operation, case) for case in generator))  # without repetitions, in order
+        sent_anyway = {_request_of(case) for case in invalid_requests(operation, self._profile)}
+        one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
+        for schema_case in generator:
+            case = _as_case(operation, schema_case)
+            is_new = case.content_type == JSON and _request_of(case) not in sent_anyway
+            if is_new:
+                one_of_each.setdefault(tuple(sorted(_kinds_of(case).items())), case)
+        return list(one_of_each.values())
 
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
         """Cases with bodies of all kinds and a usual path parameter, and cases with other path parameters and a usual
@@ -311,16 +393,17 @@ class Drawing:
         if place and form:
             at_usual_place = {"path_parameters": {operations()[operation].path_parameter: place}}
         strategies = [
-            cases(_ANY_MEMBERS, **at_usual_place),
             cases(_ALL_MEMBERS, **at_usual_place),
-            cases(_ALL_MEMBERS, **at_usual_place),  # twice as often: only a complete body shows some combinations
-            cases(_ONE_UNLIKE_THE_FORM, **at_usual_place),
             cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **at_usual_place),
         ]
+        if len(form) > 1:
+            # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
+            strategies += [cases(_ANY_MEMBERS, **at_usual_place) for _ in range(_OFTEN)]
+            strategies += [cases(_ALL_UNLIKE_THE_FORM, **at_usual_place) for _ in range(_VERY_OFTEN)]
         if own := own_texts(operation, self._profile):
             payer = {name: value for name, value in form.items() if not own.isdisjoint(_texts_of(value))}
             at_home = partial(_with_members, members=payer)
-            strategies += [cases(_ALL_MEMBERS).map(at_home), cases(_ALL_MEMBERS, GenerationMode.NEGATIVE).map(at_home)]
+            strategies += [cases(_ALL_UNLIKE_THE_FORM).map(at_home) for _ in range(_OFTEN)]
         if place:
             strategies.append(cases(_ALL_MEMBERS, body=dict(form), media_type=JSON))
         return st.one_of(strategies)
@@ -339,6 +422,62 @@ def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[Sc
     return _as_case(operation, draw(strategy))
 
 
+def _request_of(case: Case) -> tuple[object, ...]:
+    """What two equal requests have in common: the order of the members in a body does not count."""
+    body = repr(case.body)
+    if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
+        with suppress(ValueError):  # no JSON
+            body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
+    return case.path_parameter, body, case.content_type, case.query, case.credential
+
+
+_Kinds = dict[str, str]
+"""The kind of each value of a case, by its member. The path parameter has no name."""
+
+
+def _kinds_of(case: Case) -> _Kinds:
+    """The kinds of the values of a case. A documented member that is missing has a kind, too."""
+    kinds = {"": _kind_of(case.path_parameter)}
+    body = json.loads(case.body) if case.body else None
+    if not isinstance(body, dict):
+        return {**kinds, "body": _kind_of(body)}
+    missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
+    return {**kinds, **missing, **{name: _kind_of(value) for name, value in body.items()}}
+
+
+def _kind_of(value: Any) -> str:
+    """The kind of a value: what a service may treat apart."""
+    if isinstance(value, str):
+        return _kind_of_text(value.replace(MARK, ""))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _kind_of_number(value)
+    return repr(value) if isinstance(value, bool) else type(value).__name__
+
+
+def _kind_of_text(text: str) -> str:
+    """The kind of a text without the mark of synthetic ones."""
+    if text in NAMED_TYPES or not text:
+        return text
+    if len(text) == 1:
+        return "a digit" if text.isdecimal() else "a letter"
+    if len(text) >= min(_LENGTHS):
+        return "long"
+    if text.isdecimal():
+        return "digits"
+    if not text.isprintable():
+        return "unusual"
+    return "text" if set(text).isdisjoint(_SPECIAL) else "special"
+
+
+def _kind_of_number(number: float) -> str:
+    """The kind of a number: its sign and size, and whether it has a fraction."""
+    if not number:
+        return "zero"
+    size = "huge" if abs(number) > max(_AMOUNTS_OF_A_SANDBOX) / 10 else "usual"
+    sign = "negative" if number < 0 else "positive"
+    return f"{sign} {size} {type(number).__name__}"
+
+
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
     """A case of Schemathesis as the client sends it. Of its headers only Content-Type is kept."""
     place = next(iter(case.path_parameters.values()), None)
@@ -347,24 +486,43 @@ def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
 
 
 def draw_sequences(
-    seed: int, count: int, steps: Sequence[T], situations: Callable[[Sequence[T]], set[Hashable]]
+    seed: str,
+    count: int,
+    steps: Sequence[T],
+    situations: Callable[[Sequence[T]], set[Hashable]],
+    *,
+    possible: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
+    example: tuple[T, ...] = (),
 ) -> list[tuple[T, ...]]:
-    """Sequences of these steps, each of which begins with the first step. `situations` gives those that a sequence
-    reaches.
+    """Sequences of these steps, each of which begins with the first step. An `example` is the first sequence.
 
-    More sequences are drawn than `count`. One after the other, the sequence is taken that reaches the most situations
-    which no sequence before it reaches.
+    `situations` gives those that a sequence reaches, `possible` a sequence without its impossible steps. More sequences
+    are drawn than `count`. One after the other, the sequence is taken that reaches the most situations which no
+    sequence before it reaches.
     """
-    strategy = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS).map(tuple)
-    drawn = _distinct(strategy, f"{seed} sequences", _DRAWN_FOR_EACH * count)
-    sequences = [(steps[0], *sequence) for sequence in drawn]
-    taken: list[tuple[T, ...]] = []
+    further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
+    strategy = further_steps.map(lambda further: possible((steps[0], *further)))
+    drawn = _distinct(strategy, seed, _DRAWN_FOR_EACH * count)
+    return _most_varied(drawn, count, situations, [example] if example else [])
+
+
+def _most_varied(
+    values: Iterable[T], count: int, situations: Callable[[T], set[Hashable]], taken_first: Iterable[T] = ()
+) -> list[T]:
+    """As many of the values as `count`, or all. Each of them reaches the most situations that no value before it does.
+
+    `taken_first` are the first ones, and count.
+    """
+    taken = list(taken_first)
     reached: set[Hashable] = set()
-    while sequences and len(taken) < count:
-        counts_of_new = [len(situations(sequence) - reached) for sequence in sequences]
-        best = sequences.pop(counts_of_new.index(max(counts_of_new)))
+    for value in taken:
+        reached |= situations(value)
+    left = [(value, situations(value)) for value in values]
+    while left and len(taken) < count:
+        counts_of_new = [len(situations_of_value - reached) for _, situations_of_value in left]
+        best, situations_of_best = left.pop(counts_of_new.index(max(counts_of_new)))
         taken.append(best)
-        reached |= situations(best)
+        reached |= situations_of_best
     return taken
 
 
@@ -427,9 +585,6 @@ def _look_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool
 
 # -- parts of a case ---------------------------------------------------------------------------------------------------
 
-_IS_KEPT = st.integers(0, 3).map(bool)
-"""Whether a part is kept: three of four are at first, so that most faults still show. 0 is the simplest value, so
-Hypothesis shrinks towards cases without any part."""
 _LONG = 80
 """Length from which a text is cut at one place, because a choice for each character would take too long."""
 
@@ -472,11 +627,12 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
 
 
 def _part_of_text(draw: st.DrawFn, text: str) -> str:
-    """Some characters of a short text; of a long one all, or its beginning."""
-    if len(text) < _LONG:
-        return "".join(character for character in text if draw(_IS_KEPT))
-    is_whole = draw(_IS_KEPT)
-    if is_whole:
+    """Some characters of a short text; of a long one all, or its beginning, of which a short one is a part again."""
+    if len(text) >= _LONG:
+        is_whole = draw(_IS_KEPT)
+        if is_whole:
+            return text
+        text = text[: draw(st.integers(0, len(text)))]
+    if len(text) >= _LONG:
         return text
-    length = draw(st.integers(0, len(text)))
-    return text[:length]
+    return "".join(character for character in text if draw(_IS_KEPT))

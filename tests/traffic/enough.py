@@ -86,6 +86,16 @@ def _line_for_tokens(profile: Profile) -> str:
     return f"limits.wrong_tokens ({profile.limits.wrong_tokens})"
 
 
+def _situations_without_the_token(operation: str) -> tuple[Situation, Situation]:
+    """A request without a token, and one with another token."""
+    without_token = _with_credential(operation, NO_HEADER)
+    with_another = _with_credential(operation, ANOTHER)
+    return (
+        Situation(operation, "a request without a token", without_token, _line_for_executions),
+        Situation(operation, "a request with another token", with_another, _line_for_tokens),
+    )
+
+
 SITUATIONS = (
     Situation("executePix", "an execution", answers_to_real_codes, _line_for_executions),
     *(
@@ -93,14 +103,8 @@ SITUATIONS = (
         for key_type in KEY_TYPES
     ),
     Situation("deletePixKey", "a deletion", valid_deletions, _line_for_deletions),
-    *(
-        Situation(operation, name, _with_credential(operation, credential), line)
-        for operation in ("executePix", "registerPixKey")
-        for credential, name, line in (
-            (NO_HEADER, "a request without a token", _line_for_executions),
-            (ANOTHER, "a request with another token", _line_for_tokens),
-        )
-    ),
+    *_situations_without_the_token("executePix"),
+    *_situations_without_the_token("registerPixKey"),
 )
 """The situations of the documented operations."""
 

@@ -41,7 +41,7 @@ from tests.traffic.money.executions import (
     successful_executions,
 )
 from tests.traffic.money.preparing import prepare
-from tests.traffic.neighbours import neighbours_of_executions
+from tests.traffic.neighbours import Events, first_quiet_place, neighbours_of_executions
 from tests.traffic.refused_credentials import ASKED_AGAIN, rows_for_code, send_first_code_again, wrong_token_rows
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
@@ -54,6 +54,8 @@ _SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 _SHOWN_BY_A_PAIR = f"{EXECUTE}.id.matches"
 """The requirement for which executions are sent beside other requests."""
 _CODES_OF_A_PAIR = 2
+_MOST_SPENT = 3
+"""Codes that were perhaps spent, on a sandbox: three in a row may fall into a window in which the service is closed."""
 _LEAST_WITH_A_PAIR = 4
 """Executions from which on two are kept for the pair: then one goes first, and one is offered."""
 _PLACE_BESIDE = 2
@@ -101,7 +103,7 @@ class _Executions:
     | first | its execution, before any other real code |
     | second | offers with wrong tokens, then its execution |
     | third | its execution at the same moment as another request |
-    | all others, and a single code | as for the second |
+    | all others, and a single code | as for the second; on a sandbox a few are not offered (`Events`) |
     | the pair: the last two, on a sandbox | two executions at the same moment |
 
     The pair consists of codes that the run prepares for that. If the service takes a code for spent after a wrong
@@ -117,6 +119,7 @@ class _Executions:
         self._together = traffic.together
         self._unknown_code = synthetic()
         self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
+        self._events: Events | None = None  # on a sandbox with enough codes, in place of the neighbours
         self._codes_of_pair: list[str] = []
         self._rows_by_place: dict[int, list[Row]] = {}  # by place of a code, the wrong tokens to offer it with
         self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
@@ -148,6 +151,7 @@ class _Executions:
         if not self._traffic.reach.spends_codes:
             return
         plan = self._plan_of_codes()
+        self._events = self._events_of(plan)
         self._rows_by_place = self._wrong_tokens_by_place(plan)
         codes_are_kept_back = self._offer_and_execute(plan.supplied, 0, plan, self._execute_supplied)
         if codes_are_kept_back:
@@ -156,6 +160,8 @@ class _Executions:
         codes_are_kept_back = self._offer_and_execute(
             prepared, len(plan.supplied), plan, self._execute_prepared_or_keep
         )
+        if self._events:
+            self._events.end()
         if codes_are_kept_back:
             return
         self._send_first_code_again_once()
@@ -200,6 +206,13 @@ class _Executions:
         before_pair = len(supplied) + number_to_prepare
         left_out = self._note_codes_left_out(before_pair, len(usable) + most_prepared)
         return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), before_pair, left_out)
+
+    def _events_of(self, plan: _CodePlan) -> Events | None:
+        """What goes right before the executions of a sandbox; None if there are too few codes for it."""
+        first_quiet = first_quiet_place(len(plan.supplied), plan.before_pair)
+        if first_quiet is None or not self._profile.is_sandbox:
+            return None
+        return Events(self._traffic, self._unknown_code, first_quiet, plan.before_pair)
 
     def _note_codes_left_out(self, number_sent: int, number_of_all: int) -> Text:
         """Note how many codes there is no room for, and give the note; empty if there is room for all."""
@@ -252,7 +265,9 @@ class _Executions:
         if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
             return {}
         table = wrong_token_rows(self._traffic, EXECUTE)
-        places = [place for place in range(1, plan.before_pair) if not self._is_beside(place, plan)]
+        without_rows = self._events.places_without_wrong_tokens if self._events else ()
+        may_be_offered = [place for place in range(1, plan.before_pair) if place not in without_rows]
+        places = [place for place in may_be_offered if not self._is_beside(place, plan)]
         if not places:
             places = [0]
         rows_by_place = {}
@@ -289,16 +304,17 @@ class _Executions:
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
         | none | the same | the same |
-        | one | those of the spent code, too: if this code is executed, they were not the reason | none |
+        | one to three | those of the first spent code: if this code is executed, they were not the reason | none |
         | more | none | none |
+
+        No others go with it, because limits.wrong_tokens has no room for more.
         """
         spent = perhaps_spent(self._log)
-        if not spent or not rows:
+        if not spent:
             return rows
-        if len(spent) > 1 or not self._profile.is_sandbox:
+        if len(spent) > _MOST_SPENT or not self._profile.is_sandbox:
             return []
-        rows_of_spent_code = self._rows_offered.get(spent[0].request.last_segment, [])
-        return list(dict.fromkeys([*rows_of_spent_code, *rows]))
+        return list(self._rows_offered.get(spent[0].request.last_segment, []))
 
     def _rows_with_companion(self, rows: Sequence[Row]) -> list[Row]:
         """The rows that are sent at the same moment as a valid request: one without a header, and one wrong token.
@@ -383,7 +399,9 @@ class _Executions:
 
     def _send_neighbour(self, place: int) -> None:
         """Send what goes right before an execution. Before the first real code, the code that does not exist went."""
-        if place > 0:
+        if place > 0 and self._events:
+            self._events.send_before(place)
+        elif place > 0:
             send = next(self._neighbours)
             send()
 

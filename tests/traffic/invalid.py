@@ -96,14 +96,14 @@ TEXTS = {
     **UNREADABLE,
     "NaN": b'{"value": NaN, "pixKey": NaN}',
     "very deeply nested": b"[" * _DEEP + b"]" * _DEEP,
+    "an empty object": b"{}",
 }
-"""Bodies that are no JSON, or that some services cannot read as JSON."""
+"""Bodies that are no JSON, or that some services cannot read as JSON; and one without members."""
 NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _MARK + b'"'}
 """Bodies in JSON that are no object. For registrations and deletions."""
 MORE_TEXTS = {
     "null": b"null",
     "a number": b"-1",
-    "an empty object": b"{}",
     "a trailing comma": b'{"account": "' + _MARK + b'",}',
     "a byte order mark": b"\xef\xbb\xbf{}",
     "no JSON": _MARK,

@@ -39,6 +39,7 @@ from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
 from tests.traffic.existence import ask_what_is_open
+from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
@@ -61,7 +62,7 @@ AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_reque
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_in_place_of_a_token,)
+WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
 IN_THE_END: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)

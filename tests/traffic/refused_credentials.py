@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
+from environments.profiles.model import Profile
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.message import Text, joined, say
@@ -19,6 +20,13 @@ MOST_CITED = 9
 """Exchanges that a judgement names if they all show the same. The number is a choice."""
 _MOST_NAMED = 6
 """Credentials that a finding names. The number is a choice."""
+_CODES_WITH_ROWS = 5
+"""Codes of a sandbox that share the room: four are offered, and the rows of one go again if it was perhaps spent."""
+_WITH_A_REGISTERED_KEY = 3
+"""Requests without the valid token for keys that are registered."""
+ASKED_AFTER_A_WRONG_TOKEN = 2
+"""Accounts that are asked with the valid token right after a wrong one: to lock an account takes more than one, so a
+refusal that both get is kept."""
 ASKED_AGAIN = 4
 """Requests for the code that was executed first: without a token and with a wrong one, at once and at the end.
 
@@ -52,8 +60,8 @@ def _room_for_rows(traffic: Traffic, operation: str) -> int:
     These are taken off the limit:
 
     1. The requests for the code that was executed first; on a sandbox as many for registrations (`ASKED_AGAIN`).
-    2. The wrong tokens that go apart: one with a synthetic code, or three with keys, and each of the other schemes.
-    3. Off a sandbox, half of what all forms would leave: it is for wrong tokens with requests that name nobody.
+    2. For registrations, the wrong tokens that go apart with keys, or at own accounts.
+    3. For executions, on a sandbox: the rows of one code, which go with another code if the first was perhaps spent.
 
     If 1 leaves anything, there is room for one row.
     """
@@ -63,12 +71,17 @@ def _room_for_rows(traffic: Traffic, operation: str) -> int:
     if is_execution or profile.is_sandbox:
         room -= ASKED_AGAIN
     room_for_one = min(room, 1)
-    room -= 1 if is_execution else 3
-    room -= len(forms(profile, among=OTHER_SCHEMES))
-    if not profile.is_sandbox:
-        all_forms = forms(profile, traffic.client.door.secrets.token())
-        room -= max(0, room - len(all_forms)) // 2
+    if not is_execution:
+        room -= _apart_with_keys(profile)
+    elif profile.is_sandbox:
+        room -= room // _CODES_WITH_ROWS
     return max(room_for_one, room)
+
+
+def _apart_with_keys(profile: Profile) -> int:
+    """Number of wrong tokens that go with keys, or at own accounts, beside the rows of the table."""
+    with_own_accounts = len(profile.accounts[:ASKED_AFTER_A_WRONG_TOKEN]) if profile.is_sandbox else 0
+    return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[Row]:

@@ -23,8 +23,10 @@ from tests.harness.judging import require_supplied
 from tests.harness.selection import permits
 from tests.traffic.at_times import MAY_MISS_A_PATH
 from tests.traffic.invalid import unreadable_request
+from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled, prepare_one
+from tests.traffic.neighbours import register_right_behind_money
 from tests.traffic.scenario import ENOUGH, Traffic, scenario
 from tests.traffic.together import Send
 
@@ -65,6 +67,9 @@ def prepare_transfers(traffic: Traffic) -> None:
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _send_order(traffic, operation)
     if traffic.profile.is_sandbox:
+        registration = register_right_behind_money(traffic)
+        if registration:
+            Registrar(traffic.client, traffic.profile).delete_key_of(registration)
         _send_granted_orders_again(traffic)
 
 

@@ -167,6 +167,26 @@ def test_on_a_sandbox_limits_transfers_leaves_room_for_every_class(tmp_path):
     assert all(transfers_by_operation[name] > 60 for name in PREPARING)
 
 
+@pytest.mark.parametrize(
+    ("body", "is_sent"),
+    [
+        (b"[]", True),
+        (b'"text"', True),
+        (b"{}", True),
+        (b'{"value": null}', True),
+        (b'{"value": {}}', True),
+        (b'{"value": 1, "to": "pixconf-to"}', False),
+    ],
+)
+@pytest.mark.parametrize("is_sandbox", [True, False])
+def test_on_a_sandbox_a_body_that_is_no_transfer_needs_no_place(body, is_sent, is_sandbox, service, tmp_path):
+    """Whatever limits.transfers says: each class of such bodies is sent there. Elsewhere every body needs a place."""
+    run = ManualRun(service, tmp_path, is_sandbox=is_sandbox, transfers=0)
+    exchange = run.client.send("transferP2p", body=body)
+
+    assert bool(exchange.number) is (is_sent and is_sandbox)
+
+
 def test_a_limit_that_is_reached_changes_no_verdict(service_and_model):
     """Every operation was exercised, and a note says that the limit is spent."""
     _, model = service_and_model

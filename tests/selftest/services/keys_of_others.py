@@ -243,6 +243,14 @@ class RegistersInAMinute(HoldsKeysOfACustomer):
         """Grants the deletion of a key that is not there, too."""
 
 
+class RegistersInAMinuteWithoutAResult(RegistersInAMinute):
+    """The same, and it answers a registration with an empty object in the place of the result."""
+
+    def register_pix_key(self, request, account_id):
+        super().register_pix_key(request, account_id)
+        return {}
+
+
 class ShowsOnePage(HoldsKeysOfACustomer):
     """Shows one key of several, with members that say that there are more."""
 

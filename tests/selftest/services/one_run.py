@@ -62,7 +62,7 @@ class ManualRun:
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
         journal = started_journal(folder, run=name, environment=environment, resend=resend) if has_journal else None
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
-        budget = Budget(Limits(**{**sizes, **limits}))
+        budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None
         budget.ending = EndsWhenSet()
         budget.ending.silent = getattr(service, "silent", EndsWhenSet.silent)

@@ -86,10 +86,25 @@ def test_a_bad_credential_is_granted_the_result_or_a_success(exchange, granted):
         (answer("registerPixKey", b"<html>", status=404), False),
         (answer("registerPixKey", b"", status=504), True),
         (answer("registerPixKey", b"", status=500), False),
+        (registration(), False),
+        (registration({**REGISTRATION_RESULT, "Success": "false"}), False),
+        (registration({**REGISTRATION_RESULT, "Success": "perhaps"}), True),
+        (registration({}), True),
+        (registration({"Message": "received"}), True),
+        (answer("registerPixKey", {}), True),
+        (answer("registerPixKey", {"code": 0}), True),
+        (answer("registerPixKey", {"code": 3}), False),
+        (answer("registerPixKey", b"", status=202), True),
+        (registration({}, valid=False), True),
+        (answer("registerPixKey", b"<html>", valid=False), False),
+        (answer("createPix", {}), False),
     ],
 )
-def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):
-    """A 504 of a gateway says nothing about the service. Without a connection, no request arrived."""
+def test_a_registration_without_a_clear_answer_may_have_been_granted(exchange, unknown):
+    """An answer of success whose `Success` says neither true nor false is not clear, nor is a 504 of a gateway.
+
+    Without a connection, no request arrived. A page answers an invalid request as a refusal does.
+    """
     assert may_be_registered(exchange) is unknown
 
 

@@ -64,6 +64,23 @@ def listing_with_key_at(data):
     return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
 
 
+@pytest.mark.parametrize(
+    ("item", "is_elsewhere"),
+    [
+        ({"pixKey": "PHONE", "value": PHONE}, True),
+        ({"pixKey": "PHONE", "value": "(55) 11 98765-4321"}, True),
+        ({"pixKey": "PHONE"}, False),
+        ({"pixKey": "11987654321", "value": PHONE}, False),
+        ({"pixKey": "+55119****4321", "value": PHONE}, False),
+        ({"pixKey": "+5511955500777", "value": PHONE}, True),
+    ],
+)
+def test_a_list_shows_a_key_elsewhere_than_at_key_at(item, is_elsewhere):
+    """It does not if a text at KEY_AT may be the key, such as a number without its country code, or a masked one."""
+    assert listing_with_key_at({"keys": [item]}).shows_elsewhere(PHONE) is is_elsewhere
+    assert not listing_with_key_at({"keys": [item]}).shows_elsewhere("")
+
+
 @pytest.mark.parametrize("form", PHONE_FORMS.values(), ids=PHONE_FORMS)
 def test_a_list_shows_a_number_in_any_form(form):
     """The list shows the number, or hides it behind a mask. Another number is not taken for it."""

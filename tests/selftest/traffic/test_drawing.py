@@ -160,3 +160,29 @@ def test_no_amount_is_sent_that_no_hook_filtered(value):
     ]
 
     assert list(safe_cases(cases, BANK)) == cases[1:]
+
+
+def is_of_class(value: Any) -> dict[str, bool]:
+    """The classes of invalid bodies, and whether a body is of each."""
+    members = list(value.values()) if isinstance(value, dict) else []
+    return {
+        "an array": isinstance(value, list),
+        "a text": isinstance(value, str),
+        "null": value is None,
+        "a number": isinstance(value, int | float),
+        "an empty object": value == {},
+        "a member null": None in members,
+        "a member that is an object": any(isinstance(member, dict) for member in members),
+        "a member that is an array": any(isinstance(member, list) for member in members),
+        "a boolean as a member": any(isinstance(member, bool) for member in members),
+    }
+
+
+@pytest.mark.parametrize("operation", WITH_BODIES)
+def test_each_class_of_invalid_body_goes_to_each_operation(operation):
+    """With every seed: what is not in the coverage phase is an invalid request of its own."""
+    cases = [*drawing().coverage(operation), *invalid_requests(operation, SANDBOX)]
+    bodies = [read_json(case.body) for case in cases if case.body]
+    classes = [is_of_class(body.value) for body in bodies if not body.error]
+
+    assert [name for name in classes[0] if not any(found[name] for found in classes)] == []

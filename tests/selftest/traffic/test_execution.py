@@ -21,16 +21,19 @@ def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_c
     assert first == [Execution.SUPPLIED]
 
 
-def test_every_other_code_is_offered_with_wrong_tokens_and_executed_last():
+def test_every_other_code_is_executed_last():
     """The last request of each other code has the valid token.
 
-    All requests before it have a wrong one, and must not execute or spend the code.
+    All requests before it have a wrong one, and must not execute or spend the code. Some codes have none before it,
+    because they are executed right behind an event, such as a deletion.
     """
     _, *others = purposes_by_code().values()
     before_the_last = [set(purposes[:-1]) for purposes in others]
+    offered = [purposes for purposes in before_the_last if purposes == {Execution.OFFERED}]
     last = {purposes[-1] for purposes in others}
 
-    assert before_the_last == [{Execution.OFFERED}] * len(others)
+    assert all(purposes <= {Execution.OFFERED} for purposes in before_the_last)
+    assert len(offered) >= 4
     assert last == {Execution.SUPPLIED, Execution.PREPARED}
 
 

@@ -334,7 +334,8 @@ class KeyLists:
             key = key_sent(registration)
             may_be_masked = listing.may_hide(key, first_list)
             may_be_written_otherwise = key in own_keys and listing.may_show(key)
-            if not (listing.shows(key) or may_be_masked or may_be_written_otherwise):
+            is_shown = listing.shows(key) or listing.shows_elsewhere(key)  # elsewhere: key_at is at fault
+            if not (is_shown or may_be_masked or may_be_written_otherwise):
                 missing_keys.add(key)
         accepted = accepted_registrations(self._log)
         of_unlisted_types = [registration for registration in accepted if type_sent(registration) not in listed_types]

@@ -33,6 +33,7 @@ class Registering(Purpose):
     SECOND_TIME = "the same key again"
     BESIDE_OTHERS = "a key at the same moment as others"
     ONCE_MORE = "a key once more after its deletion, because one answer of several may differ"
+    RIGHT_BEHIND_MONEY = "a key right behind an execution or a preparation"
     AFTER_A_REFUSAL = "the same key again, because its type was refused"
     OF_ANOTHER_TYPE = "a key of another type, because one was refused"
     WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
@@ -123,7 +124,13 @@ def first_registrations(log: Log) -> list[Exchange]:
 
 def registrations_of_free_keys(log: Log) -> list[Exchange]:
     """The answers to valid registrations of keys that were free: for the first time, or after their deletion."""
-    return log.of(REGISTER, Registering.FIRST_TIME, Registering.BESIDE_OTHERS, Registering.ONCE_MORE)
+    purposes = (
+        Registering.FIRST_TIME,
+        Registering.BESIDE_OTHERS,
+        Registering.ONCE_MORE,
+        Registering.RIGHT_BEHIND_MONEY,
+    )
+    return log.of(REGISTER, *purposes)
 
 
 def repeated_registrations(log: Log) -> list[Exchange]:

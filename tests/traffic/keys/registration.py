@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -73,8 +72,6 @@ _ENOUGH_RANDOM = ENOUGH + 4
 """Keys of other types are registered a second time, too, which gives further answers. RANDOM keys are not."""
 _MOST_MADE = 4
 """RANDOM keys that are registered at once, because an account may have few keys."""
-_NEIGHBOURS = 9
-"""Requests right before registrations: three of each sort."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
 """Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
 them: the interface document says neither which type a number means, nor what a list shows of such a key."""
@@ -324,7 +321,7 @@ def _register_until_enough(scene: _Scene) -> None:
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = list(islice(neighbours_of_registrations(scene.traffic), _NEIGHBOURS))
+    neighbours_left = neighbours_of_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
         neighbours = neighbours_left[: len(bodies)]

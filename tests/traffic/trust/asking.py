@@ -107,7 +107,9 @@ class _Asker:
 
     def __init__(self, traffic: Traffic, operation: str) -> None:
         self.operation = operation
-        self._client, self._log, self._together = traffic.client, traffic.log, traffic.together
+        self._client = traffic.client
+        self._log = traffic.log
+        self._together = traffic.together
         self._registrar = Registrar(traffic.client, traffic.profile)
 
     def ask(self, stand_in: StandIn, purpose: Trust) -> Exchange:

@@ -83,8 +83,11 @@ def _all(names: Iterable[str], value: str) -> Headers:
     return tuple((name, value) for name in names)
 
 
-_LOOPBACK, _USER = "a loopback address as that of the client", "a user whom a gateway has authenticated"
-_INTERNAL, _CERTIFICATE, _KEY = "marks of an internal caller", "a certificate that a gateway has verified", "other keys"
+_LOOPBACK = "a loopback address as that of the client"
+_USER = "a user whom a gateway has authenticated"
+_INTERNAL = "marks of an internal caller"
+_CERTIFICATE = "a certificate that a gateway has verified"
+_KEY = "other keys"
 FAMILIES: Mapping[str, Headers] = {
     _LOOPBACK: _from("127.0.0.1"),
     "a private address as that of the client": _from("10.0.0.1"),
@@ -98,7 +101,9 @@ FAMILIES: Mapping[str, Headers] = {
 """Headers by what a service may take them for."""
 _BESIDE_A_TOKEN = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
 """Families that do not disturb each other: beside a wrong token they go in one request."""
-QUERY, COOKIE, EVERYTHING = "parts of a query", "a session cookie", "all that a gateway sets"
+QUERY = "parts of a query"
+COOKIE = "a session cookie"
+EVERYTHING = "all that a gateway sets"
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,9 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     families = dict(FAMILIES)
     if not profile.is_sandbox:
         families[_USER] = _all(_USERS, f"{MARK}user")
-    everything = tuple(header for name in _BESIDE_A_TOKEN for header in families[name])
+    everything: Headers = ()
+    for name in _BESIDE_A_TOKEN:
+        everything += families[name]
     cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
     return [
         *(StandIn(name=name, headers=headers) for name, headers in families.items()),

@@ -1,8 +1,12 @@
 """What the body of a request names."""
 
+import subprocess
+import sys
+
 import pytest
 
 from environments.door.bodies import key_and_type_in, names, texts_of
+from tests.selftest.mirror import ROOT
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,31 @@ def test_a_text_names_a_key_only_as_a_whole_word():
     assert names("mailto:a@b.example", "a@b.example")
     assert not names("aa@b.example", "a@b.example")
     assert not names("123456", "12345")
+
+
+_READS_WHILE_THE_LIMIT_CHANGES = """
+import gc, sys, threading
+from environments.door.bodies import leaves_in, texts_of
+
+def change():
+    while True:
+        sys.setrecursionlimit(3000)
+        sys.setrecursionlimit(1000)
+
+gc.callbacks.append(lambda phase, info: None)  # Hypothesis has one, too
+gc.set_threshold(3)
+sys.setswitchinterval(1e-6)
+threading.Thread(target=change, daemon=True).start()
+for _ in range(300):
+    texts_of(b"[" * 20_000)
+    leaves_in(b'{"a":' * 20_000)
+"""
+
+
+def test_a_deep_body_ends_no_process():
+    """A parser at the end of its stack would, if another thread changes the limit of the stack, as Hypothesis does."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _READS_WHILE_THE_LIMIT_CHANGES], cwd=ROOT, capture_output=True, check=False
+    )
+
+    assert ended.returncode == 0, ended.stderr

@@ -80,16 +80,44 @@ def test_a_registered_key_stays_registered_after_a_refusal(state, exchange):
         (REFUSED, KeyState.REFUSED),
         (registration(500), KeyState.REFUSED),
         (registration(body=REGISTRATION_RESULT | {"Success": "false"}), KeyState.REFUSED),
+        (registration(body={}), KeyState.MAYBE),
+        (registration(body={}, valid=False), KeyState.MAYBE),
         (registration(504), KeyState.MAYBE),
         (registration(504, valid=False), KeyState.REFUSED),
         (LOST, KeyState.MAYBE),
         (registration(failure=FailureKind.DROPPED), KeyState.MAYBE),
     ],
-    ids=["400", "500", "declined", "504", "504 to an invalid one", "time-out", "dropped"],
+    ids=[
+        "400",
+        "500",
+        "declined",
+        "no result",
+        "no result to an invalid one",
+        "504",
+        "504 to an invalid one",
+        "time-out",
+        "dropped",
+    ],
 )
 def test_a_key_that_was_refused_may_be_registered(exchange, state):
-    """After a refusal of the service a list tells. Without an answer of the service the key is perhaps registered."""
+    """After a refusal of the service a list tells. Without a clear answer of the service the key is perhaps registered."""
     assert state_after_registration(key(), exchange, KeyState.NOT_SENT, is_sandbox=False) is state
+
+
+@pytest.mark.parametrize(
+    ("was_accepted", "before", "after"),
+    [
+        (True, KeyState.MAYBE, KeyState.MAYBE),
+        (True, KeyState.LATER, KeyState.LATER),
+        (True, KeyState.DELETED, KeyState.REFUSED),
+        (False, KeyState.MAYBE, KeyState.REFUSED),
+    ],
+)
+def test_a_refusal_says_nothing_of_an_accepted_registration(was_accepted, before, after):
+    """The second registration of a key may be refused because the first one was accepted."""
+    run_key = key(was_accepted=was_accepted)
+
+    assert state_after_registration(run_key, REFUSED, before, is_sandbox=False) is after
 
 
 @pytest.mark.parametrize("kind", [FailureKind.NO_CONNECTION, FailureKind.TLS])
@@ -151,6 +179,7 @@ def test_a_refused_key_that_nobody_can_name_is_gone(value, account, status, is_s
         (key(KeyState.REGISTERED), deletion({"pixKey": EMAIL}, 404), False),
         (key(KeyState.REGISTERED), deletion({"pixKey": EMAIL}, 400), False),
         (key(KeyState.MAYBE), deletion({"pixKey": EMAIL}, 404), True),
+        (key(KeyState.MAYBE, was_missed=True), deletion({"pixKey": EMAIL}, 404), False),
         (key(KeyState.REFUSED), deletion({"pixKey": EMAIL}, 404), True),
         (key(KeyState.REFUSED), deletion({"pixKey": EMAIL}, 400), False),
         (key(KeyState.LATER), deletion({"pixKey": EMAIL}, 404), False),
@@ -160,7 +189,10 @@ def test_a_refused_key_that_nobody_can_name_is_gone(value, account, status, is_s
     ],
 )
 def test_a_deletion_closes_the_key_that_it_names_at_its_account(run_key, exchange, is_closed):
-    """A deletion closes a key if it succeeded. A 404 closes only a key that was perhaps registered."""
+    """A deletion closes a key if it succeeded.
+
+    A 404 closes only a key that was perhaps registered, and no key that may be registered later.
+    """
     assert is_gone_after(run_key, exchange) is is_closed
 
 

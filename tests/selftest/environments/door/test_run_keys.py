@@ -852,6 +852,43 @@ def test_a_granted_key_that_no_list_showed_is_recorded_as_registered_later(histo
     assert without_a_list.states == {}
 
 
+def test_a_key_whose_registration_got_no_clear_answer_stays_in_the_record(history):
+    """An answer without `Success` is no refusal. A list that lacks the key does not close its entry.
+
+    Neither does a refusal of the same key, nor a deletion that is granted or finds no key.
+    """
+    history.list().register(MADE_UP, result={}).list()
+    assert history.states == {MADE_UP: KeyState.MAYBE}
+    assert history.events == [MAYBE]
+
+    history.register(MADE_UP, status=409).list().delete(MADE_UP, status=404).list()
+    assert history.states == {MADE_UP: KeyState.MAYBE}
+
+    history.delete(MADE_UP).list().keys.set_last_states()
+    assert history.states == {MADE_UP: KeyState.LATER}
+    assert history.events == [LATER]
+
+
+@pytest.mark.parametrize(
+    ("members_before", "members", "is_elsewhere"),
+    [
+        ({}, {"own": PROFILE_KEY}, True),
+        ({"own": PROFILE_KEY}, {"own": PROFILE_KEY}, False),
+        ({}, {"made": MADE_UP}, True),
+        ({"made": MADE_UP}, {"made": MADE_UP}, True),
+        ({}, {"other": KEY_OF_BEFORE}, False),
+    ],
+)
+def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(members_before, members, is_elsewhere):
+    """A key of the profile that stands there since before the run may be a member of the holder."""
+    history = UnrecordedKeys().list(listed("EMAIL") | members_before)
+    history.keys.lists.before_is_final = True
+    history.register(MADE_UP).list(listed("EMAIL", "EMAIL") | members)
+
+    assert history.keys.are_listed_elsewhere(ACCOUNT) is is_elsewhere
+    assert not history.keys.are_listed_elsewhere(OTHER_ACCOUNT)
+
+
 def test_a_synthetic_key_that_the_service_cut_is_found(history):
     """A list shows a shortened form of the key.
 

@@ -71,7 +71,7 @@ def test_every_operation_needs_the_token(authorization, status):
         (b"{", 400, "The body is not JSON in UTF-8."),
         (b'{"account": "\xff"}', 400, "The body is not JSON in UTF-8."),
         (b'{"account": "\\ud800"}', 400, "The body is not JSON in UTF-8."),
-        (b"[" * 100_000, 400, "The body is not JSON in UTF-8."),
+        (b"[" * 100_000, 400, "The body is nested deeper than 500 levels."),
         (b"[]", 400, "The body is not an object of JSON."),
         (b'{"account": 7}', 400, "The field account holds a string."),
         (b" " * (MAX_BODY + 1), 413, f"A body has at most {MAX_BODY} bytes."),

@@ -121,9 +121,13 @@ for _operation, _subject, _warns, _hides in (
         "one node of three", f"{_subject}RefusesTheTokenAtOneNode", "One node of three refuses the valid token.",
         RefusesTheTokenAtOneNode, f"{_operation}.token.accepted", OPERATION=_operation, hides=_hides,
     )  # fmt: skip
-for _operation in ("registerPixKey", "getBalance", "listEntries", "listAccounts"):
+declare_mutant(
+    "one node of three", "ExecutionForbidsTheTokenAtOneNode", "One node of three refuses the valid token with 403.",
+    RefusesTheTokenAtOneNode, "executePix.token.accepted", OPERATION="executePix", STATUS=403, SEED=5,
+)  # fmt: skip
+for _operation, _seed in (("registerPixKey", 1), ("getBalance", 4), ("listEntries", 4), ("listAccounts", 4)):
     declare_mutant(
         "one node of three", f"{_operation[0].upper()}{_operation[1:]}IsMissingAtOneNode",
         f"One node of three does not know {_operation}.", LacksAPathAtOneNode, f"{_operation}.exists",
-        OPERATION=_operation, SEED=3,
+        OPERATION=_operation, SEED=_seed,
     )  # fmt: skip

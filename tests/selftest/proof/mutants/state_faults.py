@@ -1,6 +1,7 @@
 """Faults that depend on what the service, or the connection, did right before; and refusals that are kept."""
 
 from environments.sandbox import Refusal, Service
+from spec.interface import PREPARING
 from tests.selftest.proof.mutants.making_faults import body_rewritten
 from tests.selftest.proof.registry import declare_mutant, mutant
 
@@ -29,11 +30,22 @@ _OCCASIONS = {
     "ABalance": lambda self, operation, status: operation == "getBalance",
     "AListOfKeys": lambda self, operation, status: operation == "listPixKeys",
     "ADeletion": lambda self, operation, status: operation == "deletePixKey" and status == 200,
+    "ARegistration": lambda self, operation, status: operation == "registerPixKey" and status == 200,
+    "AListOfEntries": lambda self, operation, status: operation == "listEntries" and status == 200,
+    "AListOfAccounts": lambda self, operation, status: operation == "listAccounts" and status == 200,
+    "APreparation": lambda self, operation, status: operation in PREPARING and status == 200,
+    "AnExecution": lambda self, operation, status: operation == "executePix" and status == 200,
 }
 _PAIRS = {
-    "executePix": ("ARefusalOfTheCaller", "AnUnknownCode", "ABalance", "AListOfKeys"),
-    "registerPixKey": ("ARefusalOfTheCaller", "ARefusedRegistration", "ABalance", "AListOfKeys", "ADeletion"),
-}
+    "executePix": (
+        "ARefusalOfTheCaller", "AnUnknownCode", "ARefusedRegistration", "ABalance", "AListOfKeys", "AListOfEntries",
+        "ARegistration", "ADeletion", "APreparation", "AnExecution",
+    ),
+    "registerPixKey": (
+        "ARefusalOfTheCaller", "AnUnknownCode", "ARefusedRegistration", "ABalance", "AListOfKeys", "AListOfEntries",
+        "AListOfAccounts", "ADeletion", "APreparation", "AnExecution",
+    ),
+}  # fmt: skip
 for _operation, _names in _PAIRS.items():
     for _name in _names:
         declare_mutant(
@@ -65,3 +77,77 @@ class KeepsTheRefusalOfACode(Service):
         except Refusal:
             self.kept.add(request.path)
             raise
+
+
+class KeepsTheRefusalOfAnAccount(Service):
+    """The sandbox, which keeps a 401 for what `PLACE` finds in a request, and refuses the next `TIMES` registrations with
+    it, whoever asks. Requests to `KEPT_FOR` are kept."""
+
+    KEPT_FOR = ("registerPixKey",)
+    TIMES = 1_000_000
+    IS_KEPT_WITHOUT_A_TOKEN = True
+
+    def __init__(self):
+        super().__init__()
+        self.kept = {}
+
+    def authorize(self, request, operation):
+        place = self.place_of(request)
+        if operation == "registerPixKey" and self.kept.get(place, 0):
+            self.kept[place] -= 1
+            raise Refusal(401, "The token is not known.")
+        try:
+            return super().authorize(request, operation)
+        except Refusal:
+            is_kept = operation in self.KEPT_FOR and (self.IS_KEPT_WITHOUT_A_TOKEN or request.header("Authorization"))
+            if is_kept:
+                self.kept[place] = self.TIMES
+            raise
+
+    def place_of(self, request):
+        return request.path.rsplit("/", 1)[-1]
+
+
+class KeepsTheRefusalOfAKnownAccount(KeepsTheRefusalOfAnAccount):
+    """The same, for accounts that exist alone."""
+
+    def place_of(self, request):
+        account = super().place_of(request)
+        return account if account.startswith("ac-") else id(request)
+
+
+class KeepsTheRefusalOfABody(KeepsTheRefusalOfAnAccount):
+    """The same, for the body of a registration."""
+
+    def place_of(self, request):
+        return request.body
+
+
+for _name, _text, _base, _parts in (
+    (
+        "KeepsARefusalForAnAccount",
+        "From a wrong token for an account on, its registrations",
+        KeepsTheRefusalOfAnAccount,
+        {},
+    ),
+    (
+        "KeepsARefusalForAKnownAccount",
+        "From a wrong token for an own account on, its registrations",
+        KeepsTheRefusalOfAKnownAccount,
+        {},
+    ),
+    ("KeepsARefusalForABody", "From a wrong token with a body on, registrations with it", KeepsTheRefusalOfABody, {}),
+):
+    declare_mutant(
+        "kept refusal", _name, f"{_text} are refused with 401.", _base, "registerPixKey.token.accepted",
+        hides=("registerPixKey.*",), **_parts,
+    )  # fmt: skip
+for _name, _text, _parts in (
+    ("KeepsARefusalOnce", "After a request without the valid token", {}),
+    ("KeepsARefusalOfAWrongTokenOnce", "After a wrong token", {"IS_KEPT_WITHOUT_A_TOKEN": False}),
+    ("KeepsARefusalOfAReadOnce", "After a read without the valid token", {"KEPT_FOR": ("getBalance",)}),
+):
+    declare_mutant(
+        "kept refusal", _name, f"{_text}, one registration for the same account is refused with 401.",
+        KeepsTheRefusalOfAnAccount, "registerPixKey.token.accepted", TIMES=1, **_parts,
+    )  # fmt: skip

@@ -82,8 +82,8 @@ declare_variant(
     EverySeventh, HEADERS=(("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT"),),
 )  # fmt: skip
 declare_variant(
-    "burst", "MoneyStumblesToo", "Each eleventh request gets a 503, executions too.", EverySeventh,
-    CALM=("createPix",), stumbles=lambda self, request: self.requests % 11 == 0, hides=("transfer*.*",),
+    "burst", "MoneyStumblesToo", "Each thirteenth request gets a 503, executions too.", EverySeventh,
+    CALM=("createPix",), stumbles=lambda self, request: self.requests % 13 == 0, hides=("transfer*.*",),
 )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ _EXECUTIONS = {
     "OneOfferedCodeIsDeclined": ("The second code is refused with 200 and another code.", _turn_in(2), {}),
     "TheFourthCodeIsDeclined": ("The fourth code is refused with 200 and another code.", _turn_in(4), {}),
     "TheLastCodeIsDeclined": ("The tenth code is refused with 200 and another code.", _turn_in(10), {}),
+    "TwoCodesAreDeclined": ("Two executions in a row fall into a window.", _turn_in(5, 6), {}),
     "ExecutesNothingForAWhile": ("Three executions in a row fall into a window.", _turn_in(4, 5, 6), {}),
     "ExecutesNothingForLong": ("Six executions in a row fall into a window.", _turn_in(3, 4, 5, 6, 7, 8), {}),
     "OneExecutionIsUnlawful": ("One execution is refused for legal reasons.", _code_is("CNPJ"), {"STATUS": 451, "BODY": _LEGAL}),

@@ -76,7 +76,7 @@ def test_on_a_sandbox_no_fault_is_listed_as_unseen():
         "each once: number 1 of transactions.codes"
     ]
     assert lines_about_executions(execution(1, "A"), twice, profile=ON_A_SANDBOX)[1:] == [
-        "1 more, of a transfer that is executed twice, to see if the balance changes twice"
+        "1 more that the run prepares, as steps of sequences; some of them are executed a second time"
     ]
 
 

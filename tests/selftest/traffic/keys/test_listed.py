@@ -125,6 +125,14 @@ def test_an_accepted_key_that_no_list_shows_is_lost():
     assert [exchange.number for exchange in lost_registrations(log, profile_with())] == [2]
 
 
+def test_an_accepted_key_that_a_list_shows_elsewhere_is_not_lost():
+    """The list shows the key, but not at key_at: the profile is at fault, not the service."""
+    key = "pixconf-1@example.com"
+    log = log_of(list_of_keys(), registration_of(key, "EMAIL"), list_of_keys(item("EMAIL", value=key)))
+
+    assert lost_registrations(log, profile_with()) == []
+
+
 def test_the_type_of_a_key_in_the_first_list_is_left_alone():
     """The run does not register a key that was there.
 

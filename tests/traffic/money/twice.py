@@ -1,0 +1,134 @@
+"""One transfer of the run that is executed twice, on a sandbox, and what both executions change in the balances.
+
+The interface document does not say what a second execution of a code does. So the balances are read before, between and
+after the two executions, to see if money moves again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from environments.door.client import Client
+from environments.profiles.model import Profile
+from spec.answers import data_of, grants_protected_result, is_granted, succeeded
+from spec.exchange import Exchange, Purpose
+from spec.facts import Facts
+from spec.json_text import JsonPath, leaves_of
+from spec.observed import answer_of, is_evidence
+from tests.traffic.money.preparing import prepare
+
+MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
+_Numbers = Mapping[JsonPath, Decimal]
+"""Numbers by their place: the account, and the path in the answer."""
+ReadBalances = Callable[[], Mapping[str, Exchange]]
+"""Reads the balances of some accounts, and gives the answers by account."""
+
+
+class Repetition(Purpose):
+    """Why a request is sent for the transfer that is executed twice."""
+
+    EXECUTED_TWICE = "a transfer that the run prepares, to execute it twice"
+    AGAIN = "the same transfer again"
+    BALANCE = "a balance, before or after an execution of the transfer that is executed twice"
+
+
+@dataclass(frozen=True)
+class ExecutedTwice:
+    """Two executions of one code, and what they changed in the balances."""
+
+    first: Exchange
+    second: Exchange
+    changes_by_first: _Numbers
+    changes_by_second: _Numbers
+
+    @property
+    def moves_money_twice(self) -> bool:
+        """True if the second execution changed a balance by the same amount as the first one."""
+        return not self.changes_by_first.items().isdisjoint(self.changes_by_second.items())
+
+    @property
+    def answers(self) -> list[Facts | str]:
+        """The answer to the second execution, for the observation. Empty if the same request may get another
+        answer in a minute."""
+        if not is_evidence(self.second):
+            return []
+        if not grants_protected_result(self.second):
+            return [answer_of(self.second)]
+        is_the_same = data_of(self.first.response) == data_of(self.second.response)
+        return ["the same result" if is_the_same else "another result"]
+
+    @property
+    def balances(self) -> list[str]:
+        """Effect of the second execution on the balances, for the observation.
+
+        Empty if no balance shows the first execution, because then none would show the second one.
+        """
+        if not self.changes_by_first:
+            return []
+        return [MOVED_TWICE if self.moves_money_twice else "does not change again"]
+
+
+def execute_twice(
+    client: Client, profile: Profile, read_balances: ReadBalances, take_execution: Callable[[Exchange], None]
+) -> ExecutedTwice | None:
+    """Prepare a transfer, execute it, and execute it again. The balances are read before, between and after.
+
+    `take_execution` gets the answer to each execution. None if the second execution was not sent, or not answered: it
+    is sent only if the first one succeeded and the guard permits it, which it does on a sandbox alone.
+    """
+    guard = client.door.guard
+    preparations = prepare(client, profile, min(1, guard.room), Repetition.EXECUTED_TWICE)
+    code = next(iter(guard.prepared.codes_of(preparations)), None)
+    if code is None:
+        return None
+
+    balances_before = _numbers_of(read_balances())
+    first = client.send("executePix", code, valid=True, purpose=Repetition.EXECUTED_TWICE)
+    take_execution(first)
+    if not succeeded(first):
+        return None
+
+    balances_between = _numbers_of(read_balances())
+    is_permitted_again = guard.permit_again(code)
+    if not is_permitted_again:
+        return None
+    second = client.send("executePix", code, purpose=Repetition.AGAIN)
+    take_execution(second)
+    if second.response is None:
+        return None
+
+    balances_after = _numbers_of(read_balances())
+    changes_by_first = _changes(balances_before, balances_between)
+    changes_by_second = _changes(balances_between, balances_after)
+    return ExecutedTwice(first, second, changes_by_first, changes_by_second)
+
+
+def _numbers_of(answers: Mapping[str, Exchange]) -> _Numbers:
+    """Every number in the answers that were granted. The account is the first part of its place."""
+    balances: dict[JsonPath, Decimal] = {}
+    for account, answer in answers.items():
+        if answer.response and is_granted(answer):
+            for path, number in _numbers_in(answer.response.json.value):
+                balances[(account, *path)] = number
+    return balances
+
+
+def _numbers_in(value: Any) -> Iterator[tuple[JsonPath, Decimal]]:
+    """Every number of a JSON value, with its path. A text that is a number counts, because some services write amounts
+    as text."""
+    for path, leaf in leaves_of(value):
+        if isinstance(leaf, Decimal | str):
+            with suppress(InvalidOperation):  # a text that is no number
+                number = Decimal(leaf)
+                if number.is_finite():
+                    yield path, number
+
+
+def _changes(before: _Numbers, after: _Numbers) -> _Numbers:
+    """The numbers that changed, and by how much. A number that is only in one of both is left out."""
+    differences = {place: number - before[place] for place, number in after.items() if place in before}
+    return {place: difference for place, difference in differences.items() if difference}
