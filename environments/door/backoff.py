@@ -29,7 +29,7 @@ from spec.message import Text, say
 WAITS_S = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, if the service names no time."""
 LONGEST_WAIT_S = 60.0
-"""Most seconds that the suite waits before one attempt. If the service names a longer time, the answer stands."""
+"""Most seconds that the suite waits before one attempt. If the service names a longer time, the answer is final."""
 _RESTARTS_S = (0.3, 1.0, 4.0)
 """Seconds before each attempt after a connection was refused, because a service that restarts accepts none for a
 moment."""

@@ -84,7 +84,7 @@ class NoteAbout(Enum):
 class _OfThisThread(threading.local):
     """Data that each thread has of its own."""
 
-    meeting: threading.Barrier | None = None
+    barrier: threading.Barrier | None = None
     """The barrier at which its next request waits for the request of another thread."""
 
 
@@ -186,7 +186,7 @@ class Door:
             # Sends the request once, with a deadline. The exchange is in `exchanges` whatever happens.
             self._attempt,
         )
-        until_the_answer_stands = (
+        until_the_answer_is_final = (
             # First, because a run that ends sends nothing again, and its end may have cut this answer.
             self.ending.refuse,
             # Before the token, because the answer "come back later" says nothing about the token.
@@ -198,7 +198,7 @@ class Door:
             # Last, because a list of keys shows the effect of a request only if that request is not sent again.
             self.key_changes.read_lists_after_change,
         )
-        return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
+        return once_before_anything_is_sent, for_each_attempt, until_the_answer_is_final
 
     def send(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
         """Send one request, and return its exchange with the response or the failure.
@@ -236,16 +236,16 @@ class Door:
         self.sent_again[first.number] = answer
         return answer
 
-    def meet(self, meeting: threading.Barrier, send: Callable[[], Answer]) -> Answer:
+    def send_at_same_moment(self, barrier: threading.Barrier, send: Callable[[], Answer]) -> Answer:
         """Call `send`, so that its first request leaves at the same moment as the first request of another thread.
 
         The other thread calls this method with the same barrier. Returns what `send` returns.
         """
-        self._of_this_thread.meeting = meeting
+        self._of_this_thread.barrier = barrier
         try:
             return send()
         finally:
-            meeting.abort()  # if nothing was sent, the other thread waits no longer
+            barrier.abort()  # if nothing was sent, the other thread waits no longer
 
     def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
         """Keep a line for the report. A note about a cut names the operation that is cut short."""
@@ -281,14 +281,14 @@ class Door:
         If a policy refuses it, the exchange has no number and says why. The lock of the door is held throughout, except
         while the thread waits or the request is on the wire.
         """
-        sending.meeting = self._of_this_thread.meeting
-        self._of_this_thread.meeting = None  # only the first request of the thread waits for the other thread
+        sending.barrier = self._of_this_thread.barrier
+        self._of_this_thread.barrier = None  # only the first request of the thread waits for the other thread
         with self.ending.lock:
             try:
                 with sending.resources:
                     for policy in self._before:
                         policy(sending)
-                    self._send_until_the_answer_stands(sending)
+                    self._send_until_answer_is_final(sending)
             except JournalError as error:
                 self.guard.journal_trouble = str(error)
                 self._note_refusal(sending, error)
@@ -296,7 +296,7 @@ class Door:
                 self._note_refusal(sending, error)
         return sending.exchange
 
-    def _send_until_the_answer_stands(self, sending: Sending) -> None:
+    def _send_until_answer_is_final(self, sending: Sending) -> None:
         """Send a request, and send it again as long as a decision on its answer asks for that."""
         goes_again = True
         while goes_again:
@@ -401,7 +401,7 @@ class Door:
     def _attempt(self, sending: Sending) -> None:
         """Wait until a request may leave, then send it once."""
         # Before the place: while the request waits for another thread, other requests may use the wire.
-        self._wait_for_meeting(sending)
+        self._wait_for_other_thread(sending)
         # Before the place: the thread that looks whether the target is gone needs the wire for itself.
         self.liveness.wait_for_check_of_target(sending)
         with self.backoff.place(sending):
@@ -412,13 +412,13 @@ class Door:
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
 
-    def _wait_for_meeting(self, sending: Sending) -> None:
+    def _wait_for_other_thread(self, sending: Sending) -> None:
         """Wait for the request of another thread, if both are to leave at the same moment."""
-        if sending.meeting is None:
+        if sending.barrier is None:
             return
         with self._without_the_lock(), suppress(threading.BrokenBarrierError):  # broken: the other one does not come
-            sending.meeting.wait(_MEETS_S)
-        sending.meeting = None
+            sending.barrier.wait(_MEETS_S)
+        sending.barrier = None
 
     def _send_and_record(self, sending: Sending) -> None:
         """Send a request once. Its exchange is recorded whatever happens, also if this thread is interrupted."""

@@ -90,10 +90,10 @@ class ExecutionGuard:
     # -- before a code is sent --------------------------------------------------------------------------------
 
     def open_journal(self, supplied: Sequence[str] = ()) -> list[str]:
-        """Open the journal, and return the codes of the profile that it lets this run send.
+        """Open the journal, and return the codes of the profile that this run may send according to it.
 
-        It is called before anything is prepared. It takes a turn, so that a journal that cannot be written is noticed:
-        then no code is returned, and `journal_trouble` says why.
+        It is called before anything is prepared. It locks the journal for a moment, because that fails if the journal
+        cannot be written. Then no code is returned, and `journal_trouble` says why.
         """
         if self.journal is None:
             return list(supplied)
@@ -212,7 +212,11 @@ class ExecutionGuard:
             )
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
-        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code."""
+        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code.
+
+        A code of the profile needs a journal that was not edited or shortened, because an earlier run may have sent it.
+        A code that this run prepared is new, so it only needs a journal that can be written.
+        """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
             self.supplied_trouble = journal.refusal()
@@ -243,10 +247,11 @@ class ExecutionGuard:
         return bool(self._refused_token)
 
     @property
-    def room(self) -> int:
+    def executions_possible(self) -> int:
         """Number of codes that this run may still execute, as far as that is known before one is sent.
 
-        A read may be sent to find that out, see `keep_codes_back`.
+        Reading it may send a request: after an execution that was answered 401, a read shows whether another token is
+        accepted (`keep_codes_back`).
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0

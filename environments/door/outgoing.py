@@ -45,10 +45,10 @@ class Intent:
 
 @dataclass(eq=False)
 class Sending:
-    """One request, from the moment it is asked for until its answer stands.
+    """One request, from the moment it is asked for until its answer is final.
 
     It may be sent several times, as several attempts. Then `number`, `beside`, `window`, `is_lost` and `exchange` are
-    those of the last attempt. The answer stands when no policy has the request sent again.
+    those of the last attempt. The answer is final when no policy has the request sent again.
     """
 
     request: requests.PreparedRequest
@@ -62,11 +62,11 @@ class Sending:
     cleans_up: bool = False
     """True if it deletes a key of the run that may still be there, or lists the keys of an account that may have one.
     The requests and the time that the limits keep for the end are for these requests alone."""
-    meeting: threading.Barrier | None = None
+    barrier: threading.Barrier | None = None
     """The barrier at which it waits for a request of another thread, so that both leave at the same moment."""
     resources: ExitStack = field(default_factory=ExitStack)
-    """Locks and callbacks of policies. They are released when the answer stands. An example is the lock of the journal,
-    which keeps other runs from sending a code meanwhile."""
+    """Locks and callbacks of policies, which are released when the answer is final. An example is the lock of the
+    journal, which keeps other runs from sending a code meanwhile."""
     is_repetition: bool = False
     """True if an earlier, finished request is sent once more by `Door.send_again`."""
     offers_executed_code: bool = False

@@ -255,7 +255,11 @@ def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
 
 
 def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:
-    """True if the headers are recorded without Content-Type, and a media type stands beside the body: it is made up."""
+    """True if the recording shows that the answer had no Content-Type.
+
+    So it is if its headers are recorded without one. A media type beside the body (`mimeType`) is then made up by
+    the recorder.
+    """
     names = [text_of(members_of(header), "name").lower() for header in _recorded_headers(recorded_response)]
     if not names or "content-type" in names:
         return False

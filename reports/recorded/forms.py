@@ -40,7 +40,7 @@ Judged = tuple[str, Judgement]
 Deviations = tuple[str, tuple[Finding, ...]]
 """A requirement id, and its findings."""
 _HeldAndBroken = tuple[tuple[str, ...], list[Deviations]]
-"""Ids of the requirements that an exchange holds, and those that it breaks."""
+"""Ids of the requirements that an exchange meets, and those that it breaks, with their findings."""
 _BY_VALUE = re.compile(r".*\.(stackTrace|id\.matches|document\.(masked|partly)|Key\.(matches|example))")
 """Requirements whose rules look at values, and not only at the form of an answer."""
 _MEMBERS_OF_THE_FORM = ("status", "type", "Success")
@@ -54,14 +54,19 @@ class Forms:
 
     def __init__(self) -> None:
         self.held = Counter[tuple[str, ...]]()
-        """How many exchanges hold all requirements with these ids. A tuple for each form keeps it fast."""
-        self._judged: dict[int, _HeldAndBroken] = {}
+        """How many exchanges meet all of these requirements, by a tuple of their ids. One count for each form, and not
+        for each requirement, keeps it fast."""
+        self._judged: dict[int, _HeldAndBroken] = {}  # by the hash of a form
 
     def deviations(self, exchange: RecordedExchange, response: Response) -> Iterator[Deviations]:
-        """The requirements that the exchange breaks. Those that it holds are counted in `held`."""
+        """The requirements that the exchange breaks, with their findings. Those that it meets are counted in `held`.
+
+        Rules that look at the form alone are asked only for the first answer of a form. Rules that look at values are
+        asked for each answer.
+        """
         by_form, by_value = _rules_of(exchange.operation)
         form = hash(_form(exchange, response))
-        # Of a member that stands twice, the form has only one value. Such an answer is always judged anew.
+        # If a member is there twice, the form has only one of its values. So such an answer is always judged.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()
@@ -80,7 +85,10 @@ def _judged_by(ids: Iterable[str], exchange: RecordedExchange) -> list[Judged]:
 
 
 def _held_and_broken(judgements: Iterable[Judged]) -> _HeldAndBroken:
-    """The requirements that judgements hold, and those that they break. An inconclusive judgement is neither."""
+    """The requirements that these judgements call met, and those that they call broken, with findings.
+
+    A requirement whose judgement is inconclusive is in neither list.
+    """
     held = []
     broken = []
     for id, judgement in judgements:

@@ -107,7 +107,7 @@ def merge(part_a: Tally, part_b: Tally) -> Tally:
 
 def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
     """The keys to keep: of each requirement, and of each file with gaps, the first 20 in the order of their texts."""
-    groups = grouped(keys, lambda key: key[:2])
+    groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
     return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
 
 

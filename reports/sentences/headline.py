@@ -98,7 +98,10 @@ def exception_in_words(document: RunDocument) -> Text:
 
 
 def _known_failures_until(document: RunDocument) -> Message:
-    """The number of known failures, and the last day on which all of them are known."""
+    """The number of known failures, and the day until which all of them are known.
+
+    Entries of known_failures may have different last days, or none. Then it is the earliest of these days.
+    """
     known_failures = [requirement for requirement in document.requirements if requirement.is_known]
     counted = known_failures_in_words(len(known_failures))
     last_days = [requirement.known_until for requirement in known_failures]

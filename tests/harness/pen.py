@@ -88,8 +88,11 @@ class Pen:
         return self._display.text(str(argument))
 
     def _traceback_in_log(self, exc_info: Any) -> str:
-        """The traceback and the name of a logged exception. Its message is shown as a text of the service, because it
-        may quote one: urllib3 logs in this way headers that it cannot read."""
+        """The text of a logged exception: its traceback, its name and its message, without known values.
+
+        The message may quote an answer: urllib3 logs headers that it cannot read in this way. So only ordinary words of
+        it are shown, as of any text of a service.
+        """
         error_type, error, trace = exc_info
         if error is None:  # it was logged outside of an exception handler
             return ""

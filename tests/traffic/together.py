@@ -95,7 +95,7 @@ class Together:
         """Two requests that wait for each other, so that they leave at the same moment. For `send_all`, alone or among
         others."""
         barrier = threading.Barrier(2)
-        return [partial(self._door.meet, barrier, send) for send in sends]
+        return [partial(self._door.send_at_same_moment, barrier, send) for send in sends]
 
     def send_beside(self, send: Send, send_companion: Send) -> Exchange:
         """Send a request and a companion at the same moment, and give the answer to the request.

@@ -434,7 +434,7 @@ def test_a_prepared_code_bars_nothing(service, tmp_path):
     assert outcomes == ["prepared", "success", "offered"]
     assert later.door.guard.offered == {THIRD_CODE}
     assert later.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
-    assert later.door.guard.room == 0
+    assert later.door.guard.executions_possible == 0
 
 
 UNUSABLE = [".", "..", "Tok-3n.Of-The_Service", "x-tok-3n.of-the_service", "a b", "é", "1" * 201, "executePix.id.type"]
