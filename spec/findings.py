@@ -170,10 +170,11 @@ def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
 
 
 def deviates(findings: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
-    """The exchanges show that the requirement is not met. A finding without exchanges gets all of them."""
+    """The exchanges show that the requirement is not met. A finding without exchanges gets all that were sent."""
     if isinstance(findings, Finding):
         findings = [findings]
-    numbers = tuple(exchange.number for exchange in exchanges)
+    # An exchange without a number was not sent, so no report has it.
+    numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
     cited = tuple(finding if finding.exchanges else replace(finding, exchanges=numbers) for finding in findings)
     return Judgement(Conclusion.DEVIATES, exchanges, cited)
 

@@ -44,6 +44,8 @@ class Client:
         """Name of the part of the generated traffic that it sends; empty for other requests."""
         self.token_is_refused = False
         """True if the preflight found no operation that accepts the token."""
+        self.knows_no_path = False
+        """True if the preflight found that documented paths get the 404 of an undocumented one."""
         self._purpose: Purpose | None = None
 
     def of_part(self, name: str) -> Client:

@@ -1,4 +1,5 @@
-"""The preflight: before all else, a run finds out if the target can be reached and if it accepts the token.
+"""The preflight: before all else, a run finds out if the target can be reached, if it accepts the token, and if it
+knows any documented path.
 
 A run asks it (tests/traffic/phases.py), and so does `environments check`. It sends nothing that changes anything.
 """
@@ -11,9 +12,10 @@ from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
-from spec.answers import RefusalKind, refusal_of_the_caller, turns_away
+from spec.answers import RefusalKind, refusal_of_the_caller, refused_or_lost, turns_away
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READS
+from spec.observed import indistinguishable
 
 
 class Preflight(Purpose):
@@ -21,6 +23,7 @@ class Preflight(Purpose):
 
     IS_IT_THERE = "to see whether the service can be reached"
     IS_THE_TOKEN_ACCEPTED = "to see whether the token is accepted"
+    IS_A_PATH_KNOWN = "to see whether documented paths are answered otherwise than an undocumented one"
 
 
 def preflight(client: Client) -> str:
@@ -30,8 +33,8 @@ def preflight(client: Client) -> str:
     The target cannot be reached if no connection can be made, or if no request is answered: a single operation that
     does not answer says nothing about the others. If the profile permits no read, the suite only connects.
 
-    If the first answer refuses the token, further requests find out whether every operation does. Then
-    `client.token_is_refused` is set.
+    If the first answer refuses the token, or is a 404, further requests find out whether every operation answers so.
+    Then `client.token_is_refused` or `client.knows_no_path` is set.
     """
     if "read" not in client.door.permission.allow:
         return client.door.wire.connect(client.door.permission.base_url)
@@ -42,6 +45,7 @@ def preflight(client: Client) -> str:
         failure = exchange.failure
         if failure is None:
             _find_out_if_token_is_refused(client, exchange, path_parameter)
+            _find_out_if_no_path_is_known(client, exchange)
             return ""
         if failure.kind is FailureKind.LIMIT:  # a limit of the suite says nothing of the target
             return ""
@@ -80,6 +84,23 @@ def _find_out_if_token_is_refused(client: Client, first: Exchange, path_paramete
         if not _is_refused(with_token, with_wrong_token):
             return
     client.token_is_refused = True
+
+
+def _find_out_if_no_path_is_known(client: Client, first: Exchange) -> None:
+    """Set `client.knows_no_path` if each harmless operation is answered as a path that does not exist.
+
+    Nothing is sent unless the first answer is a 404 to listAccounts. The path of listAccounts has no account in it, so
+    an account that the service does not know cannot be the cause.
+    """
+    if first.operation != "listAccounts" or refused_or_lost(first) is not RefusalKind.NOT_FOUND:
+        return
+    purpose = Preflight.IS_A_PATH_KNOWN
+    to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)
+    for operation, path_parameter in _harmless(client):
+        exchange = client.send(operation, path_parameter, purpose=purpose)
+        if not indistinguishable(exchange, *to_undocumented_paths):
+            return
+    client.knows_no_path = True
 
 
 def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:

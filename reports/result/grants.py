@@ -165,11 +165,17 @@ class Generated:
     cut: list[str] = field(default_factory=list)
     """Requests that were left out, in words."""
 
-    def take(self, operation: str, answers: Collection[Exchange]) -> None:
-        """Count the answers to the generated requests of an operation, as accepted or by their refusal."""
+    def take(self, operation: str, answers: Collection[Exchange], why_cut: str = "") -> None:
+        """Count the answers to the generated requests of an operation, as accepted or by their refusal.
+
+        `why_cut` is the reason why requests to it were left out. Several tests may call this with the same answers.
+        """
         refusals: Counter[Text] = Counter(answer_in_words(exchange) for exchange in answers if not is_granted(exchange))
         self.refused[operation] = refusals
         self.accepted[operation] = len(answers) - refusals.total()
+        line = f"{operation} was cut after {len(answers)} requests: {why_cut}"
+        if why_cut and line not in self.cut:
+            self.cut.append(line)
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
         """One line that names the operations that refused every generated request. No line if nothing was granted.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
+from reports.result.verdicts import RequirementResult
 from spec.interface import operations
-from tests.harness.judging import assert_requirements, operations_with, require_supplied
+from spec.rules import ROBUSTNESS
+from tests.harness.judging import assert_requirements, operations_with_each, require_supplied
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
@@ -20,17 +24,32 @@ def generation(run_traffic: RunTraffic) -> Generation:
     return run_traffic.generation
 
 
-@pytest.mark.parametrize("operation", operations_with("serverError", operations()))
-def test_generated_requests(operation: str, generation: Generation, run_traffic: RunTraffic, session: Session):
+@pytest.mark.parametrize(("operation", "end_of_id"), operations_with_each(ROBUSTNESS, operations()))
+def test_generated_requests(
+    operation: str, end_of_id: str, generation: Generation, run_traffic: RunTraffic, session: Session
+):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
+    requirement_id = f"{operation}.{end_of_id}"
     findings = generation.judge(operation)
-    generated = session.run.generated
-    generated.take(operation, [exchange for _, exchange in findings.taken])
-    if findings.cut:
-        generated.cut.append(f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}")
+    session.run.generated.take(operation, [exchange for _, exchange in findings.taken], findings.cut)
     require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
     results = findings.results(session.run.seed, session.profile.fail_on)
+    results_of_test = _results_of_test(requirement_id, results)
     assert_requirements(
-        f"{operation}.serverError", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
+        requirement_id, with_untested_out_of_scope(results_of_test, run_traffic.traffic.log, session.profile)
     )
+
+
+def _results_of_test(requirement_id: str, results: Iterable[RequirementResult]) -> list[RequirementResult]:
+    """The results that one test answers for: that of its own requirement.
+
+    The test of the first robustness requirement answers for the results that are not about robustness, too.
+    """
+    is_first = requirement_id.endswith(f".{ROBUSTNESS[0]}")
+    results_of_test = []
+    for result in results:
+        is_about_robustness = result.id.endswith(tuple(f".{end_of_id}" for end_of_id in ROBUSTNESS))
+        if result.id == requirement_id or (is_first and not is_about_robustness):
+            results_of_test.append(result)
+    return results_of_test

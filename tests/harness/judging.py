@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import ClassVar
 
 import pytest
@@ -68,6 +69,15 @@ def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
     for operation in operations:
         requirement_id = f"{operation}.{end_of_id}"
         parameters.append(pytest.param(operation, marks=requirement(requirement_id), id=requirement_id))
+    return parameters
+
+
+def operations_with_each(ends_of_ids: Iterable[str], operations: Iterable[str]) -> list[object]:
+    """Each operation with each end of an id, as parameters of a test with the marker `<operation>.<end_of_id>`."""
+    parameters: list[object] = []
+    for operation, end_of_id in product(operations, ends_of_ids):
+        requirement_id = f"{operation}.{end_of_id}"
+        parameters.append(pytest.param(operation, end_of_id, marks=requirement(requirement_id), id=requirement_id))
     return parameters
 
 

@@ -29,12 +29,13 @@ from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
-from spec.interface import PREPARING
+from spec.interface import PREPARING, operations
 from spec.message import say
+from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
-from tests.harness.selection import ids_tested, in_scope, reach_of, uses
+from tests.harness.selection import ids_tested, in_scope, reach_of, requirement_of, uses
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
@@ -91,16 +92,41 @@ SENT = pytest.StashKey[RunTraffic]()
 def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
     """Send everything that these tests judge, and delete the keys that the run registered and may delete.
 
-    Nothing is sent for the tests if the preflight found that the token is refused. The keys are deleted whatever
-    happens.
+    The keys are deleted whatever happens.
     """
     client, profile = session.client, session.profile
-    items_to_send_for = [] if client.token_is_refused else items
+    items_to_send_for = _items_to_send_for(client, items)
     try:
         return send_everything(config, client, profile, session.run.seed, items_to_send_for, session.reproduction)
     finally:
         if profile.accounts and "register-keys" in profile.allow:
             Registrar(client, profile).clean_up_at_the_end()
+
+
+def _items_to_send_for(client: Client, items: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
+    """The tests that requests are sent for, by what the preflight found.
+
+    None of them if the token is refused. If no path is known, base_url may lead elsewhere, so no key is registered and
+    no code is sent there. An endpoint may be missing all the same, so requests are sent for the tests of that.
+    """
+    if client.token_is_refused:
+        return []
+    if client.knows_no_path:
+        return [item for item in items if _shows_a_missing_path(requirement_of(item))]
+    return items
+
+
+def _shows_a_missing_path(requirement: Requirement | None) -> bool:
+    """True if a 404 like that of an undocumented path shows that the requirement is not met.
+
+    A path with an account or a code does not show it, because the account or the code may be unknown.
+    """
+    if requirement is None:
+        return False
+    if requirement.operation is None:
+        return requirement.id == "general.versionPrefix"
+    has_path_parameter = operations()[requirement.operation].path_parameter is not None
+    return requirement.id.endswith(".exists") and not has_path_parameter
 
 
 def send_everything(

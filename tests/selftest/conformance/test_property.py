@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from reports.result.grants import Generated
+from spec.rules import ROBUSTNESS
 from tests.conformance import test_property as module
 from tests.harness.judging import NotExercised
 
@@ -14,10 +16,12 @@ from tests.harness.judging import NotExercised
 def test_why_nothing_was_generated(cut, why):
     """A limit that cut it short is the first cause, and stands among what was cut."""
     findings = SimpleNamespace(taken=[], cut=cut)
-    generated = SimpleNamespace(take=lambda operation, exchanges: None, cut=[])
+    generated = Generated()
+    generation = SimpleNamespace(judge=lambda operation: findings)
     session = SimpleNamespace(run=SimpleNamespace(generated=generated))
 
-    with pytest.raises(NotExercised) as ended:
-        module.test_generated_requests("listEntries", SimpleNamespace(judge=lambda operation: findings), None, session)
-    assert str(ended.value.why) == why
+    for end_of_id in ROBUSTNESS:
+        with pytest.raises(NotExercised) as ended:
+            module.test_generated_requests("listEntries", end_of_id, generation, None, session)
+        assert str(ended.value.why) == why
     assert generated.cut == ([f"listEntries was cut after 0 requests: {cut}"] if cut else [])

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+import pytest
+
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Service
 from spec.interface import MARK, operations
@@ -15,6 +17,7 @@ from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, Falls
 from tests.selftest.proof.trial import try_service
+from tests.selftest.proof.variants.lawful_making import DropsConnections
 from tests.selftest.shared_runs import run_with_files
 
 MOST_REQUESTS = 1_300
@@ -107,6 +110,35 @@ def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():
 
     assert (trial.exit_status, trial.failing) == (1, {"getBalance.connection"})
     assert trial.rows["listEntries.connection"].verdict == "pass"
+
+
+class FailsWithoutAnAccount(DropsConnections):
+    """The sandbox, whose answer to an order without an account is `failure`."""
+
+    def __init__(self, failure: Response) -> None:
+        super().__init__()
+        self.failure = failure
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        body = value(request)
+        lacks_account = operation == "createPix" and isinstance(body, dict) and "account" not in body
+        return self.failure if lacks_account else response
+
+
+@pytest.mark.parametrize(
+    ("end_of_id", "failure"),
+    [
+        ("serverError", Response(500, b"{}")),
+        ("stackTrace", Response(400, b"Traceback (most recent call last)")),
+        ("connection", DROPPED),
+    ],
+)
+def test_each_robustness_requirement_alone_gets_generated_requests(end_of_id: str, failure: Response) -> None:
+    """With -k and one id, the generated request that shows the fault is sent, as in a whole run."""
+    requirement_id = f"createPix.{end_of_id}"
+    trial = try_in_memory(FailsWithoutAnAccount(failure), ids={requirement_id}, generated=True)
+
+    assert trial.failing == {requirement_id}
 
 
 class SometimesWrong(Service):

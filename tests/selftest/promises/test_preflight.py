@@ -17,15 +17,17 @@ from tests.selftest.exchanges import answer
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.one_run import (
     ALL_TESTS,
+    CODE,
     UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
     profile_off_sandbox,
     report_notes,
     run_suite_in_memory,
+    started_journal,
 )
 from tests.selftest.services.running import run_suite, write_profile
-from tests.selftest.services.serving import SocketService, reset_connection, response_bytes, served_by
+from tests.selftest.services.serving import SocketService, has_real_code, reset_connection, response_bytes, served_by
 
 CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
@@ -288,6 +290,64 @@ def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting, expe
 
     assert "POST" in service.methods
     assert failing == expected
+
+
+class AnswersNotFoundTo(FakeBank):
+    """Answers 404 to these operations. With `words` the 404 of each is its own, and no undocumented path has it."""
+
+    def __init__(self, operations, words=""):
+        super().__init__()
+        self.operations, self.words = operations, words
+
+    @property
+    def codes_received(self):
+        """The requests with a real code."""
+        return [request.path for request in self.received if has_real_code(request.path)]
+
+    @property
+    def bodies_to_accounts(self):
+        """The registrations and deletions."""
+        return [request.path for request in self.received if "/pix/keys" in request.path and request.method != "GET"]
+
+    def finish(self, request, operation, response):
+        if operation is not None and operation not in self.operations:
+            return response
+        words_of_operation = f"{self.words} {operation}" if self.words and operation else "no route"
+        return Response(404, f"<html>{words_of_operation}</html>".encode(), (("Content-Type", "text/html"),))
+
+
+@pytest.mark.parametrize("permitted", [{}, {"allow": ["read"]}])
+def test_where_no_path_is_known_no_code_and_no_key_is_sent(permitted, tmp_path):
+    """Every path gets the 404 of an undocumented one, as if base_url led elsewhere. The missing endpoints fail."""
+    bank = AnswersNotFoundTo(operations())
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]}, **permitted)
+    started_journal(tmp_path)
+    result = result_of_run(run_suite_in_memory(bank, profile, among=ALL_TESTS))
+    failing = {row.id for row, row_result in result.results if row_result.fails}
+    without_account = {name for name, operation in operations().items() if operation.path_parameter is None}
+
+    assert bank.codes_received == bank.bodies_to_accounts == []
+    assert {"general.versionPrefix", "listAccounts.exists"} <= failing
+    assert failing <= {"general.versionPrefix", *(f"{name}.exists" for name in without_account)}
+    assert any("base_url may lead elsewhere" in str(note.text) for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    "bank",
+    [
+        AnswersNotFoundTo(READS, words="no such account:"),
+        AnswersNotFoundTo(frozenset(READS) - {"getBalance"}),
+    ],
+    ids=["in words of their own", "except one"],
+)
+def test_reads_that_are_not_found_do_not_end_the_run(bank, tmp_path):
+    """Their 404 differs from that of an undocumented path, or one of them succeeds: keys and codes are sent."""
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]})
+    started_journal(tmp_path)
+    run_suite_in_memory(bank, profile, "executePix.status or registerPixKey.status")
+
+    assert bank.codes_received
+    assert bank.bodies_to_accounts
 
 
 def test_an_account_that_everything_refuses_is_named(tmp_path):

@@ -7,8 +7,9 @@ import pytest
 
 from reports.result.verdicts import RequirementResult, Verdict, merged_results
 from spec import findings
-from spec.findings import Finding, finding, merged_findings, templates
+from spec.findings import Finding, deviates, finding, merged_findings, templates
 from spec.message import say
+from tests.selftest.exchanges import answer
 
 ROOT = Path(__file__).parents[3]
 STATUS = finding("status", status=201)
@@ -40,6 +41,16 @@ def test_equal_findings_of_two_tests_are_merged():
 
     assert merged_findings(findings_of_status) == (replace(STATUS, exchanges=(1, 2)),)
     assert str(merged_results(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
+
+
+def test_a_finding_cites_only_exchanges_that_were_sent():
+    """An exchange without a number was not sent, so no report has it."""
+    was_sent = replace(answer("getBalance", {}), number=3)
+    was_not_sent = replace(was_sent, number=0)
+
+    judgement = deviates(STATUS, was_not_sent, was_sent)
+
+    assert judgement.findings == (replace(STATUS, exchanges=(3,)),)
 
 
 def test_every_code_has_templates():

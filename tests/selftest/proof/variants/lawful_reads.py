@@ -29,7 +29,7 @@ ANSWERS = {
     "ACode": (lambda: json_answer(200, {"code": 5, "data": {}}), _REFUSED),
     "A302": (lambda: empty_answer(302, (("Location", "/v2"),)), (*_REFUSED, "exists")),
     "A400": (lambda: json_answer(400, {"error": "a parameter is missing"}), _REFUSED),
-    "A404OfItsOwn": (lambda: json_answer(404, {"error": "nothing here today"}), _REFUSED),
+    "A404OfItsOwn": (lambda: json_answer(404, {"error": "nothing here today"}), (*_REFUSED, "exists")),
     "A409": (lambda: text_answer(409, "not now"), _REFUSED),
     "A422": (lambda: json_answer(422, {"errors": [{"field": "value"}]}), _REFUSED),
 }
