@@ -125,7 +125,10 @@ class Ending:
 
     @property
     def _seconds_to_next_end(self) -> float:
-        """Seconds until nothing but cleaning up begins; during that time, seconds until it is over."""
+        """Seconds that a thread may wait at most: until only cleaning up is permitted.
+
+        During the time for cleaning up, seconds until limits.duration is over.
+        """
         seconds_left = self._seconds_left
         if seconds_left > self._reserve_s:
             return seconds_left - self._reserve_s

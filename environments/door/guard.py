@@ -154,9 +154,10 @@ class ExecutionGuard:
             self._close_preparation(self.journal, request, sending.exchange)
 
     def _close_preparation(self, journal: Journal, request: str, exchange: Exchange) -> None:
-        """Write that a request that prepares was answered. If it gave a code to execute, the code takes its place.
+        """Write to the journal how a request that prepares a transfer ended: with a transaction code, or without one.
 
-        If the journal cannot be written, no code is sent any more.
+        `request` is the text that stands for the request in the journal. An entry for the code replaces it. If the
+        journal cannot be written, `journal_trouble` is set, and no code is sent any more.
         """
         operation, code_at = self._budget.prepares  # the operation that gives codes to execute, and their place
         gives_a_code = exchange.operation == operation and is_granted(exchange)

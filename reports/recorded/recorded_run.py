@@ -132,7 +132,10 @@ def _deviation_of(sighting: Sighting) -> ShownDeviation:
 
 
 def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
-    """A note on entries that were not judged for one reason, or only in part."""
+    """A note on entries that were not judged, or only in part, for one reason: how many, and where the first is.
+
+    If the recording itself is at fault, such as a file that was cut, a person has to look at it (SET_UP).
+    """
     why = first.gap
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)

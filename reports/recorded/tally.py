@@ -179,9 +179,9 @@ class TallyMaker:
         is_declined = says_no(exchange, response)
         if not is_declined and grants_something(exchange, response):
             self._granted_tokens.add(token)
-        if token not in self._granted_tokens:
+        if token not in self._granted_tokens:  # perhaps the token is wrong, so the answer cannot be judged as a whole
             return replace(exchange, credential=UNKNOWN, valid=False, gaps=(*exchange.gaps, NO_TOKEN))
-        if is_declined:
+        if is_declined:  # Success is not "true", so perhaps the token was not valid for this request
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 

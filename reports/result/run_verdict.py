@@ -99,7 +99,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
 
 
 def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterator[Text]:
-    """Reasons why a run without a failure is no verdict on the service. The first one that is not empty counts.
+    """Reasons why a run without a failure is incomplete. The first one that is not empty counts.
 
     `share` is the share of testable requirements that were tested.
     """

@@ -137,7 +137,7 @@ def run_line(document: RunDocument) -> Text:
 
 
 def traffic_in_words(document: RunDocument) -> Text:
-    """Sandbox or not, the transfers executed, and the number of requests."""
+    """What a run did, in words: whether its target is a sandbox, the transfers executed, and the number of requests."""
     where = say("a sandbox") if document.environment.sandbox else say("not a sandbox")
     return say("{where}: {sent}", where=where, sent=_counts_of_traffic(document))
 

@@ -133,7 +133,8 @@ def _shown(result: RequirementResult, display: Display) -> RequirementResult:
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met.
 
-    The level of the requirement decides the verdict, unless the code of a finding has a level of its own.
+    The level of the requirement decides the verdict, unless the code of a finding has a level of its own. A finding
+    that did not show again when the request was sent alone is marked, because other requests may be the cause.
     """
     judgements = [
         session.reproduction.marked_if_only_beside_others(error.requirement_id, judgement)
