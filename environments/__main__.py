@@ -3,6 +3,9 @@
 `new` writes the commented example with the given options filled in. `check` tells every problem of a profile, and
 says whether a run could begin. `cleanup` deletes the keys that earlier runs registered and did not delete. `journal`
 lists the codes that earlier runs sent.
+
+Self-tests: environments/test_command_line.py, environments/commands/test_check.py,
+environments/commands/test_cleanup.py, environments/commands/test_journal.py, environments/commands/test_new.py.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """`python -m reports compare A B` says what changed from run A to run B. `python -m reports recorded FILE…` judges
-recorded traffic."""
+recorded traffic.
+
+Self-tests: environments/test_command_line.py, reports/observed/test_comparison.py, reports/recorded/test_reading.py.
+"""
 
 from __future__ import annotations
 

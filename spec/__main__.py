@@ -1,4 +1,7 @@
-"""Print the requirements as a Markdown page: `python -m spec > spec/requirements.md`."""
+"""Print the requirements as a Markdown page: `python -m spec > spec/requirements.md`.
+
+Self-tests: test_documentation.py.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Lines that a profile lacks, as a list of keys suggests them, ready to paste. `check` prints them.
 
 Nothing of the list is shown but names of members that are ordinary words.
+
+Self-tests: environments/commands/test_check.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Every scenario in tests/traffic/ and every command that asks the service has one. Methods and paths come from
 spec/openapi.yaml.
+
+Self-tests: environments/door/test_door.py.
 """
 
 from __future__ import annotations

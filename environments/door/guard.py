@@ -10,6 +10,8 @@ once.
 | outcome | what became of a code, such as executed, refused or unknown (`Outcome` in `journal.py`) |
 | spent code | a code that was executed or refused, or whose outcome is unknown |
 | turn of the journal | the lock of the journal: who has it is the only run that sends a code now |
+
+Self-tests: promises/test_money.py, environments/door/test_journal.py.
 """
 
 from __future__ import annotations

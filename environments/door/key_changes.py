@@ -6,6 +6,8 @@ existed before the run is missing, nothing more is registered or deleted.
 
 The door asks before every registration and deletion, whoever sends it: a scenario, a generated request, a sequence,
 `cleanup`. Deletions go one after the other.
+
+Self-tests: promises/test_keys_of_others.py.
 """
 
 from __future__ import annotations

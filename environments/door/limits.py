@@ -1,6 +1,8 @@
 """Limits of a run: its requests, their rate, its wrong tokens, and the transfers that it prepares and executes.
 
 The door counts each request here before it leaves. The numbers are those of `limits` in the profile.
+
+Self-tests: environments/door/test_ending.py.
 """
 
 from __future__ import annotations

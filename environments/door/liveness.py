@@ -2,6 +2,8 @@
 
 The door asks before each request, so that a run against a target that is gone ends soon, and an operation that does not
 answer costs few waits of limits.timeout.
+
+Self-tests: environments/door/test_backoff.py.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ sent) and a key record (a file with the PIX keys that runs registered).
 
 This module also decides where both files are: in the folder of the user's state (XDG Base Directory Specification), or
 beside the journal that the profile names.
+
+Self-tests: promises/test_promises.py, environments/door/test_journal.py.
 """
 
 from __future__ import annotations

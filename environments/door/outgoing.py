@@ -3,6 +3,8 @@
 The door is the only way by which requests leave for the service (door.py). It asks an ordered list of policies before
 and after it sends a request. A policy is one small rule, such as "a limit has room" or "no other run sends this code".
 It may let the request pass, wait, or refuse it with NotSentError.
+
+Self-tests: environments/door/test_door.py.
 """
 
 from __future__ import annotations

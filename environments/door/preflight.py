@@ -2,6 +2,8 @@
 knows any documented path.
 
 A run asks it (tests/traffic/phases.py), and so does `environments check`. It sends nothing that changes anything.
+
+Self-tests: promises/test_preflight.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The guard notes codes and outcomes here, and the end of a run (tests/harness/finishing.py) asks which transfers were not
 executed. The interface document does not show the answers to the operations that prepare, so the profile says where the
 code is (transactions.prepare.code_at).
+
+Self-tests: promises/test_transfers.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Addresses of services and proxies: http(s)://host[:port][/prefix]."""
+"""Addresses of services and proxies: http(s)://host[:port][/prefix].
+
+Self-tests: environments/profiles/test_loading.py.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 `ProfileFile` is the pydantic model of a profile's file. It is the only place that says what a key means and may hold:
 validation, the commented example, new profiles and the schema for editors come from it. The docstring below a field is
 its description. What is secret or personal stays out of every ``repr``.
+
+Self-tests: environments/profiles/test_loading.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 They are frozen dataclasses, which pydantic makes and checks for the model in ``model.py``. The docstring below a field
 is its description in the commented example and the schema for editors. Secret and personal values stay out of every
 ``repr``.
+
+Self-tests: environments/profiles/test_loading.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The sandbox alone: `python -m environments.sandbox --port 8080`."""
+"""The sandbox alone: `python -m environments.sandbox --port 8080`.
+
+Self-tests: environments/test_command_line.py, environments/test_sandbox.py.
+"""
 
 from __future__ import annotations
 

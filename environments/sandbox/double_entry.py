@@ -1,6 +1,8 @@
 """The double-entry ledger: accounts, keys, transfers and entries, in SQLite, in memory.
 
 It keeps books and decides nothing: the service decides who may do what.
+
+Self-tests: environments/test_sandbox.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 It is http.server with three differences: connections are kept alive, nothing is printed, and a message that is not HTTP
 is refused in JSON, like every other refusal. A body has a Content-Length (RFC 9112 section 6) and is read before the
 request is answered, so that the next request on the connection can follow.
+
+Self-tests: environments/test_sandbox.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A request with a wrong field in its body is refused with 400, and the refusal repeats nothing of the request. The
 package's own docstring lists what the sandbox chooses, because the interface document does not show it.
+
+Self-tests: environments/test_sandbox.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Output of a run on the terminal: the verdict, the alerts, the findings by cause, and then all that can wait."""
+"""Output of a run on the terminal: the verdict, the alerts, the findings by cause, and then all that can wait.
+
+Self-tests: reports/result/test_causes.py, promises/test_command_line.py.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A recorder leaves bodies out, cuts them, decodes them, and writes JSON anew. So a body that is missing in a recording
 was not necessarily missing on the wire: it counts as empty only if the recording says so.
+
+Self-tests: reports/recorded/test_entry.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 `json` reads each entry from a window of the text, in less time than `json.load` of the whole file takes. A reader such
 as ijson is not used, because it keeps the path to every value: a deeply nested file of a few hundred kilobytes takes
 all memory.
+
+Self-tests: reports/recorded/test_entry.py.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ conformance.schema.json is its schema.
   one, and then the run would have no report.
 
 At the end is `EarlierRun`: the few members that the suite reads from the conformance.json of another run.
+
+Self-tests: reports/outputs/test_conformance_json.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The JSON schemas of the files that the suite writes, and of the conformance.json that it reads.
 
 `python -m reports.result.json_schemas` writes them into reports/.
+
+Self-tests: reports/outputs/test_conformance_json.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A model is the only place that says which members a file has and what each means. Files, validation and the JSON schemas
 in reports/ come from it. The docstring below a field is its description in the schema.
 `python -m reports.result.json_schemas` writes the schemas.
+
+Self-tests: reports/outputs/test_conformance_json.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 `tests/harness/watching.py` adds the results of each test, and `finishing.py` there adds the exchanges and the notes.
 `run_verdict.py` decides the verdict from it.
+
+Self-tests: reports/result/test_verdicts.py, reports/sentences/test_headline.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The verdict of a run, the result of each requirement, and the notes, decided from the data of the run (`Run`) alone.
 
 docs/verdicts.md says which verdict comes when.
+
+Self-tests: reports/result/test_verdicts.py.
 """
 
 from __future__ import annotations

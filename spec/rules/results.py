@@ -1,6 +1,8 @@
 """Rules on the values of the two documented results: the execution result, then the key registration result.
 
 The docstring of a rule is its requirement. Source: interface document, Resources and their fields.
+
+Self-tests: spec/test_rules.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The docstring of a rule is its requirement. Source: interface document, What the service does; Resources and their
 fields; Endpoints, general rule 3.
+
+Self-tests: spec/test_rules.py.
 """
 
 from __future__ import annotations

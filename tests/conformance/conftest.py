@@ -1,4 +1,7 @@
-"""The fixtures that several files of conformance tests share: the parts of the run, and everything that it has sent."""
+"""The fixtures that several files of conformance tests share: the parts of the run, and everything that it has sent.
+
+Self-tests: harness/test_selection.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Deletion of a PIX key: DELETE /v1/pix/keys/{accountId}."""
+"""Deletion of a PIX key: DELETE /v1/pix/keys/{accountId}.
+
+Self-tests: promises/test_keys.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Execution of a prepared transfer: GET /v1/execute/pix/{transactionId}."""
+"""Execution of a prepared transfer: GET /v1/execute/pix/{transactionId}.
+
+Self-tests: promises/test_money.py.
+"""
 
 from __future__ import annotations
 

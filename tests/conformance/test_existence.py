@@ -1,4 +1,7 @@
-"""The documented endpoints exist under the prefix /v1, and undescribed operations keep the general rules."""
+"""The documented endpoints exist under the prefix /v1, and undescribed operations keep the general rules.
+
+Self-tests: promises/test_passing_trouble.py.
+"""
 
 from __future__ import annotations
 

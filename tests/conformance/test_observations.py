@@ -1,4 +1,7 @@
-"""Behaviour that the interface document does not show, as the answers to a run show it."""
+"""Behaviour that the interface document does not show, as the answers to a run show it.
+
+Self-tests: traffic/test_observations.py.
+"""
 
 from __future__ import annotations
 

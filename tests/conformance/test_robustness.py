@@ -1,4 +1,7 @@
-"""The policy of the suite: an invalid request ends in no server error, no stack trace and no dropped connection."""
+"""The policy of the suite: an invalid request ends in no server error, no stack trace and no dropped connection.
+
+Self-tests: promises/test_unseen_off_a_sandbox.py.
+"""
 
 from __future__ import annotations
 

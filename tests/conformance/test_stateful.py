@@ -1,4 +1,7 @@
-"""Sequences of operations: described answers keep their shape in any order. And a second execution of a code."""
+"""Sequences of operations: described answers keep their shape in any order. And a second execution of a code.
+
+Self-tests: promises/test_generated_traffic.py.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@
 passes. Its guard knows the transaction codes: which were sent, and which may have moved money. The notes tell people
 what the state of the door means: unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways
 and of parallel requests.
+
+Self-tests: promises/test_preflight.py, promises/test_reproducing.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It covers the terminal, log records, and the traceback of a crash. It also keeps pytest silent: without -v, nothing of
 pytest's own is printed unless something failed, because the suite prints the result.
+
+Self-tests: promises/test_canary.py.
 """
 
 from __future__ import annotations

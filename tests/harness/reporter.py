@@ -4,6 +4,8 @@ The record of behaviour (`<name>.observed.yaml` beside the profile) is what earl
 
 The hooks of `ConformanceRun` in the conftest.py of the root call it. `HtmlPage`, at the end, puts the page of the suite
 before the table of tests that pytest-html writes.
+
+Self-tests: promises/test_exit_status.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The session: the parts that a run works with, such as the door that every request passes; and the end by a signal."""
+"""The session: the parts that a run works with, such as the door that every request passes; and the end by a signal.
+
+Self-tests: promises/test_stopped_runs.py.
+"""
 
 from __future__ import annotations
 

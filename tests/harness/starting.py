@@ -9,6 +9,8 @@
 | run (`Run`) | what happened so far, as data: results, notes, exchanges. The report is made from it |
 | pen (`Pen`) | hides tokens, codes and other known values in everything that pytest prints |
 | reporter (`Reporter`) | writes the files of the report, and prints the summary |
+
+Self-tests: promises/test_command_line.py, promises/test_preflight.py.
 """
 
 from __future__ import annotations

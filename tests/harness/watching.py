@@ -5,6 +5,8 @@ A test has a requirement of its own, which its marker names. It may assert somet
 
 The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and
 `note_end_of_phase` after each phase of a test: its set-up, its call and its teardown.
+
+Self-tests: harness/test_judging.py.
 """
 
 from __future__ import annotations

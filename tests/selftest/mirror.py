@@ -1,9 +1,13 @@
 """Which self-tests are about a module of the product.
 
 `spec/facts.py` is tested by `tests/selftest/spec/test_facts.py`, and by files beside it whose name goes on, such as
-`test_facts_of_lists.py`. This module imports nothing of ours, because the mutation tester reads it from another Python.
+`test_facts_of_lists.py`. Three tables name the self-tests of all other modules. The docstring of each such module ends
+with the same names: "Self-tests: promises/test_money.py.", as paths below tests/selftest. test_house.py compares both.
+
+This module imports nothing of ours, because the mutation tester reads it from another Python.
 """
 
+import ast
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,37 +83,76 @@ BY_WHOLE_RUNS: Mapping[str, tuple[str, ...]] = {
 """Modules that show what they do in a run alone, and the self-tests with such runs. A test of a pure function of theirs
 stands in a file of their own: with it the entry goes."""
 
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "environments/__main__.py": (
+        "environments/test_command_line.py",
+        "environments/commands/test_check.py",
+        "environments/commands/test_cleanup.py",
+        "environments/commands/test_journal.py",
+        "environments/commands/test_new.py",
+    ),
+    "environments/sandbox/__main__.py": ("environments/test_command_line.py", "environments/test_sandbox.py"),
+    "reports/__main__.py": (
+        "environments/test_command_line.py",
+        "reports/observed/test_comparison.py",
+        "reports/recorded/test_reading.py",
+    ),
+    "spec/__main__.py": ("test_documentation.py",),
+}
+"""The `__main__.py` files, and the self-tests that call their commands."""
+
 
 def modules() -> list[str]:
-    """Modules of the product, as paths from the root."""
+    """Modules of the product, as paths from the root. A `__main__.py` is one, an `__init__.py` is not."""
     names = []
     for folder in PRODUCT:
         # os.walk passes over a folder that vanishes meanwhile, such as one that a run makes in reports/runs
         for place, _, files in os.walk(ROOT / folder):
             paths = (Path(place, file).relative_to(ROOT).as_posix() for file in files)
             names += (path for path in paths if path.endswith(".py"))
-    return sorted(name for name in names if not name.endswith(("__init__.py", "__main__.py")))
+    return sorted(name for name in names if not name.endswith("__init__.py"))
 
 
 def own_test(module: str) -> Path:
-    """The place of the self-test of a module, whether or not there is one."""
+    """The path that a module's own self-test has or would have, as a path from the root."""
     path = Path(module.removeprefix("tests/"))
     return SELFTESTS / path.parent / f"test_{path.stem.removeprefix('test_')}.py"
 
 
-def tests_of(module: str) -> list[Path]:
-    """The self-tests of a module: its own, else those that the tables name."""
-    own = own_test(module)
-    if (ROOT / own).exists():
-        siblings = {own_test(other).stem for other in modules() if own_test(other).parent == own.parent} - {own.stem}
-        further = [path.relative_to(ROOT) for path in sorted((ROOT / own).parent.glob(f"{own.stem}_*.py"))]
-        return [own, *(path for path in further if not _begins_with_any(path.stem, siblings, own.stem))]
-    elsewhere = BY_WHOLE_RUNS.get(module, ())
+def tests_in_tables(module: str) -> tuple[str, ...]:
+    """The self-tests that a table names for a module, as paths below tests/selftest. Empty if no table has the module."""
     if module in WITH_A_NEIGHBOUR:
-        elsewhere = (WITH_A_NEIGHBOUR[module],)
-    return [SELFTESTS / test for test in elsewhere]
+        return (WITH_A_NEIGHBOUR[module],)
+    return BY_WHOLE_RUNS.get(module) or COMMANDS.get(module, ())
 
 
-def _begins_with_any(name: str, others: set[str], own: str) -> bool:
-    """True if a module with a longer name than `own` has a better claim on a test of this name."""
-    return any(len(other) > len(own) and f"{name}_".startswith(f"{other}_") for other in others)
+def tests_of(module: str) -> list[Path]:
+    """The self-tests of a module as paths from the root: its own, or else those that a table names."""
+    own = own_test(module)
+    if not (ROOT / own).exists():
+        return [SELFTESTS / test for test in tests_in_tables(module)]
+
+    names_of_siblings = {own_test(sibling).stem for sibling in modules() if own_test(sibling).parent == own.parent}
+    names_of_siblings.discard(own.stem)
+    tests = [own]
+    for path in sorted((ROOT / own).parent.glob(f"{own.stem}_*.py")):
+        # test_rendering_exchanges.py is about rendering.py, unless there is a rendering_exchanges.py
+        if not _is_about_a_sibling(path.stem, names_of_siblings, own.stem):
+            tests.append(path.relative_to(ROOT))
+    return tests
+
+
+def _is_about_a_sibling(name: str, names_of_siblings: set[str], own_name: str) -> bool:
+    """True if the self-test `name` begins with the name of a sibling's self-test that is longer than `own_name`."""
+    return any(len(sibling) > len(own_name) and f"{name}_".startswith(f"{sibling}_") for sibling in names_of_siblings)
+
+
+def self_tests_line(module: str) -> str:
+    """The last paragraph that the docstring of a module must have because a table names its self-tests."""
+    return f"Self-tests: {', '.join(tests_in_tables(module))}."
+
+
+def last_paragraph(module: str) -> str:
+    """The last paragraph of the docstring of a module, on one line."""
+    docstring = ast.get_docstring(ast.parse((ROOT / module).read_text("utf-8"))) or ""
+    return " ".join(docstring.split("\n\n")[-1].split())

@@ -16,6 +16,8 @@ CHAIN = ("spec", "environments", "reports", "reports/recorded", "tests/harness",
 Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
 SELFTESTS = "tests/selftest"
 ABOUT_THE_TREE = ("clocks", "contributing", "dependencies", "documentation", "house", "pipelines")
+MODULES_IN_TABLES = [*mirror.WITH_A_NEIGHBOUR, *mirror.BY_WHOLE_RUNS, *mirror.COMMANDS]
+"""Modules without a self-test of their own name: mirror.py names the self-tests of each."""
 MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness", "journal"}
 """Rules, scenarios and tests of one section of the document stand in modules of one name."""
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
@@ -176,7 +178,18 @@ def test_self_tests_at_the_top_are_about_the_tree():
 
 def test_the_list_of_modules_without_a_test_is_current():
     """mirror.py names no module that has its own test, and none that does not exist."""
-    modules_in_tables = {**mirror.WITH_A_NEIGHBOUR, **mirror.BY_WHOLE_RUNS}
-    with_own_test = [module for module in modules_in_tables if (ROOT / mirror.own_test(module)).exists()]
+    with_own_test = [module for module in MODULES_IN_TABLES if (ROOT / mirror.own_test(module)).exists()]
 
-    assert [*with_own_test, *(module for module in modules_in_tables if module not in mirror.modules())] == []
+    assert [*with_own_test, *(module for module in MODULES_IN_TABLES if module not in mirror.modules())] == []
+
+
+@pytest.mark.parametrize("module", MODULES_IN_TABLES)
+def test_a_module_without_an_own_test_names_its_self_tests(module):
+    """The docstring of the module ends with the self-tests that mirror.py names for it."""
+    assert mirror.last_paragraph(module) == mirror.self_tests_line(module)
+
+
+@pytest.mark.parametrize("module", [name for name in mirror.modules() if name not in MODULES_IN_TABLES])
+def test_a_module_with_an_own_test_names_no_self_tests(module):
+    """Only the modules of the tables have the line: a line that nothing compares could be wrong."""
+    assert not mirror.last_paragraph(module).startswith("Self-tests:")

@@ -7,6 +7,8 @@
 - Members are what a JSON body holds, by name. Those of the documented form stand in the interface document, Endpoints.
 
 A number in an invalid body names no account and no key either: each function says how it keeps to that.
+
+Self-tests: promises/test_transfers.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The findings of generated traffic: each deviation from a requirement once, with the smallest request that shows it.
 
 `property.py` and `stateful.py` hand in the exchanges, and the conformance tests ask for the results.
+
+Self-tests: promises/test_generated_traffic.py.
 """
 
 from __future__ import annotations

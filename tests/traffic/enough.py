@@ -2,6 +2,8 @@
 
 If one node of several is at fault, a statement that rests on few exchanges may pass. The plan names these, with the
 line of the profile that would raise their number.
+
+Self-tests: reports/sentences/test_plan.py.
 """
 
 from __future__ import annotations

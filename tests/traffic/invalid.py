@@ -6,6 +6,8 @@ Schemathesis does not draw them (`drawing.py`), and the tables here have them.
 A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
 is a class, with the value that takes the place of the usual one. `invalid_requests` makes a case of each class. The
 rest of the request is valid, or names nobody: identifiers in it begin with the mark of the suite (`MARK`).
+
+Self-tests: promises/test_transfers.py.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ An answer may depend on what its connection carried before, or on what the servi
 each sort of neighbour several times: a refusal of the caller, a refusal of the request, and a success for somebody
 else. None of them changes anything but those of `Events`, which a sandbox alone gets: there a key is registered right
 behind an execution, and a transfer is executed right behind a registration and a deletion.
+
+Self-tests: traffic/test_at_times.py, reports/sentences/test_plan.py.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ kinds:
 
 An answer is evidence if the same request gets it again in a minute. An answer that stands is that of the request or, if
 it is no evidence, that of the same request sent once more.
+
+Self-tests: traffic/test_observations.py.
 """
 
 from __future__ import annotations

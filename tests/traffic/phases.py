@@ -7,6 +7,8 @@
 4. In pairs that leave at the same moment; then stand-ins, together: what a service may take for a token.
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
 6. Clean up: keys that the run registered are deleted.
+
+Self-tests: harness/test_selection.py, promises/test_stopped_runs.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 conftest.py asks for it when pytest is configured. A plan is made in the same way as the traffic of a run, with a wire
 that sends nothing and answers as the interface document says.
+
+Self-tests: reports/sentences/test_plan.py, reports/sentences/test_explanation.py.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A row of the table in `wrong_tokens.py` is a form of credential, such as a token with another signature, and the ways in
 which the request is written. The interface document says which two operations need the token (Authentication 1).
+
+Self-tests: promises/test_open_token_checks.py.
 """
 
 from __future__ import annotations

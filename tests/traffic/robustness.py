@@ -5,6 +5,8 @@ it, to see if an operation needs the token.
 
 A class of invalid requests is the part that is unusual, and how (`invalid.py`). A class tested nothing if its requests
 were not sent, or if the service refused them for another reason: off a sandbox they name an account that nobody has.
+
+Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
 
 from __future__ import annotations

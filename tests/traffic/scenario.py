@@ -10,6 +10,8 @@ Two things are sent with every selection: the preflight (listAccounts), and the 
 the token has expired.
 
 A scenario returns nothing. It hands requests that may go together with those of other scenarios to `send_together`.
+
+Self-tests: reports/sentences/test_plan.py.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 An order is a request with a body that prepares a transfer. The document lists both under "Other endpoints". They are
 sent to observe the answers. Reads also show whether an account or the token is valid, and whether a service mixes up
 answers.
+
+Self-tests: traffic/test_observations.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Figures on the page: the two tiles, the requirements by heading with their tallies, and the requests over time."""
+"""Figures on the page: the two tiles, the requirements by heading with their tallies, and the requests over time.
+
+Self-tests: reports/outputs/page/test_rendering.py.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from tests.harness.judging import NotExercised
 @pytest.mark.parametrize(
     ("cut", "why"), [("", "nothing to send: supply accounts"), ("limits.requests", "limits.requests")]
 )
-def test_why_nothing_was_generated(cut, why):
-    """A limit that cut it short is the first cause, and stands among what was cut."""
+def test_the_message_says_why_nothing_was_generated(cut, why):
+    """The profile has no account, or a limit kept the generated requests back. The limit is also noted for the report."""
     findings = SimpleNamespace(taken=[], cut=cut)
     generated = Generated()
     generation = SimpleNamespace(judge=lambda operation: findings)

@@ -1,4 +1,8 @@
-"""An assertion names its requirement, and the test of this requirement gets the verdict of all that it asserted."""
+"""How the assertions of a conformance test become the verdict of its requirement.
+
+Each assertion, such as `assert_holds`, names a requirement and the exchanges that it judged. The most severe one gives
+the verdict: fail before warn, warn before pass.
+"""
 
 from types import SimpleNamespace
 
@@ -23,13 +27,17 @@ from tests.harness.watching import JUDGED, collect_results
 from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
+OWN = "executePix.digit.type"
+"""The requirement of the test that is judged: `digit` is a text."""
 RIGHT = execution()
 WRONG = execution(EXECUTION_RESULT | {"digit": 6})
-OWN = "executePix.digit.type"
 
 
 def judge_test(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
-    """What a test of the requirement `own` found with these assertions. `wanted` is the expression of -k."""
+    """The judged test of the requirement `own`, after these assertions.
+
+    `wanted` is the expression of -k. `exchanges` are those of the run.
+    """
     session = SimpleNamespace(profile=SANDBOX_PROFILE, reproduction=Reproduction(list(exchanges)))
     config = SimpleNamespace(option=SimpleNamespace(ids=wanted, last_failed=False))
     test = JudgedTest("test_x", RequirementResult(own, Verdict.NOT_EXERCISED))
@@ -63,7 +71,7 @@ def verdicts(test):
     ],
 )  # fmt: skip
 def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchanges):
-    """The result cites every exchange that an assertion names."""
+    """The result has the number of each exchange that an assertion judged. Each exchange here has the number 1."""
     test = judge_test(*assertions)
 
     assert str(test.own.verdict) == verdict
@@ -79,15 +87,18 @@ def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchan
     ],
 )
 def test_a_finding_counts_the_answers_that_deviate(exchanges, rests_on, message):
-    """If some answers hold, a finding says how many deviate."""
+    """The message says in how many answers the deviation is, unless it is in all of them.
+
+    `rests_on` is the number of answers that were judged.
+    """
     test = judge_test(lambda: assert_holds(OWN, exchanges))
 
     assert test.own.rests_on == rests_on
     assert str(test.own.message) == message
 
 
-def test_a_remark_leaves_the_verdict():
-    """A remark adds a reason to the requirement that it names."""
+def test_a_remark_does_not_change_the_verdict():
+    """A remark adds a reason to the result of its requirement, such as which forms of a token were tried."""
     test = judge_test(lambda: remark(OWN, "three forms were tried"), lambda: assert_holds(OWN, [RIGHT]))
 
     assert str(test.own.verdict) == "pass"
@@ -97,36 +108,43 @@ def test_a_remark_leaves_the_verdict():
 @pytest.mark.parametrize(
     "assertion", [lambda: remark(OWN, "more"), lambda: assert_holds("executePix.id.type", [RIGHT])]
 )
-def test_a_test_asserts_something_of_its_own_requirement(assertion):
-    """A test that asserts only about another requirement, by mistake, is an error of the suite and no pass."""
+def test_a_test_that_asserts_nothing_about_its_own_requirement_is_an_error(assertion):
+    """The test makes only a remark, or asserts about another requirement by mistake. It does not pass."""
     with pytest.raises(LookupError, match=r"names executePix\.digit\.type, and asserts nothing of it"):
         judge_test(assertion)
 
 
 @pytest.mark.parametrize(
-    ("results", "wanted", "expected_verdicts"),
+    ("results", "expression_of_k", "expected_verdicts"),
     [
         ({OWN: "pass", "executePix.id.type": "fail"}, "", {OWN: "pass", "executePix.id.type": "fail"}),
         ({OWN: "pass", "executePix.id.type": "fail"}, OWN, {OWN: "pass"}),
         ({"executePix.id.type": "fail"}, "", {OWN: "not-exercised", "executePix.id.type": "fail"}),
     ],
 )
-def test_results_of_others_count_if_the_run_is_about_them(results, wanted, expected_verdicts):
-    """A test of generated traffic judges many requirements; those that the run selects count.
+def test_results_of_other_requirements_count_if_the_run_selects_them(results, expression_of_k, expected_verdicts):
+    """A test of generated traffic judges many requirements beside its own. Those that -k leaves out do not count.
 
-    The requirement of the test itself did not pass if the test did not judge it.
+    If the test judged only others, its own requirement is not exercised.
     """
     results_of_test = [
         RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()
     ]
 
-    assert verdicts(judge_test(lambda: assert_requirements(OWN, results_of_test), wanted=wanted)) == expected_verdicts
+    test = judge_test(lambda: assert_requirements(OWN, results_of_test), wanted=expression_of_k)
+
+    assert verdicts(test) == expected_verdicts
 
 
-@pytest.mark.parametrize(("alone", "shows_alone"), [(RIGHT, False), (WRONG, True)])
-def test_a_finding_of_parallel_requests_says_if_one_alone_deviates(alone, shows_alone):
-    """The finding says if the same request, sent alone, deviates from the rule, too."""
-    beside = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
-    test = judge_test(lambda: assert_holds(OWN, [beside]), exchanges=[beside, alone])
+@pytest.mark.parametrize(("exchange_alone", "deviates_alone"), [(RIGHT, False), (WRONG, True)])
+def test_a_finding_of_parallel_requests_says_if_the_request_deviates_alone_too(exchange_alone, deviates_alone):
+    """A request deviates while another one is on the wire. The same request was also sent alone.
 
-    assert [finding.alone for finding in test.own.findings] == [shows_alone]
+    A deviation that shows only beside other requests may be a fault of how the service handles several at once.
+    """
+    exchange_beside_another = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
+    test = judge_test(
+        lambda: assert_holds(OWN, [exchange_beside_another]), exchanges=[exchange_beside_another, exchange_alone]
+    )
+
+    assert [finding.alone for finding in test.own.findings] == [deviates_alone]

@@ -10,7 +10,10 @@ from tests.harness.options import DEFAULT_EXAMPLES, add_group, examples_of, opti
 
 
 def config(arguments=(), setting="", **options):
-    """The configuration of a run with these options."""
+    """The configuration of pytest with these options.
+
+    `arguments` are those of the command line, `setting` is the value of each setting in pyproject.toml.
+    """
     option = SimpleNamespace(**{"base_url": None, **options})
     return SimpleNamespace(
         option=option,
@@ -22,13 +25,13 @@ def config(arguments=(), setting="", **options):
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("64", 64)])
 def test_a_whole_number_is_read(text, number):
-    """The least and the greatest number are read, too."""
+    """1 and 64 are the least and the greatest number that the option takes."""
     assert whole_number(1, 64)(text) == number
 
 
 @pytest.mark.parametrize("text", ["0", "65", "-1", "1.5", "", "²", "1_0"])
 def test_an_option_that_is_no_whole_number_is_refused(text):
-    """The message says what was expected."""
+    """The message says which numbers are expected. It names a greatest number only if there is one."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 64, got "):
         whole_number(1, 64)(text)
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 7, got 'x'$"):
@@ -51,7 +54,7 @@ def test_an_option_that_is_no_whole_number_is_refused(text):
     ids=str,
 )
 def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
-    """The option is refused before anything is sent."""
+    """The error begins with the option and the reason. An address that comes from no command line is refused, too."""
     with pytest.raises(pytest.UsageError, match=f"^{reason}"):
         refuse_options(config(**options))
 
@@ -68,17 +71,20 @@ def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
     ids=str,
 )
 def test_other_options_are_taken(options):
-    """An address on the command line is taken, because its reader sees it."""
+    """No error is raised. An address on the command line is taken, because whoever starts the run sees it.
+
+    `@arguments` is a file with arguments, which may have the address.
+    """
     refuse_options(config(**options))
 
 
-def test_options_given_has_only_options_of_the_command_line():
-    """`--explain` without an id counts as given."""
+def test_options_given_are_those_with_a_value_even_an_empty_one():
+    """`--explain` without an id has an empty text as its value, and is given. `--plan` is False, so it is not given."""
     assert options_given(config(explain="", plan=False), {"--explain": "explain", "--plan": "plan"}) == ["--explain"]
 
 
-def test_the_user_decides_on_examples_before_the_profile():
-    """Without either, the suite decides."""
+def test_the_number_of_examples_comes_from_the_option_or_else_from_the_profile():
+    """If neither says it, the default of the suite counts, or the default that the caller names."""
     profile = SimpleNamespace(limits=SimpleNamespace(examples=5))
     profile_without_examples = SimpleNamespace(limits=SimpleNamespace(examples=None))
 
@@ -89,8 +95,11 @@ def test_the_user_decides_on_examples_before_the_profile():
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
-def test_n_is_refused_without_pytest_xdist(is_loaded):
-    """The suite refuses -n in its own words. If pytest-xdist is loaded, it adds the option itself."""
+def test_the_option_n_exists_with_and_without_pytest_xdist(is_loaded):
+    """A run refuses -n in its own words, so the suite adds the option, unless pytest-xdist is loaded and has added it.
+
+    An error in another option is a usage error that says how to list the options.
+    """
     options_added = []
     group = SimpleNamespace(_addoption=lambda *names, **details: options_added.extend(names))
     parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
@@ -102,8 +111,11 @@ def test_n_is_refused_without_pytest_xdist(is_loaded):
         parser.optparser.error("argument --seed: expected a number")
 
 
-def test_an_unknown_option_may_be_that_of_a_plugin_that_is_not_loaded(monkeypatch):
-    """The line says how to load the installed plugins that are not loaded."""
+def test_the_error_for_an_unknown_option_names_the_plugins_that_are_not_loaded(monkeypatch):
+    """Four plugins are installed, and two of them are loaded. The option may be one of the other two.
+
+    The message says how to load these: -p and the name.
+    """
     plugins = [SimpleNamespace(name=name, value=f"{name}.plugin") for name in ("xdist", "timeout", "html", "named")]
     monkeypatch.setattr(options, "entry_points", lambda group: plugins)
     is_loaded = {"html.plugin", "named"}.__contains__

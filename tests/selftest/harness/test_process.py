@@ -1,4 +1,4 @@
-"""What a process that knows secrets does not leave behind: core dumps, logs of others, variables for its children."""
+"""A process that knows secrets hands them to nobody: not to core dumps, logs of libraries or child processes."""
 
 import json
 import os
@@ -13,21 +13,27 @@ from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, status_and_run
 from tests.selftest.services.running import TOKEN_VARIABLES, suite_in_background, write_profile
 from tests.selftest.services.serving import SocketService
 
+# environment variables with secrets
 SECRETS = {
     **TOKEN_VARIABLES,
     "PIX_API_KEY": "A-key-of-the-gateway",
     "PIX_JOURNAL_KEY": "0123456789abcdef0123456789abcdef",
 }
+# a program that takes the place of git: it appends its variables and its limit of core dumps to a file, and calls git
 GIT = """#!/bin/sh
 (env; echo "core $(ulimit -c)") >> {kept}
 exec {git} "$@"
 """
+# changes of a profile that name the variables
 NAMES = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "PIX_JOURNAL_KEY"}
 
 
 @pytest.mark.parametrize("name", TRACING)
-def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_path, monkeypatch, capsys):
-    """The run ends with exit status 4 and one line. Nothing is sent or written."""
+def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, tmp_path, monkeypatch, capsys):
+    """With such a variable, for example SSLKEYLOGFILE, a command ends with exit status 4 and one line.
+
+    Nothing is sent, and no log is written.
+    """
     log = tmp_path / "keys.log"
     for variable, value in {**TOKEN_VARIABLES, name: str(log)}.items():
         monkeypatch.setenv(variable, value)
@@ -41,9 +47,10 @@ def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_
 
 @pytest.mark.parametrize("command", ["check", "cleanup", "journal"])
 def test_a_variable_names_no_service(command, service, tmp_path, monkeypatch, capsys):
-    """PYTEST_BASE_URL, which other test suites export, is exit status 4 and one line for a command and for a run.
+    """PYTEST_BASE_URL names a service, because other test suites set that variable. Here it is refused.
 
-    Neither service gets a request.
+    A command and a run end with exit status 4 and one line. Neither that service nor the one of the profile gets a
+    request.
     """
     with SocketService() as other_service:
         for variable, value in {**TOKEN_VARIABLES, "PYTEST_BASE_URL": other_service.base_url}.items():
@@ -61,9 +68,10 @@ def test_a_variable_names_no_service(command, service, tmp_path, monkeypatch, ca
 
 
 def test_children_see_no_secret(service, tmp_path):
-    """git, which tells the commit of the suite, gets no variable that the profile names, and no process dumps a core.
+    """A run calls git, for the commit of the suite, and the token command of the profile.
 
-    A token command keeps variables of the shell that the profile does not name.
+    Neither gets a variable with a secret that the profile names, and neither may write a core dump. The token command
+    gets the other variables of the shell, such as the token of a vault.
     """
     fake_bin = tmp_path / "bin"
     environment_of_git = tmp_path / "kept"
@@ -76,6 +84,7 @@ def test_children_see_no_secret(service, tmp_path):
     variables = SECRETS | {"PATH": f"{fake_bin}:{os.environ['PATH']}", "VAULT_TOKEN": "of-the-vault"}
     hard_limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard_limit, hard_limit))  # as a shell may permit it
+    # the token command writes its variables into `environment_of_command`
     with suite_in_background(path, "-k", "listAccounts", **variables) as process:
         output, _ = process.communicate()
     document = json.loads((tmp_path / "report/conformance.json").read_text())
@@ -84,7 +93,7 @@ def test_children_see_no_secret(service, tmp_path):
 
     assert process.returncode == 0, output
     assert document["provenance"]["suite_commit"]
-    assert git_text.count("core 0\n") == git_text.count("core") == 2
+    assert git_text.count("core 0\n") == git_text.count("core") == 2  # git is called twice
     assert "VAULT_TOKEN=of-the-vault" in command_text
     assert [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") if SECRETS[name] in git_text + command_text] == []
 
@@ -95,8 +104,8 @@ def test_children_see_no_secret(service, tmp_path):
     [lambda path: main(["check", path]), lambda path: status_and_run("--no-report", "-k", "listAccounts", f"--environment={path}")],
     ids=["check", "run"],
 )  # fmt: skip
-def test_what_was_read_is_forgotten(act, service, tmp_path, monkeypatch):
-    """After a command or a run no variable that the profile names has its secret."""
+def test_variables_with_secrets_are_removed_once_they_were_read(act, service, tmp_path, monkeypatch):
+    """After a command or a run the process has no variable with a secret that the profile names."""
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     act(str(write_profile(tmp_path, service.base_url, **NAMES)))

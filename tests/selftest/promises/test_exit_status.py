@@ -22,8 +22,10 @@ SHORT = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
 
 
 def run_in_own_process(folder, *options, python=(), stdout=subprocess.PIPE, before=None, **variables):
-    """A run against the embedded sandbox in a process of its own: the process process, and its conformance.json, if
-    any.
+    """Run a few tests against the embedded sandbox in a process of their own.
+
+    Returns the ended process, and its conformance.json; None if it wrote none. `options` are options of pytest,
+    `python` options of the interpreter. `before` is called in the new process before Python starts.
     """
     process = subprocess.run(
         [sys.executable, *python, "-m", "pytest", *SHORT, f"--report-dir={folder / 'report'}", *options],
@@ -46,7 +48,8 @@ def exit_status_in_last_line(output):
 # A start that fails
 
 OPTIMIZED = "Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O"
-UNSTARTED = {
+# by the reason why a run cannot start: variables, options of python, options of pytest, and the line that is printed
+FAILING_STARTS = {
     "without assertions": ({"PYTHONOPTIMIZE": "1"}, (), (), OPTIMIZED),
     "without docstrings": ({}, ("-OO",), (), OPTIMIZED),
     "a plugin that is not there": ({}, (), ("-p", "nowhere"), 'ImportError: Error importing plugin "nowhere": '),
@@ -55,10 +58,9 @@ UNSTARTED = {
 }
 
 
-@pytest.mark.parametrize("reason", UNSTARTED)
-def test_a_start_that_fails(reason, tmp_path):
-    """The run prints one line, writes no file and ends with exit status 4."""
-    variables, python, options, line = UNSTARTED[reason]
+@pytest.mark.parametrize(("variables", "python", "options", "line"), FAILING_STARTS.values(), ids=FAILING_STARTS)
+def test_a_run_that_cannot_start_ends_with_exit_status_4(variables, python, options, line, tmp_path):
+    """The run prints one line to standard error, and nothing to standard output. It writes no file."""
     process, _ = run_in_own_process(tmp_path, *options, python=python, **variables)
     lines = process.stderr.strip().splitlines()
 
@@ -68,28 +70,32 @@ def test_a_start_that_fails(reason, tmp_path):
     assert lines[0].startswith(f"ERROR: {line}")
 
 
-def test_a_machine_that_has_no_room_for_a_start(tmp_path):
-    """Without room for a temporary file pytest stops while it starts: exit status 3 and one line."""
-    process, document = run_in_own_process(tmp_path, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+def test_without_space_for_a_temporary_file_the_run_ends_with_exit_status_3(tmp_path):
+    """No file may be longer than 0 bytes, as on a full disk. The last line of standard error says what is missing."""
+
+    def permit_only_empty_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    process, document = run_in_own_process(tmp_path, before=permit_only_empty_files)
     line = "ERROR: FileNotFoundError: [Errno 2] No usable temporary directory found in "
 
     assert (process.returncode, process.stdout, document) == (3, "", None), process.stderr
     assert process.stderr.splitlines()[-1].startswith(line)
 
 
-def test_a_user_without_a_home(monkeypatch):
-    """A user of a container may have neither HOME nor an entry in passwd. The line says what to set."""
+def test_a_user_without_a_home_is_told_which_variable_to_set(monkeypatch):
+    """The journal of sent codes is below the home. A user of a container may have neither HOME nor an entry in passwd."""
     for name in ("HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(os, "getuid", lambda: 54_321)
+    monkeypatch.setattr(os, "getuid", lambda: 54_321)  # a number without an entry in passwd
     with pytest.raises(ProfileError) as refused:
         journal_of(None)
 
     assert str(refused.value) == "the journal has no place, as this user has no home; set XDG_STATE_HOME or HOME"
 
 
-def test_an_option_of_a_plugin_that_is_not_loaded(tmp_path):
-    """The line says how to load a plugin, and names the installed ones."""
+def test_an_option_of_a_plugin_that_is_not_loaded_ends_with_exit_status_4(tmp_path):
+    """--maxprocesses is an option of pytest-xdist. The message says how to load a plugin, and names the installed ones."""
     result = run_with_files(tmp_path, None, "--maxprocesses=2")
     line = (
         "ERROR: unrecognized arguments: --maxprocesses=2; pytest --help lists the options; those of an installed plugin "
@@ -110,8 +116,8 @@ def test_an_option_of_a_plugin_that_is_not_loaded(tmp_path):
     [((), 3, "internal-error"), (("--plan",), 3, None)],
     ids=["a run", "a plan"],
 )
-def test_a_full_disk_behind_the_output(options, status, verdict, tmp_path):
-    """A verdict or a plan that cannot be printed is not green. The files of the run say so, too."""
+def test_an_output_on_a_full_disk_ends_with_exit_status_3(options, status, verdict, tmp_path):
+    """A verdict or a plan that cannot be printed is an error. conformance.json, if there is one, says the same."""
     arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", *options]
     returncode, printed, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
     document = document_in(tmp_path) or {}
@@ -135,8 +141,8 @@ def test_a_full_disk_hides_no_failure(tmp_path):
     assert returncode == document["exit_status"] == 1
 
 
-def test_a_pipe_that_nobody_reads(tmp_path):
-    """The run goes on to its end. Its files are written, and say why it is not green."""
+def test_an_output_that_nobody_reads_ends_with_exit_status_3(tmp_path):
+    """Standard output is a pipe whose reader has gone. The run goes on to its end and writes its files."""
     reading, writing = os.pipe()
     os.close(reading)
     process, document = run_in_own_process(tmp_path, stdout=writing)
@@ -170,7 +176,7 @@ def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
     assert process.stderr == ""
 
 
-# Three places
+# The last line, conformance.json and the process
 
 
 @pytest.mark.parametrize(
@@ -181,11 +187,12 @@ def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
         (("-k", "listAccounts", "--maxfail=1", "--max-warnings=0", "-v"), "partial", 0),
         (("-k", "listAccounts", "-p", "tests.selftest.services.meddling"), "partial", 0),
     ],
-    ids=["a marker that none has", "a marker", "limits of pytest", "another plugin"],
+    ids=["a marker that no test has", "a marker", "limits of pytest", "another plugin"],
 )
-def test_three_places_agree(options, verdict, status, tmp_path):
-    """The last line, conformance.json and the process have the same exit status, whatever pytest or another plugin
-    does.
+def test_last_line_document_and_process_have_one_exit_status(options, verdict, status, tmp_path):
+    """The last line, conformance.json and the process have the exit status of the verdict.
+
+    Limits of pytest do not change it, and neither does a plugin that sets another exit status.
     """
     result = run_with_files(tmp_path, Service, *options)
     document = result.document
@@ -196,8 +203,8 @@ def test_three_places_agree(options, verdict, status, tmp_path):
     assert "no test reached it" not in result.output
 
 
-def test_a_record_that_cannot_be_written(tmp_path, monkeypatch):
-    """--accept could not write the record, so the run is not green."""
+def test_observations_that_cannot_be_written_end_with_exit_status_3(tmp_path, monkeypatch):
+    """--accept keeps the observed behaviour in staging.observed.yaml, beside the profile. It cannot write that file."""
 
     def refuse(path, record):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -210,7 +217,10 @@ def test_a_record_that_cannot_be_written(tmp_path, monkeypatch):
 
 
 def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
-    """With -x the requirements after the failure are counted as testable, and say why they were not tested."""
+    """With -x pytest stops at the first failure.
+
+    The requirements after it are counted as testable, and their messages say why they were not tested.
+    """
     result = run_with_files(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
     untested = result.messages_with_verdict("not-exercised")
 
@@ -227,12 +237,13 @@ def test_without_pytest_html_the_summary_names_conformance_json(tmp_path):
     assert "report.html" not in result.output
 
 
-MEDDLES = "-p", "tests.selftest.services.meddling", "--meddle=77 % are covered"
+OPTIONS_OF_A_PRINTING_PLUGIN = ("-p", "tests.selftest.services.meddling", "--meddle=77 % are covered")
+"""Options that load the plugin, and make it print this line in its own part of the summary of pytest."""
 
 
 def test_output_of_other_plugins_is_printed(tmp_path):
     """The summary of another plugin, and --durations, are printed before the verdict and without -v."""
-    result = run_with_files(tmp_path, Service, "-k", "listAccounts", "--durations=1", *MEDDLES)
+    result = run_with_files(tmp_path, Service, "-k", "listAccounts", "--durations=1", *OPTIONS_OF_A_PRINTING_PLUGIN)
 
     assert "77 % are covered\n" in result.output
     assert "slowest 1 durations" in result.output
@@ -251,8 +262,8 @@ def test_output_of_other_plugins_is_printed(tmp_path):
     ],
     ids=["environments", "reports", "spec"],
 )
-def test_a_fault_of_the_suite_in_a_command(command, module, name):
-    """The command ends with exit status 3. Its one line has the place of the exception and not its text."""
+def test_an_exception_in_a_command_ends_with_exit_status_3(command, module, name):
+    """The command prints one line with the file and the line of the exception, and not its text, which may be a secret."""
     program = f"""if True:
         import {module} as broken, runpy, sys
         def breaks(*_, **__):

@@ -1,4 +1,9 @@
-"""What becomes of keys: those that were there stay, those of the run go, and what does not go is told, key by key."""
+"""What a run does with PIX keys, in whole runs against services in memory.
+
+Keys that were registered before the run stay. Keys that the run registered are deleted, and the report names each one
+that is left. A key of the profile may be deleted only if the profile calls it disposable. For the type RANDOM the
+service makes the key, so the run has to learn its value from the answer or from the list of keys.
+"""
 
 import itertools
 import json
@@ -29,15 +34,18 @@ from tests.selftest.services.one_run import (
 from tests.traffic.keys.listed import REGISTERED_BEFORE
 
 EMAIL, PHONE, OLD_RANDOM = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
-OPERATIONS_OF_KEYS, VALID_REQUESTS = (
-    "registerPixKey or deletePixKey or listPixKeys",
-    "registerPixKey.pixKeyType or deletePixKey.exists",
-)
+OPERATIONS_OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
+"""Expression of -k: all requirements about keys."""
+VALID_REQUESTS = "registerPixKey.pixKeyType or deletePixKey.exists"
+"""Expression of -k: the requirements for which valid requests are sent."""
 ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
+ALLOW_WITHOUT_READ = ["register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
+"""key_at of a profile: where the values of the keys are in a list of keys."""
 AS_A_SANDBOX = {"sandbox": UNUSED_ADDRESS}
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
-MADE = "RANDOM, made by the service: registered and not deleted"
+RANDOM_KEY_LEFT = "RANDOM, made by the service: registered and not deleted"
+"""The line of the report about a RANDOM key that is left."""
 
 
 def keys_of_first_account(service: Service) -> set[str]:
@@ -47,9 +55,10 @@ def keys_of_first_account(service: Service) -> set[str]:
 
 
 def run_of_keys(service, folder, only=VALID_REQUESTS, *, disposable=False, among=(False,), **changes):
-    """The model of a run off a sandbox about keys.
+    """The record of a run about keys, against a service that the profile does not call a sandbox.
 
-    `disposable` holds for all keys of the profile. `changes` are those of the profile.
+    `only` is an expression of -k. `disposable` holds for all keys of the profile. `among` is (False,) for targeted
+    requests and has True for generated ones. `changes` are those of the profile.
     """
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
@@ -73,7 +82,10 @@ WERE_THERE = {"EMAIL": EMAIL, "PHONE": PHONE}
 
 @pytest.mark.parametrize("make", [DuplicatesAreWelcome, Service])
 def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
-    """The requirements of its key type are out of scope, on a sandbox, too."""
+    """The list of keys shows an e-mail address and a phone number before the run, so the run does not send them.
+
+    The requirement of its key type is out of scope, with the reason. No key changes, and nothing fails.
+    """
     service = with_keys(make(), **WERE_THERE)
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
@@ -86,20 +98,20 @@ def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
     assert not [row.id for row, result in result_of_run(model).results if result.verdict == "fail"]
 
 
-with_lists_and_without = pytest.mark.parametrize("allow", [ALLOW, ALLOW[1:]], ids=["read", "no read"])
-LISTS = {
+with_lists_and_without = pytest.mark.parametrize("allow", [ALLOW, ALLOW_WITHOUT_READ], ids=["read", "no read"])
+LISTS_THAT_DO_NOT_SHOW_EACH_KEY = {
     "page 1 of 2": lambda keys: {"keys": keys[:1], "page": 1, "pages": 2},
     "empty": lambda keys: {"keys": []},
     "masked": lambda keys: {"keys": [key | {"pixKey": key["pixKey"][:3] + "****"} for key in keys]},
 }
 
 
-@pytest.mark.parametrize("shown_part", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("shown_part", LISTS_THAT_DO_NOT_SHOW_EACH_KEY.values(), ids=LISTS_THAT_DO_NOT_SHOW_EACH_KEY)
 @with_lists_and_without
 def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
-    """The list shows one page, no key, or masked keys, and the service grants their registration again.
+    """No list shows that two keys of the profile are registered already, and the service registers them once more.
 
-    The run does not delete them.
+    The run does not delete them, because it cannot know that they are its own.
     """
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
     whole_list = service.list_pix_keys
@@ -111,38 +123,48 @@ def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
 
 
 def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
-    """The service shows the keys in its first list only. Even disposable keys stay."""
+    """The service shows two disposable keys in its first list, and in no later one. Both stay."""
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
-    lists_before = itertools.count()
+    number_of_lists = itertools.count()
     whole_list = service.list_pix_keys
-    service.list_pix_keys = lambda *arguments: {"keys": []} if next(lists_before) else whole_list(*arguments)
+
+    def list_of_keys(*arguments):
+        is_first = next(number_of_lists) == 0
+        return whole_list(*arguments) if is_first else {"keys": []}
+
+    service.list_pix_keys = list_of_keys
     run_of_keys(service, tmp_path, disposable=True)
 
     assert {EMAIL, PHONE} <= keys_of_first_account(service)
 
 
 def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read(tmp_path):
-    """The refusal of its registration says that it is registered already."""
+    """The run may not read, so no list shows two disposable keys. The service refuses to register them once more.
+
+    The run takes the refusal as a sign that they are registered already, and does not delete them.
+    """
     service = with_keys(Service(), **WERE_THERE)
-    run_of_keys(service, tmp_path, allow=ALLOW[1:], disposable=True)
+    run_of_keys(service, tmp_path, allow=ALLOW_WITHOUT_READ, disposable=True)
 
     assert {EMAIL, PHONE} <= keys_of_first_account(service)
 
 
 @pytest.mark.parametrize("disposable", [True, False])
 def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, tmp_path):
-    """Any other key of the profile stays and is listed by name.
+    """Keys of the profile that are not disposable stay after the run, and the report lists them.
 
-    A RANDOM key stays if no answer gives its value. A synthetic key tests deletions.
+    The RANDOM key stays in any case: no answer of this service gives its value. Deletions are tested with a key that
+    the suite made up, so the requirement passes.
     """
     service = Service()
-    without_keys(service)
+    without_keys(service)  # removes the keys that the sandbox has at first
     model = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
-    keys_that_stay = set() if disposable else {PHONE, EMAIL, "45000001000174"}
-    keys_after = keys_of_first_account(service)
+    keys_of_profile_that_stay = set() if disposable else {PHONE, EMAIL, "45000001000174"}
+    keys_after_run = keys_of_first_account(service)
 
-    assert {key for key in keys_after if not UUID.fullmatch(key)} == keys_that_stay
-    assert len(keys_left(model)) == len(keys_after) == len(keys_that_stay) + 1
+    assert keys_after_run - _uuids_among(keys_after_run) == keys_of_profile_that_stay
+    assert len(_uuids_among(keys_after_run)) == 1  # the RANDOM key
+    assert len(keys_left(model)) == len(keys_after_run)
     assert result_of(model, "deletePixKey.exists").verdict == "pass"
 
 
@@ -150,7 +172,10 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
 
 
 class TakesAnything(FakeBank):
-    """Registers whatever it is sent as a key, of any type and at any account, and deletes what it is asked to."""
+    """Registers whatever it is sent as a key, of any type and at any account, and deletes what it is asked to.
+
+    `held` has pairs of account and key.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,9 +198,10 @@ class TakesAnything(FakeBank):
     ids=["a bank", "a sandbox", "no key of the profile"],
 )
 def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
-    """Invalid and generated registrations may succeed, too.
+    """After the run this service, which registers anything, holds no key at an account of the profile.
 
-    Off a sandbox, keys without a value stay at synthetic accounts only.
+    Invalid registrations succeed here, and so do generated ones, which are sent to the bank alone. At accounts that the
+    suite made up, a bank may keep keys whose values nobody can know.
     """
     service = TakesAnything()
     changes = changes or {"pix_keys": [{"type": "RANDOM", "key": "", "disposable": True}]}
@@ -184,22 +210,39 @@ def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
         service, tmp_path, OPERATIONS_OF_KEYS, disposable=True, key_at=KEY_AT, among=(is_bank, False), **changes
     )
 
-    assert not [account for account, _ in service.held if not (is_bank and account.startswith(MARK))]
+    accounts_with_keys = {account for account, _ in service.held}
+    if is_bank:
+        accounts_with_keys = {account for account in accounts_with_keys if not account.startswith(MARK)}
+    assert accounts_with_keys == set()
 
 
-@pytest.mark.parametrize("name", ["IdsVaryInTheList", "HidesMostOfTheKey", "hex"])
-def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(name, tmp_path):
-    """The key that the service makes may have any form.
+def service_with_varying_ids_in_the_list():
+    """Its list has identifiers beside the keys. They differ in every list, and are no keys."""
+    return VARIANTS.specimens["IdsVaryInTheList"].make()
 
-    Identifiers that differ in every list are no keys, and a masked key is not a part of another key.
-    """
-    is_variant = name in VARIANTS.specimens
-    service = VARIANTS.specimens[name].make() if is_variant else Service()
-    if name == "HidesMostOfTheKey":
-        service.registration_key = lambda registration: "***00"
-    if not is_variant:
-        numbers = itertools.count(1)
-        service.new_key = lambda: f"5f0c1e9a7b3d4c2e8f6a0b1d{next(numbers)}"
+
+def service_that_hides_most_of_the_key():
+    """Its answer to a registration shows the end of the key alone, which may be the end of another key, too."""
+    service = VARIANTS.specimens["HidesMostOfTheKey"].make()
+    service.registration_key = lambda registration: "***00"
+    return service
+
+
+def service_with_hexadecimal_keys():
+    """Its RANDOM keys are hexadecimal numbers and no UUIDs."""
+    service = Service()
+    numbers = itertools.count(1)
+    service.new_key = lambda: f"5f0c1e9a7b3d4c2e8f6a0b1d{next(numbers)}"
+    return service
+
+
+@pytest.mark.parametrize(
+    "make",
+    [service_with_varying_ids_in_the_list, service_that_hides_most_of_the_key, service_with_hexadecimal_keys],
+)
+def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(make, tmp_path):
+    """The run finds the key that the service made, and deletes it and no other key. The report lists none as left."""
+    service = make()
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
 
@@ -219,8 +262,11 @@ class MasksItsList(TakesAnything):
 
 @pytest.mark.parametrize("changes", [{}, AS_A_SANDBOX], ids=["a bank", "a sandbox"])
 @pytest.mark.parametrize("key_at", [KEY_AT, None])
-def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
-    """A masked text may stand for several keys, so it is neither learned as a value nor named in a deletion."""
+def test_no_deletion_names_a_masked_key(key_at, changes, tmp_path):
+    """The list shows `pix****abcd`, which may stand for several keys. No deletion has such a text.
+
+    The registrations pass without a remark, because a list may mask its keys.
+    """
     service = MasksItsList()
     keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
     model = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
@@ -233,17 +279,24 @@ def test_a_masked_text_is_no_key(key_at, changes, tmp_path):
 
 
 def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
-    """The run cannot tell its own key from those of others, so it deletes none and lists its own as left."""
+    """Somebody else has a RANDOM key made whenever the run does. The list does not show which of the two is whose.
+
+    So the run deletes neither, and the report lists its own as left.
+    """
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
 
+    # `past` has the keys of somebody else
     assert keys_before | set(service.past) <= keys_of_first_account(service)
-    assert keys_left(model) == [MADE]
+    assert keys_left(model) == [RANDOM_KEY_LEFT]
 
 
 class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
-    """The sandbox, which names the RANDOM key that the account has had for long, in place of a second one."""
+    """The account has a RANDOM key. A registration of another one succeeds, and its answer names the old key.
+
+    If `masks` is true, the list of keys shows only the first four characters of each.
+    """
 
     masks = False
 
@@ -264,13 +317,16 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
 @with_lists_and_without
 @pytest.mark.parametrize("masks", [True, False], ids=["masked", "shown"])
 def test_a_random_key_that_may_be_an_old_one_is_left(masks, allow, tmp_path):
-    """The answer names a key. It stays, and the run lists it as left, unless a list shows for sure that it is new."""
+    """The answer to the registration names a RANDOM key that the account had before. The run does not delete it.
+
+    No list shows for sure that the key is new, so the run lists it as left.
+    """
     service = GivesTheKeyThatIsThere()
     service.masks = masks
     model = run_of_keys(service, tmp_path, allow=allow)
 
     assert OLD_RANDOM in keys_of_first_account(service)
-    assert MADE in keys_left(model)
+    assert RANDOM_KEY_LEFT in keys_left(model)
 
 
 def _uuids_among(keys):
@@ -279,35 +335,37 @@ def _uuids_among(keys):
 
 
 def test_after_a_random_key_without_a_value_no_other_is_registered(tmp_path):
-    """While the record holds a RANDOM key without a value, later runs register none, and the message says what to
-    set.
+    """The first run registers a RANDOM key whose value it does not learn, and writes that into the key record.
+
+    The key record is a file with the keys that runs registered. While it has such a key, later runs register no RANDOM
+    key, and the message says what to set. A run on a sandbox does not use the record.
     """
     service = Service()
     only_random = [{"type": "RANDOM", "key": ""}]
     keys_before = keys_of_first_account(service)
-    runs = [
-        (
-            run_of_keys(service, tmp_path, pix_keys=only_random, key_at=place),
-            _uuids_among(keys_of_first_account(service) - keys_before),
-        )
-        for place in (None, None, KEY_AT)
-    ]
+    messages = []
+    numbers_of_random_keys = []
+    for key_at in (None, None, KEY_AT):
+        model = run_of_keys(service, tmp_path, pix_keys=only_random, key_at=key_at)
+        messages.append(str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message))
+        numbers_of_random_keys.append(len(_uuids_among(keys_of_first_account(service) - keys_before)))
     run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
     record = (tmp_path / "keys-profile.jsonl").read_text("utf-8")
 
-    _, message_without_key_at, message_with_key_at = [
-        str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message) for model, _ in runs
-    ]
-    assert [len(keys) for _, keys in runs] == [1, 1, 1]
+    _, message_without_key_at, message_with_key_at = messages
+    assert numbers_of_random_keys == [1, 1, 1]
     assert "set key_at" in message_without_key_at
     assert "profile.yaml --yes forgets it" in message_with_key_at
     assert "disposable: true" in message_with_key_at
     assert [json.loads(line)["type"] for line in record.splitlines()].count("RANDOM") == 1
 
 
-@pytest.mark.parametrize(("is_disposable", "left"), [(True, []), (False, [MADE])])
-def test_a_key_that_is_made_for_another_type_is_deleted_or_told(is_disposable, left, tmp_path):
-    """The service answers a registration of another type with a RANDOM key. A disposable one is deleted."""
+@pytest.mark.parametrize(("is_disposable", "left"), [(True, []), (False, [RANDOM_KEY_LEFT])])
+def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable, left, tmp_path):
+    """This service makes a RANDOM key for the type EVP and for digits as a type, too.
+
+    If the RANDOM entry of the profile is disposable, the key is deleted. Otherwise the report lists it as left.
+    """
     service = EvpAndDigitsAreTheOneRandomKey()
     service.new_key = Service().new_key
     keys_before = keys_of_first_account(service)
@@ -322,15 +380,20 @@ def test_a_key_that_is_made_for_another_type_is_deleted_or_told(is_disposable, l
 @pytest.mark.parametrize(
     ("registry", "name"), [(VARIANTS, "HasItsOneRandomKeyAlready"), (MUTANTS, "RegistersRandomAndRefusesIt")]
 )
-def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(registry, name, reads, tmp_path):
-    """The value of the key is unknown, so it is listed as perhaps registered unless a list shows nothing new."""
+def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_new(registry, name, reads, tmp_path):
+    """The service refuses to register a RANDOM key. The variant does not register it; the mutant does nevertheless.
+
+    The report lists the key as perhaps registered if the run reads no lists, or if a list shows a new key.
+    """
     service = registry.specimens[name].make()
-    keys_after_run = keys_left(run_of_keys(service, tmp_path, allow=[*reads, "register-keys", "delete-keys"]))
-    perhaps = [line for line in keys_after_run if line.startswith("RANDOM, made by the service: perhaps registered")]
+    lines_of_report = keys_left(run_of_keys(service, tmp_path, allow=[*reads, "register-keys", "delete-keys"]))
+    is_listed = any(line.startswith("RANDOM, made by the service: perhaps registered") for line in lines_of_report)
+    registers_it = registry is MUTANTS
 
-    assert bool(perhaps) is (registry is MUTANTS or not reads)
+    assert is_listed is (registers_it or not reads)
 
 
+# the advice at the end of a message about a key type that is refused
 FULL = "; the account may hold no more keys: delete some, or name another account"
 WAITS = "; the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
 NO_CNPJ = "; if the account may have no such key, set not_for_this_account: [CNPJ]"
@@ -339,30 +402,33 @@ NO_CNPJ = "; if the account may have no such key, set not_for_this_account: [CNP
 @pytest.mark.parametrize(
     ("make", "parts", "advice"),
     [
-        (KeyLimit, {"MOST": 0}, FULL),
-        (KeyLimit, {"MOST": 2}, FULL),
-        (RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, ""),
-        (RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, NO_CNPJ),
-        (VARIANTS.specimens["EveryKeyWaitsWithAWord"].make, {}, WAITS),
-        (MUTANTS.specimens["RegistrationWantsOtherNames"].make, {}, ""),
+        pytest.param(KeyLimit, {"MOST": 0}, FULL, id="the account may have no further key"),
+        pytest.param(KeyLimit, {"MOST": 2}, FULL, id="the account may have two further keys"),
+        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, "", id="500 for CNPJ alone"),
+        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, NO_CNPJ, id="400 for CNPJ alone"),
+        pytest.param(VARIANTS.specimens["EveryKeyWaitsWithAWord"].make, {}, WAITS, id="refused, and in the list"),
+        pytest.param(MUTANTS.specimens["RegistrationWantsOtherNames"].make, {}, "", id="wants other names of members"),
     ],
 )
 def test_advice_fits_the_refusal_of_a_key_type(make, parts, advice):
-    """The message advises to leave a type out only if the service refuses that type and accepts another.
+    """The service refuses to register a CNPJ. The end of the message says what the user may do about it.
 
-    It advises nothing if the answer or another finding says all.
+    It advises to leave the type out only if the service refuses that type and accepts another. There is no advice if
+    the status says that the service is at fault (500), or if another finding says what it wants.
     """
-    service, id = make(), "registerPixKey.pixKeyType.CNPJ"
+    service = make()
     vars(service).update(parts)
+    id = "registerPixKey.pixKeyType.CNPJ"
     message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).rows[id].message)
+    _, _, text_after_the_answer = message.partition(" application/json")
 
-    assert message.partition(" application/json")[2] == advice
+    assert text_after_the_answer == advice
 
 
 def test_a_key_that_is_refused_and_listed_is_an_alert():
-    """Every registration is refused, and the list shows the key.
+    """The service refuses every registration, and its list shows the key nevertheless.
 
-    Nobody knows if the key is registered, so the run is incomplete.
+    Nobody knows if the key is registered, so the run is incomplete (exit status 6), and an alert says what to look at.
     """
     service = MUTANTS.specimens["RefusesEveryRegistration"].make()
     without_keys(service)
@@ -374,7 +440,10 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 
 
 def test_a_key_of_others_that_is_gone_is_an_alert():
-    """The alert asks to restore the key. On a sandbox deletions go on, and the run is not green."""
+    """The service deletes other keys than the one that is named. An alert asks to restore the key that is gone.
+
+    The run is incomplete (exit status 6). On a sandbox, as here, further deletions are sent.
+    """
     sent = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
     trial = sent.judge()
 
@@ -384,7 +453,10 @@ def test_a_key_of_others_that_is_gone_is_an_alert():
 
 
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
-    """The service refuses every registration, and the finding says that it accepts other names of members."""
+    """The service wants other names of members in the body, so it refuses every registration as documented.
+
+    One requirement fails, and says so. The others are not tested, and none says that the account holds too many keys.
+    """
     ids = [f"registerPixKey.{name}" for name in ("body.pixKey", "body.account", "contentType.accepted")]
     rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=set(ids)).rows
     finding, body_account, content_type = (str(rows[id].message) for id in ids)
@@ -394,7 +466,7 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
 
 
 class RegistersBehindNoContent(TakesAnything):
-    """Registers what comes without a valid token and answers 204; refuses all else."""
+    """Registers a key without a valid token and answers 204 (no content). It refuses a registration with the token."""
 
     def respond(self, request):
         if request.method == "POST" and request.path.startswith("/v1/pix/keys/"):
@@ -406,8 +478,8 @@ class RegistersBehindNoContent(TakesAnything):
         return super().respond(request)
 
 
-def test_the_alert_about_a_registration_without_token_has_the_answer(tmp_path):
-    """A registration without the token took effect, and the answer was a 204 and no refusal."""
+def test_the_alert_about_a_registration_without_token_says_how_it_was_answered(tmp_path):
+    """The service registers a key without the token, and answers 204. An alert begins with that answer."""
     model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **AS_A_SANDBOX)
 
     assert [

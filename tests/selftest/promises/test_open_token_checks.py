@@ -1,4 +1,8 @@
-"""A check of the token that is not there, at services whose answers hold little of the documented result."""
+"""Services that answer a request without a valid token: whether they grant something, or refuse in an unusual way.
+
+A requirement of the token fails if a service without a check of the token executes, registers, or shows a part of the
+result. Some of these services show only a few fields of the documented result, or answer everybody alike.
+"""
 
 import secrets
 
@@ -9,7 +13,7 @@ from tests.selftest.proof.directly import try_in_memory
 
 OF_EXECUTION = frozenset({"executePix.token.required"})
 REQUIRED = OF_EXECUTION | {"registerPixKey.token.required"}
-EIGHT_FIELDS = {
+SEVEN_FIELDS = {
     "id": "TX0001B", "status": "DONE", "value": 10.5, "date": 1767225600000, "type": "PHONE",
     "key": "+5511999990000", "error": None,
 }  # fmt: skip
@@ -17,15 +21,13 @@ TWO_FIELDS = {"id": "TX0001B", "date": 1767225600000}
 
 
 class AsksNobody(Service):
-    """The sandbox without a check of the token, whose execution result has the fields of RESULT alone."""
-
-    RESULT = EIGHT_FIELDS
+    """The sandbox without a check of the token. Its execution result has seven of the fifteen documented fields."""
 
     def authorize(self, request, operation):
         """Anybody may."""
 
     def execution_result(self, transfer):
-        return self.RESULT
+        return SEVEN_FIELDS
 
 
 class MocksEverything(AsksNobody):
@@ -49,17 +51,17 @@ class AcceptsWithoutSuccess(Service):
         return self.render(200, self.envelope(None, {})) if refusal.status == 401 else super().refusal(refusal)
 
 
-def test_eight_fields_of_the_result_are_a_success():
-    """An execution without a token is found although half of the result is missing."""
+def test_an_execution_without_a_token_is_found_although_half_of_its_result_is_missing():
+    """The service checks no token, and answers with seven of the documented fields. Both requirements fail."""
     trial = try_in_memory(AsksNobody(), ids=REQUIRED)
 
     assert trial.failing == REQUIRED
 
 
-def test_an_answer_like_that_to_the_valid_request_fails():
-    """Two fields are no result.
+def test_a_request_without_a_token_that_is_answered_like_the_valid_one_fails():
+    """The answer has two documented fields, which alone would not count as a result.
 
-    The requirement fails because a request without a token gets the same answer as the valid one.
+    The requirement fails because the valid request gets the same answer.
     """
     trial = try_in_memory(MocksEverything(), ids=OF_EXECUTION)
 
@@ -76,16 +78,18 @@ class MocksWithOtherValues(AsksNobody):
         return {"id": "".join(secrets.choice("abcxyz") for _ in range(9)), "value": secrets.randbelow(10**6) / 7}
 
 
-def test_an_answer_that_has_other_values_alone_fails():
-    """The answer has the same places and types as the answer to the valid request, with other values."""
+def test_an_answer_that_differs_from_that_to_the_valid_request_in_its_values_alone_fails():
+    """A request without a token gets the members and types of the answer to the valid request, with other values."""
     trial = try_in_memory(MocksWithOtherValues(), ids=REQUIRED)
 
     assert trial.failing == REQUIRED
 
 
 class DeclinesWithTheSameShape(Service):
-    """The sandbox, which refuses a wrong token with 200 and a body of the shape of its success: a registration by Success,
-    an execution by the code."""
+    """The sandbox, which refuses a wrong token with 200 and a body that has the members of a success.
+
+    A registration is refused by Success "false", an execution by the code 16 of the envelope.
+    """
 
     def refusal(self, refusal):
         if refusal.status != 401:
@@ -93,15 +97,15 @@ class DeclinesWithTheSameShape(Service):
         if self.is_registration:
             result = {"Success": "false", "Message": "There is no valid token.", "Key": "x", "DocumentNumber": 1}
             return self.render(200, self.envelope(None, result))
-        return self.render(200, self.envelope(None, dict.fromkeys(EIGHT_FIELDS), 16))
+        return self.render(200, self.envelope(None, dict.fromkeys(SEVEN_FIELDS), 16))
 
     def respond(self, request):
         self.is_registration = request.method == "POST"
         return super().respond(request)
 
 
-def test_a_refusal_of_the_shape_of_a_success_is_a_refusal():
-    """The `code` of the envelope, or Success, says that the answer is a refusal."""
+def test_a_refusal_with_the_members_of_a_success_is_a_refusal():
+    """The `code` of the envelope, or Success, says that the wrong token was refused. Both requirements pass."""
     trial = try_in_memory(DeclinesWithTheSameShape(), ids=REQUIRED)
 
     assert trial.failing == set()
@@ -109,15 +113,15 @@ def test_a_refusal_of_the_shape_of_a_success_is_a_refusal():
 
 
 def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
-    """A service that refuses everybody alike neither passes nor fails."""
+    """The service refuses everybody alike, so the requirements neither pass nor fail: they are not exercised."""
     trial = try_in_memory(ServesNobody(), ids=REQUIRED)
 
     assert trial.failing == set()
     assert trial.not_exercised == REQUIRED
 
 
-def test_a_refusal_of_its_own_kind_is_a_refusal():
-    """An empty envelope with 200 differs from the answer to the valid request, and grants nothing."""
+def test_an_empty_envelope_with_200_is_a_refusal():
+    """A wrong token is answered 200 with empty data. That differs from the valid answer and grants nothing: a pass."""
     trial = try_in_memory(AcceptsWithoutSuccess(), ids=REQUIRED)
 
     assert trial.failing == set()
@@ -125,8 +129,10 @@ def test_a_refusal_of_its_own_kind_is_a_refusal():
 
 
 class TellsAnybody(Service):
-    """The sandbox, which gives anybody who names a prepared code the members of PART, and refuses unknown codes. A request
-    without a valid token executes nothing."""
+    """Gives the members of PART to a request without a valid token that names a prepared code.
+
+    It executes nothing for such a request, and refuses unknown codes.
+    """
 
     PART: dict = {}
 
@@ -145,7 +151,7 @@ class TellsAnybody(Service):
 
 
 class AnswersWithAText(TellsAnybody):
-    """The same with a text in the place of an answer in JSON."""
+    """Answers an execution without a valid token with this status and text, and executes nothing."""
 
     def __init__(self, status, text, media_type="text/plain"):
         super().__init__()
@@ -158,8 +164,8 @@ class AnswersWithAText(TellsAnybody):
 
 
 @pytest.mark.parametrize(("status", "text"), [(200, b"DONE"), (200, b"Transfer 7: DONE.\n"), (401, b"DONE\n")])
-def test_the_word_done_in_a_text_says_success(status, text):
-    """The word counts in capitals, as the document has it, if it ends a short text."""
+def test_the_word_done_at_the_end_of_a_short_text_says_success(status, text):
+    """DONE in capitals is the documented status of an executed transfer. The requirement fails, even with a 401."""
     trial = try_in_memory(AnswersWithAText(status, text), ids=OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
@@ -180,7 +186,7 @@ def test_a_text_that_says_no_success_is_a_refusal(status, text, media_type):
     assert trial.failing == set()
 
 
-PARTS = {
+PARTS_OF_A_RESULT = {
     "a receipt": {"id": "TX1", "status": "COMPLETED", "value": 10.5, "key": "+5511999990000"},
     "five members": {"id": "TX1", "date": 1767225600000, "type": "PHONE", "key": "+5511999990000", "value": 1.5},
     "a name and a key": {"name": "Maria Silva", "key": "+5511999990000"},
@@ -189,9 +195,9 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_a_part_of_the_result_is_for_nobody_without_a_token(part):
-    """Whoever names a code without a token learns a part of the result, which fails although it says no success."""
+@pytest.mark.parametrize("part", PARTS_OF_A_RESULT.values(), ids=PARTS_OF_A_RESULT)
+def test_a_part_of_the_result_without_a_token_fails(part):
+    """Whoever names a code without a token learns something about its transfer, although it is not executed."""
     service = TellsAnybody()
     service.PART = part
     trial = try_in_memory(service, ids=OF_EXECUTION)
@@ -204,7 +210,10 @@ def test_a_part_of_the_result_is_for_nobody_without_a_token(part):
     [{"id": "E-1", "status": "REJECTED", "date": 1767225600000, "error": "no token"}, {"key": "error.token"}, {}],
 )
 def test_an_error_with_200_is_no_part_of_the_result(error):
-    """Members that errors usually have, or a single member of a transfer, tell nothing about a transfer."""
+    """Without a token the service answers 200 and an error. Its members say nothing about the transfer.
+
+    A usual error has members such as id, status and date, too. A single member, such as key, is not enough, either.
+    """
     service = TellsAnybody()
     service.PART = error
     trial = try_in_memory(service, ids=OF_EXECUTION)

@@ -1,5 +1,7 @@
-"""A 503 answers nothing: what else the run saw of the endpoint counts, and another harmless request is tried. A drop
-that passes is no fault.
+"""Trouble that passes: a 503 of a gateway, an outage, a service that ends, and a dropped connection.
+
+A requirement does not fail because of them, and a message names them as the reason why something was not tested. A
+request is dropped if the service closes its connection without an answer.
 """
 
 import re
@@ -23,20 +25,21 @@ from tests.selftest.services.serving import SocketService, has_real_code, reset_
 
 
 class NotReady(Service):
-    """Answers 503 to the first `times` requests with a token to one path.
+    """Answers 503 to the first `times` requests with a token to paths that begin with `path`.
 
-    `received` are the requests with a token to that path.
+    `received` are the requests with a token to these paths.
     """
 
     def __init__(self, path, times):
         super().__init__()
-        self.path, self.answers_left, self.received = path, times, []
+        self.path = path
+        self.times = times
+        self.received = []
 
     def respond(self, request):
         if request.path.startswith(self.path) and request.header("Authorization"):
             self.received.append(request)
-            self.answers_left -= 1
-            if self.answers_left >= 0:
+            if len(self.received) <= self.times:
                 return Response(503, b"", (("Retry-After", "0"),))
         return super().respond(request)
 
@@ -48,7 +51,11 @@ BY_A_GATEWAY = "1 of the answers are those of a gateway (502, 503, 504): what th
     ("path", "operation"), [("/v1/pix", "createPix"), ("/v1/transfer/internal", "transferInternal")]
 )
 def test_after_a_503_to_a_transfer_an_empty_body_shows_the_endpoint(path, operation):
-    """The valid request is not sent again, because it may move money."""
+    """A gateway answers the valid request with 503, so nobody knows if the endpoint exists.
+
+    The valid request is not sent again, because it may move money. An empty object is sent instead: the service refuses
+    it, which shows that the endpoint exists.
+    """
     service = NotReady(path, 1)
     trial = try_in_memory(service, ids={f"{operation}.exists"})
     bodies = [request.body for request in service.received if request.path == path]
@@ -60,7 +67,7 @@ def test_after_a_503_to_a_transfer_an_empty_body_shows_the_endpoint(path, operat
 
 
 class IsDown(SocketService):
-    """Answers 503 to every request for some seconds, from the first registration of a phone number on."""
+    """Answers 503 to every request for nine seconds, from the first registration of a phone number on."""
 
     SECONDS = 9.0
 
@@ -79,7 +86,7 @@ class IsDown(SocketService):
 
 
 class IsKilled(SocketService):
-    """Accepts no connection after a number of answers."""
+    """Ends after a number of answers: it resets its connections, and accepts no new one."""
 
     AFTER = 40
 
@@ -101,7 +108,7 @@ def result_after_outage(tmp_path_factory):
 
 
 def test_an_outage_is_named_with_its_seconds(result_after_outage):
-    """The message names the outage, and neither a limit nor the profile."""
+    """A message says for how many seconds every answer was 503. No message blames limits.rate of the profile."""
     messages = " ".join(
         [*result_after_outage.document["notes"], *result_after_outage.messages_with_verdict("not-exercised").values()]
     )
@@ -122,8 +129,11 @@ def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
     assert {re.sub(r"\d+ s", "N s", reason) for reason in reasons} == {"no answer but 503 for N s: run it again"}
 
 
-def test_a_killed_service_is_the_only_reason(tmp_path):
-    """Every requirement that is not exercised has the killed service as its reason."""
+def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
+    """Every requirement that is not exercised has as its reason that the service accepts no connection.
+
+    The run ends with exit status 7, and says after which request the service ended. No line advises to supply anything.
+    """
     with IsKilled() as service:
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
     reasons = set(result.messages_with_verdict("not-exercised").values())
@@ -136,40 +146,48 @@ def test_a_killed_service_is_the_only_reason(tmp_path):
 
 
 CODE_44304 = Response(200, b'{"code": 44304, "data": {}}', (("Content-Type", "application/json"),))
-MEDIA_TYPE = Response(415, b"{}", (("Content-Type", "application/json"),))
+UNSUPPORTED_MEDIA_TYPE = Response(415, b"{}", (("Content-Type", "application/json"),))
 
 
 @pytest.mark.parametrize(
-    ("response", "answer_told"), [(CODE_44304, "200 with code 44304, not 0"), (MEDIA_TYPE, "415 application/json")]
+    ("response", "answer_in_words"),
+    [(CODE_44304, "200 with code 44304, not 0"), (UNSUPPORTED_MEDIA_TYPE, "415 application/json")],
 )
-@pytest.mark.parametrize("sandbox", [True, False], ids=["a sandbox", "no sandbox"])
-def test_the_note_about_refused_codes_gives_the_answer(response, answer_told, sandbox, tmp_path):
-    """The note gives the answer and no guess.
+@pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
+def test_the_note_about_refused_codes_gives_the_answer(response, answer_in_words, is_sandbox, tmp_path):
+    """The service refuses each execution. A note, and the messages of the requirements, say how it answered.
 
-    On a sandbox it asks if an earlier run executed the codes, because a sandbox has no journal.
+    On a sandbox the note also asks if an earlier run executed the codes, because a sandbox has no journal of them.
     """
 
-    class Refuses(SocketService):
+    class RefusesExecutions(SocketService):
+        """Answers each execution with the valid token with this response."""
+
         def answer(self, connection, request):
             is_execution = has_real_code(request.path) and self.is_granted(request)
             connection.sendall(response_bytes(response if is_execution else self.sandbox.respond(request)))
 
-    with Refuses() as service:
-        changes = {} if sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
+    with RefusesExecutions() as service:
+        changes = {} if is_sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
         started_journal(tmp_path)
         result = run_suite(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
     question = "; did an earlier run execute these codes? transactions.prepare makes new codes for each run"
     messages = result.messages_with_verdict("not-exercised")
 
-    line = f"1 of 1 transaction codes were refused: {answer_told}" + (question if sandbox else "")
-    assert line in result.document["notes"]
-    assert messages["executePix.json"] == f"no success to judge: {answer_told}"
-    assert answer_told in messages["executePix.request.sufficient"]
-    assert answer_told in messages["executePix.token.accepted"]
+    note = f"1 of 1 transaction codes were refused: {answer_in_words}" + (question if is_sandbox else "")
+
+    assert note in result.document["notes"]
+    assert messages["executePix.json"] == f"no success to judge: {answer_in_words}"
+    assert answer_in_words in messages["executePix.request.sufficient"]
+    assert answer_in_words in messages["executePix.token.accepted"]
 
 
-def test_codes_that_the_run_prepared_were_executed_by_no_earlier_run(tmp_path):
-    """If prepared codes are refused like the supplied ones, the note asks nothing, and no line asks for more codes."""
+def test_no_note_asks_about_earlier_runs_if_prepared_codes_are_refused_too(tmp_path):
+    """The service refuses the code of the profile and three codes that the run prepared itself.
+
+    No earlier run had the prepared codes, so the note does not ask if one executed them. No line advises to prepare more
+    codes, because they would be refused, too.
+    """
 
     class RefusesAll(FakeBank):
         def execute(self, request):
@@ -195,8 +213,12 @@ class DropsRegistrations(Service):
         return super().serve(request, connection)
 
 
-def test_dropped_registrations_are_the_only_reason():
-    """The messages do not ask for another body or for a line of the profile."""
+def test_requirements_that_dropped_registrations_left_untested_name_them():
+    """The service drops every registration, and one requirement fails for that.
+
+    All others that could not be tested say that registrations were dropped. None advises to change the body or the
+    profile.
+    """
     trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
     messages = {str(trial.rows[name].message) for name in trial.not_exercised}
 
@@ -208,28 +230,35 @@ def test_dropped_registrations_are_the_only_reason():
     ]
 
 
-ANSWERED, DROPPED = answer("listEntries", {"code": 0, "data": {}}), unanswered(FailureKind.DROPPED, "listEntries")
-REFUSED = unanswered(FailureKind.NO_CONNECTION, "listEntries")
+# exchanges of one read: with an answer, dropped, and without a connection because the service refused to accept one
+ANSWERED = answer("listEntries", {"code": 0, "data": {}})
+DROPPED = unanswered(FailureKind.DROPPED, "listEntries")
+NO_CONNECTION = unanswered(FailureKind.NO_CONNECTION, "listEntries")
 
 
 @pytest.mark.parametrize(
-    ("number", "answer_when_sent_again", "conclusion"),
-    [
-        (2, ANSWERED, Conclusion.HOLDS),
-        (2, DROPPED, Conclusion.DEVIATES),
-        (1, None, Conclusion.HOLDS),
-        (2, None, Conclusion.DEVIATES),
-    ],
-    ids=["answered", "dropped again", "one that is not sent again", "two"],
+    ("second_answer", "conclusion"),
+    [(ANSWERED, Conclusion.HOLDS), (DROPPED, Conclusion.DEVIATES)],
+    ids=["then answered", "then dropped again"],
 )
-def test_a_dropped_request_is_a_finding_if_it_is_dropped_alone_again(number, answer_when_sent_again, conclusion):
-    """A request that is dropped and then answered alone is no finding, because a service may allow one connection.
+def test_a_drop_beside_other_requests_is_a_finding_if_the_request_is_dropped_alone_too(second_answer, conclusion):
+    """Two requests are dropped, one of them while others were on the wire. Then each is sent again alone.
 
-    Of requests that cannot be sent again two drops count, because one may be the fault of the network.
+    If they are answered now, the requirement holds, because a service may allow one connection at a time.
     """
-    has_company = answer_when_sent_again is not None
-    drops = [replace(DROPPED, number=place, beside=2 * place if has_company else 0) for place in range(number)]
-    reproduction = Reproduction(drops, dict.fromkeys(range(number), answer_when_sent_again))
+    drops = [replace(DROPPED, number=number, beside=2 * number) for number in (0, 1)]
+    reproduction = Reproduction(drops, {drop.number: second_answer for drop in drops})
+
+    assert {reproduction.judge("listEntries.connection", drop).conclusion for drop in drops} == {conclusion}
+
+
+@pytest.mark.parametrize(
+    ("number_of_drops", "conclusion"), [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)], ids=["one", "two"]
+)
+def test_two_drops_are_a_finding_if_the_requests_cannot_be_sent_again(number_of_drops, conclusion):
+    """A request that may change something is not sent again. One drop may be the fault of the network, two are not."""
+    drops = [replace(DROPPED, number=number) for number in range(number_of_drops)]
+    reproduction = Reproduction(drops, {drop.number: None for drop in drops})
 
     assert {reproduction.judge("listEntries.connection", drop).conclusion for drop in drops} == {conclusion}
 
@@ -239,8 +268,11 @@ def test_a_dropped_request_is_a_finding_if_it_is_dropped_alone_again(number, ans
     [((1, 3), Conclusion.HOLDS), ((1, 3, 5), Conclusion.DEVIATES), ((1, 2, 3, 4), Conclusion.HOLDS)],
     ids=["two", "three", "in a row"],
 )
-def test_three_drops_alone_count_although_each_is_answered_then(numbers, outcome):
-    """Three drops with answers in between are a finding. Drops in a row are one outage."""
+def test_three_drops_with_answers_in_between_are_a_finding(numbers, outcome):
+    """Requests with these numbers are dropped while nothing else is on the wire, and answered when they are sent again.
+
+    Three of them are a finding, because the service drops at random. Drops in a row are one outage, and none.
+    """
     drops = [replace(DROPPED, number=number) for number in numbers]
     reproduction = Reproduction(drops, dict.fromkeys(numbers, ANSWERED))
 
@@ -250,16 +282,17 @@ def test_three_drops_alone_count_although_each_is_answered_then(numbers, outcome
 @pytest.mark.parametrize(
     ("later", "outcome"),
     [
-        ([REFUSED], Conclusion.INCONCLUSIVE),
-        ([REFUSED, ANSWERED], Conclusion.HOLDS),
+        ([NO_CONNECTION], Conclusion.INCONCLUSIVE),
+        ([NO_CONNECTION, ANSWERED], Conclusion.HOLDS),
         ([DROPPED], Conclusion.HOLDS),
     ],
-    ids=["ended", "answered later", "dropped later"],
+    ids=["no connection", "no connection, then an answer", "dropped"],
 )
 def test_a_drop_before_all_connections_are_refused_is_inconclusive(later, outcome):
-    """Somebody may have stopped the service.
+    """A request is dropped, and `later` is how the following ones end. If none gets a connection, nobody can judge.
 
-    If a later request arrives, and the same request is then answered alone, the requirement holds.
+    Somebody may have stopped the service then. If a later request arrives at the service, it runs. Because the dropped
+    request is answered when it is sent again, the requirement holds in that case.
     """
     before = replace(ANSWERED, number=1, started=0.0)
     drop = replace(DROPPED, number=2, valid=False, started=1.0, elapsed_s=1.0)
@@ -273,8 +306,9 @@ def test_a_drop_before_all_connections_are_refused_is_inconclusive(later, outcom
 
 
 class EndsAtAKeyOfNull(SocketService):
-    """Its process ends when a registration of null arrives: requests on the wire are dropped, and no connection is
-    accepted.
+    """Its process ends when a registration with `"pixKey": null` arrives.
+
+    Then all requests on the wire are dropped, and no new connection is accepted.
     """
 
     def __init__(self):
@@ -331,9 +365,9 @@ def result_and_registrations_of_null(make, folder):
 
 
 def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
-    """The request that it ended under cannot be sent again.
+    """The service ends at a registration with null, and is not started again. So that request cannot be tried again.
 
-    The first alert names that request, and the others on the wire.
+    No requirement fails, the run ends with exit status 7, and a note names the requests that were on the wire.
     """
     result, _ = result_and_registrations_of_null(EndsAtAKeyOfNull, tmp_path)
     [cause] = [note for note in result.document["notes"] if "cannot be reached" in note]
@@ -346,8 +380,11 @@ def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
     )
 
 
-def test_a_run_whose_service_ends_beside_many_requests_ends_too(tmp_path):
-    """Threads that wait to send again do not keep the check of the service from the wire."""
+def test_a_run_whose_service_ends_while_many_requests_are_on_the_wire_ends_too(tmp_path):
+    """Many threads wait to send their request again. The check that finds out that the service ended goes first.
+
+    So the run ends soon: fewer than twice as many requests were sent as the service answered.
+    """
     with IsKilled() as service:
         service.AFTER = 250
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5}), "--examples=5")
@@ -358,7 +395,10 @@ def test_a_run_whose_service_ends_beside_many_requests_ends_too(tmp_path):
 
 
 def test_a_request_that_ends_the_service_again_is_a_failure(tmp_path):
-    """The run waits until the service was started again, and sends the request once more."""
+    """The service ends at a registration with null, and is started again 0.2 seconds later.
+
+    The run waits for it, and sends that request once more. The service ends again, so the requirement fails.
+    """
     result, registrations_of_null = result_and_registrations_of_null(IsStartedAgain, tmp_path)
 
     assert result.status == 1

@@ -1,6 +1,8 @@
-"""Transfers that a run may prepare, and what its invalid and generated requests name: nobody.
+"""How many transfers a run prepares, and whom its invalid and generated requests name: nobody.
 
-The service accepts whatever it is sent, and keeps a log of its own.
+A request to one of four operations (PREPARING), such as createPix, prepares a transfer; an execution of its code moves
+the money. `limits.transfers` of the profile is the most transfers that a run may prepare. The service of these tests
+accepts everything, and keeps a log of its own.
 """
 
 import json
@@ -39,15 +41,18 @@ from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
 from tests.traffic.invalid import invalid_requests
 
 OWN_ACCOUNTS = ("ac-0001", "ac-0002")
+"""The accounts of the profile."""
 LIMIT = 20
+"""limits.transfers of the runs below."""
 AMOUNT_OF_PROFILE = {"createPix": 1.25, "transferExternal": 2.5, "transferInternal": 3, "transferP2p": 0.01}
 """The amount in the profile's body for each operation."""
 
 
 class AcceptsEverything(FakeBank):
-    """The sandbox, which prepares every transfer and registers every key.
+    """The sandbox, but it prepares a transfer and registers a key for every request with the valid token.
 
-    `prepared` are the operations and bodies of transfers, `named` the paths and bodies of requests about keys.
+    `prepared` has the operation and the body of each request for a transfer, `named` the path and the body of each
+    registration or deletion of a key.
     """
 
     def __init__(self) -> None:
@@ -56,6 +61,7 @@ class AcceptsEverything(FakeBank):
         self.named: list[tuple[str, object]] = []
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        """The answer of the sandbox, or a success in the place of its refusal. The request is logged."""
         if response.status == 401:
             return response
         if operation in PREPARING:
@@ -84,34 +90,41 @@ def _body_value(body):
 
 
 def leaves(value):
-    """Pairs of path and value in a body. A text has none."""
+    """Pairs of path and value in a body. A body that is no JSON is a text, and has none."""
     return leaves_of(value) if not isinstance(value, str) else ()
 
 
 def is_number(item):
+    """True for a JSON number. In Python a bool is an int, too."""
     return isinstance(item, int | float) and not isinstance(item, bool)
 
 
-def run_off_sandbox(service, folder, allow, **changes):
-    """The model of a run off a sandbox, with generated requests."""
-    limits = {"requests": 5000, "transfers": LIMIT} | changes.pop("limits", {})
+def run_off_sandbox(service, folder, allow, limits=None):
+    """The record of a whole run, with generated requests, against a service that the profile does not call a sandbox.
+
+    `allow` are the permissions of the profile. `limits` are changes of its limits.
+    """
+    limits = {"requests": 5000, "transfers": LIMIT} | (limits or {})
     return run_suite_in_memory(
         service, profile_off_sandbox(folder, allow=allow, limits=limits, transactions=None), among=ALL_TESTS
     )
 
 
-# -- how many -------------------------------------------------------------------------------------------------------
+# -- how many transfers ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def service_and_model(tmp_path_factory):
-    """The service, and the model of a run off a sandbox that has more bodies than `limits.transfers`."""
+    """The service and the record of a run that would prepare more transfers than `limits.transfers` permits."""
     service = AcceptsEverything()
     return service, run_off_sandbox(service, tmp_path_factory.mktemp("run"), ["read", "create-pix", "transfer", "fuzz"])
 
 
 def test_no_more_transfers_succeed_than_the_limit(service_and_model):
-    """Valid, invalid and generated bodies count, and the operations take turns."""
+    """A run prepares as many transfers as the limit says, and each operation prepares the same number of them.
+
+    Valid, invalid and generated bodies count against the limit.
+    """
     service, _ = service_and_model
     counts = Counter(name for name, _ in service.prepared)
 
@@ -119,16 +132,20 @@ def test_no_more_transfers_succeed_than_the_limit(service_and_model):
     assert counts == dict.fromkeys(PREPARING, LIMIT // len(PREPARING))
 
 
-def test_operations_share_limits_transfers_equally(service_and_model):
-    """Each operation sends one valid body, and the same number of invalid ones."""
+def test_each_operation_sends_one_valid_body_and_the_rest_of_its_share_invalid_ones(service_and_model):
+    """The limit is divided equally among the four operations. One transfer of each share is for the valid body."""
     service, _ = service_and_model
 
     assert Counter(name for name, _ in service.invalid) == dict.fromkeys(PREPARING, LIMIT // len(PREPARING) - 1)
 
 
 @pytest.mark.parametrize("limit", [2, 4])
-def test_each_operation_keeps_a_place_for_one_valid_body(limit, service, tmp_path):
-    """`transactions.prepare` does not take the last places, even if it asks for more transfers than the limit."""
+def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_operation(limit, service, tmp_path):
+    """Six transfers are asked for with createPix, as `transactions.prepare` does. Only one of them is sent.
+
+    So the limit has room for the valid body of each other operation. Here the service refuses these bodies, because
+    they are empty objects. A refused one does not count, so a limit of 2 is enough for all of them.
+    """
     manual_run = ManualRun(service, tmp_path, transfers=limit)
     manual_run.door.budget.share_transfers(PREPARING, PREPARING)
     for _ in range(6):
@@ -139,8 +156,11 @@ def test_each_operation_keeps_a_place_for_one_valid_body(limit, service, tmp_pat
     assert Counter(request.path for request in service.received) == {operations()[name].path: 1 for name in PREPARING}
 
 
-def test_classes_that_were_not_sent_are_named(service_and_model):
-    """Each robustness requirement of the operation names the classes of bodies that the limit left out."""
+def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_and_model):
+    """Each robustness requirement of an operation names the kinds of invalid requests that were not sent.
+
+    They are named by the part of the request and how it is unusual: "Content-Type: missing".
+    """
     _, model = service_and_model
     messages = {row.id: str(result.message) for row, result in result_of_run(model).results}
     message = messages["transferP2p.serverError"]
@@ -151,8 +171,11 @@ def test_classes_that_were_not_sent_are_named(service_and_model):
     assert {messages[f"transferP2p.{ending}"] for ending in ROBUSTNESS} == {message}
 
 
-def test_on_a_sandbox_limits_transfers_leaves_room_for_every_class(tmp_path):
-    """Without limits.transfers in the profile every class of bodies is sent, whatever the service accepts."""
+def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
+    """If the profile of a sandbox does not set limits.transfers, no kind of invalid request is kept back.
+
+    That is so although this service prepares a transfer for each of them: then each operation prepares more than 60.
+    """
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}
     allow = ["read", "create-pix", "transfer", "fuzz"]
@@ -187,20 +210,29 @@ def test_on_a_sandbox_a_body_that_is_no_transfer_needs_no_place(body, is_sent, i
     assert bool(exchange.number) is (is_sent and is_sandbox)
 
 
-def test_a_limit_that_is_reached_changes_no_verdict(service_and_model):
-    """Every operation was exercised, and a note says that the limit is spent."""
+def test_a_spent_transfer_limit_leaves_no_preparing_operation_unexercised(service_and_model):
+    """A note says that the limit is spent. Even so, each operation that prepares transfers was called.
+
+    So the requirements that it exists and that it answers with no server error have a verdict. A requirement is called
+    not exercised if no request tested it.
+    """
     _, model = service_and_model
-    not_exercised = [row.id for row, result in result_of_run(model).results if result.verdict == "not-exercised"]
+    not_exercised = {row.id for row, result in result_of_run(model).results if result.verdict == "not-exercised"}
+    ids_of_preparing_operations = {
+        f"{operation}.{ending}" for operation in PREPARING for ending in ("exists", "serverError")
+    }
 
-    assert [note for note in report_notes(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")]
-    assert not [
-        id for id in not_exercised if id.split(".")[0] in PREPARING and id.endswith((".exists", ".serverError"))
-    ]
+    assert [note for note in report_notes(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")] != []
+    assert ids_of_preparing_operations & not_exercised == set()
 
 
-def test_prepared_transfers_that_stay_are_listed(service_and_model):
-    """Prepared transfers with an account of the profile are counted apart from those with a synthetic account."""
+def test_prepared_transfers_that_were_not_executed_are_listed(service_and_model):
+    """The report says how many transfers somebody could still execute, by reason why the run did not.
+
+    A transfer whose body names a synthetic account, which the suite made up, is counted apart.
+    """
     service, model = service_and_model
+    # such as "5 transfers (exchanges 3, 4, 5 and 2 more), each not executed: its account is synthetic"
     numbers_by_reason = {line.partition("executed: ")[2]: int(line.split()[0]) for line in map(str, model.not_executed)}
 
     assert numbers_by_reason == {
@@ -209,41 +241,61 @@ def test_prepared_transfers_that_stay_are_listed(service_and_model):
     }
 
 
-def test_a_refusal_gives_a_place_back():
-    """After a status that leaves the outcome open the place stays taken."""
-    statuses_that_keep_the_place = {
+def test_a_clear_refusal_prepared_no_transfer():
+    """After a 4xx of the service nothing is prepared, so it does not count against the limit.
+
+    After a success, a redirect, a 5xx, or a 408 or 499 of a gateway, a transfer may be prepared.
+    """
+    statuses_after_which_a_transfer_may_be_prepared = {
         status
         for status in range(200, 600)
         if may_have_prepared(replace(execution(), response=Answer(status, (), b"")))
     }
 
-    assert not {400, 404, 409, 422, 429} & statuses_that_keep_the_place
-    assert {200, 201, 302, 408, 499, 500, 503} <= statuses_that_keep_the_place
-    for login_page in (Answer(302, (), b""), Answer(200, (), b"<!doctype html>")):
-        assert not may_have_prepared(replace(execution(credential="no header"), response=login_page))
+    assert {400, 404, 409, 422, 429} & statuses_after_which_a_transfer_may_be_prepared == set()
+    assert {200, 201, 302, 408, 499, 500, 503} <= statuses_after_which_a_transfer_may_be_prepared
 
 
-def test_a_request_waits_for_a_place_that_a_refusal_gives_back(service, tmp_path, monkeypatch):
-    """While only requests on the wire have places, the next request waits.
+@pytest.mark.parametrize(
+    "login_page",
+    [Answer(302, (), b""), Answer(200, (), b"<!doctype html>")],
+    ids=["a redirect to it", "the page itself"],
+)
+def test_a_login_page_for_a_request_without_a_token_prepared_no_transfer(login_page):
+    """A gateway sends whoever has no token to a login page, and does not pass the request on to the service."""
+    assert not may_have_prepared(replace(execution(credential="no header"), response=login_page))
 
-    It is sent after a refusal gives its place back.
+
+def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused(service, tmp_path, monkeypatch):
+    """The limit is 1, and two requests are sent at once. The second one waits while the first one may prepare.
+
+    The first one is refused, so nothing was prepared, and the second one is sent. The first one is answered only when
+    the second one waits.
     """
     manual_run = ManualRun(service, tmp_path, transfers=1, parallel=2)
     second_waits = threading.Event()
     wait_for = manual_run.door.ending.wait_for
-    monkeypatch.setattr(
-        manual_run.door.ending, "wait_for", lambda is_so: (is_so() or second_waits.set(), wait_for(is_so))
-    )
-    monkeypatch.setattr(
-        manual_run.door.wire, "attempt", lambda _: second_waits.wait(HANG_LIMIT_S) and Answer(400, (), b"")
-    )
+
+    def note_and_wait_for(is_so):
+        """Wait as usual until `is_so()` is true. Note it if a request has to wait at all."""
+        if not is_so():
+            second_waits.set()
+        return wait_for(is_so)
+
+    def refuse_once_second_waits(_sending):
+        """Answer with 400, in the place of the service."""
+        assert second_waits.wait(HANG_LIMIT_S)
+        return Answer(400, (), b"")
+
+    monkeypatch.setattr(manual_run.door.ending, "wait_for", note_and_wait_for)
+    monkeypatch.setattr(manual_run.door.wire, "attempt", refuse_once_second_waits)
     threads = [ThreadWithResult(partial(manual_run.client.send, "createPix", json={})) for _ in range(2)]
 
     assert [thread.result().response.status for thread in threads] == [400, 400]
 
 
 class RefusesWhatItPrepares(AcceptsEverything):
-    """Prepares each transfer, and answers with this status and data, in an envelope with code 1."""
+    """Prepares each transfer, and refuses it nevertheless: with this status and data, in an envelope with code 1."""
 
     def __init__(self, status, data) -> None:
         super().__init__()
@@ -266,20 +318,22 @@ class RefusesWhatItPrepares(AcceptsEverything):
     ],
 )
 def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be_prepared, tmp_path):
-    """The answer has a code or a result, so the transfer may be prepared: it counts, and the report lists it.
+    """A refusal that has a transaction code or an execution result contradicts itself: the transfer may be prepared.
 
-    A refusal without either gives its place back.
+    It counts against the limit of 6, and the report lists it. A refusal without either does not count, so that more
+    transfers are asked for.
     """
     service = RefusesWhatItPrepares(status, data)
     limits = {"requests": 400, "transfers": 6}
     profile = profile_off_sandbox(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
                            transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
     model = run_suite_in_memory(service, profile, "createPix or transferP2p or executePix.id.type")
-    perhaps = [line for line in map(str, model.not_executed) if "perhaps prepared" in line]
+    lines_of_the_report = [line for line in map(str, model.not_executed) if "perhaps prepared" in line]
+    is_within_the_limit = len(service.prepared) <= 6
 
-    assert (len(service.prepared) <= 6) is may_be_prepared
-    assert (len(perhaps) == 1) is may_be_prepared
     assert len(service.prepared) > 0
+    assert is_within_the_limit is may_be_prepared
+    assert (len(lines_of_the_report) == 1) is may_be_prepared
 
 
 # -- what is named, off a sandbox -------------------------------------------------------------------------------------
@@ -295,55 +349,63 @@ def bank(tmp_path_factory):
 
 
 def test_invalid_bodies_name_nobody(bank):
-    """A text in the place of an account or a key is synthetic or empty. A number there is 0 or -1."""
-    named = [
-        (path[-1], item)
-        for _, value in bank.invalid
-        for path, item in leaves(value)
-        if path and {"from", "to", "account", "pixKey"} & set(path)
-    ]
+    """A text in the place of an account or a key is empty, or begins with the mark of what the suite made up.
 
-    assert len(named) > 150
-    assert [item for _, item in named if isinstance(item, str) and item and not item.startswith(MARK)] == []
-    assert [item for name, item in named if is_number(item) and name != "account" and item not in (0, -1)] == []
+    A number in the place of a key is 0 or -1, because another one may be a telephone number or a tax document.
+    """
+    named_items = []  # pairs of the innermost member and its value
+    for _, body in bank.invalid:
+        for path, item in leaves(body):
+            if path and {"from", "to", "account", "pixKey"} & set(path):
+                named_items.append((path[-1], item))
+    texts = [item for _, item in named_items if isinstance(item, str)]
+    numbers_that_are_no_account = [item for name, item in named_items if is_number(item) and name != "account"]
+
+    assert len(named_items) > 150
+    assert [text for text in texts if text and not text.startswith(MARK)] == []
+    assert [number for number in numbers_that_are_no_account if number not in (0, -1)] == []
 
 
 def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
     """Each number under `value` is above 0, and at most the value of the profile's body for the operation."""
-    amounts = [
-        (name, item)
-        for name, value in bank.prepared
-        for path, item in leaves(value)
-        if "value" in path and is_number(item)
-    ]
+    amounts = []  # pairs of operation and number
+    for operation, body in bank.prepared:
+        for path, item in leaves(body):
+            if "value" in path and is_number(item):
+                amounts.append((operation, item))
 
-    assert {name for name, _ in amounts} == set(PREPARING)
+    assert {operation for operation, _ in amounts} == set(PREPARING)
     assert [(name, number) for name, number in amounts if not 0 < number <= AMOUNT_OF_PROFILE[name]] == []
 
 
 def test_no_key_at_the_own_account_is_hard_to_delete(bank):
-    """No registration or deletion at an account of the profile has a key that is empty, long, or has control
-    characters.
+    """No registration or deletion at an account of the profile has a key that is empty or long.
+
+    None has a control character or half of a surrogate pair, either. A service might register such a key, and refuse
+    to delete it. RANDOM, which some services call EVP, is registered with an empty key as documented.
     """
     bodies_for_own_account = [
-        value for path, value in bank.named if any(name in path or name in str(value) for name in OWN_ACCOUNTS)
+        body for path, body in bank.named if any(account in path or account in str(body) for account in OWN_ACCOUNTS)
     ]
     bodies_with_a_key = [
-        value
-        for value in bodies_for_own_account
-        if isinstance(value, dict) and value.get("pixKeyType") not in ("RANDOM", "EVP")
+        body
+        for body in bodies_for_own_account
+        if isinstance(body, dict) and body.get("pixKeyType") not in ("RANDOM", "EVP")
     ]
-    keys = [value["pixKey"] for value in bodies_with_a_key if isinstance(value.get("pixKey"), str)]
-    bodies_without_json = [value for value in bodies_for_own_account if isinstance(value, str)]
+    keys = [body["pixKey"] for body in bodies_with_a_key if isinstance(body.get("pixKey"), str)]
+    bodies_without_json = [body for body in bodies_for_own_account if isinstance(body, str)]
+    unprintable = re.compile(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]")
 
     assert len(keys) > 20
     assert [key for key in keys if not key.strip() or key.strip() == MARK or len(key) > 200] == []
-    assert [key for key in (*keys, *bodies_without_json) if re.search(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]", key)] == []
+    assert [text for text in (*keys, *bodies_without_json) if unprintable.search(text)] == []
 
 
 def test_no_number_is_sent_as_a_key(bank):
     """A number might be the CPF or the phone number of somebody."""
-    keys = [item for _, value in bank.named for path, item in leaves(value) if "pixKey" in path]
+    keys = []
+    for _, body in bank.named:
+        keys += [item for path, item in leaves(body) if "pixKey" in path]
 
     assert len(keys) > 20
     assert [item for item in keys if is_number(item)] == []
@@ -362,26 +424,34 @@ def service_and_profile(tmp_path_factory):
 
 
 def test_generated_requests_name_no_code(service_and_profile):
-    """Every code in a path begins with the mark, in each part that a lenient reader could take.
+    """Every code in a path was made up by the suite: it begins with its mark. No body has a code of the profile.
 
-    Only documented methods are sent.
+    A lenient service may decode a path twice, and take any segment of it as the code. So each segment has the mark.
     """
     service, profile = service_and_profile
     codes = [unquote(unquote(request.path)).partition("/v1/execute/pix/")[2] for request in service.received]
-    parts = [part for code in codes if code for part in re.split(r"[/\\]", code)]
+    segments = []
+    for code in filter(None, codes):
+        segments += re.split(r"[/\\]", code)
 
-    assert parts != []
-    assert [part for part in parts if not part.startswith(MARK)] == []
+    assert segments != []
+    assert [segment for segment in segments if not segment.startswith(MARK)] == []
     assert not [request for request in service.received if profile.transactions.codes[0].encode() in request.body]
-    assert {request.method for request in service.received} <= {operation.method for operation in operations().values()}
+
+
+def test_generated_requests_have_documented_methods_alone(service_and_profile):
+    """No header, such as X-HTTP-Method-Override, asks the service for another method, either."""
+    service, _ = service_and_profile
     header_names = set().union(*(request.headers for request in service.received))
+
+    assert {request.method for request in service.received} <= {operation.method for operation in operations().values()}
     assert [name for name in header_names if "override" in name or name == "x-method"] == []
 
 
 def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(service_and_profile):
-    """An operation may need no token, so a request without it may take effect.
+    """Each request without the valid token that may change something has a body with the mark of the suite.
 
-    This holds for each request that writes.
+    An operation may need no token, so such a request may take effect.
     """
     service, _ = service_and_profile
     writes = [
@@ -394,11 +464,13 @@ def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(servic
 
 @pytest.mark.parametrize("operation", PREPARING)
 def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_path):
-    """A service that strips other characters from a CPF or a phone number finds none of the profile's.
+    """No invalid body has a CPF, a CNPJ or a telephone number of the profile, even if only its digits are read.
 
-    A service that ignores the Content-Type finds no amount in a targeted request.
+    A targeted body, which may be sent with a wrong Content-Type, has no amount above 0: a service that ignores the
+    Content-Type then moves no money.
     """
     profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+    # receivers of the transfers of the profile (CPF and CNPJ), and one of its keys (a telephone number)
     identifiers = (b"24681357928", b"98765432000198", b"5511955500777")
     bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
     targeted = [_body_value(case.body) for case in invalid_requests(operation, profile, observed=True) if case.body]
@@ -413,21 +485,24 @@ def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_p
 
 
 def test_only_a_prepared_code_is_executed_twice(tmp_path):
-    """A sandbox alone gets the second execution.
+    """On a sandbox a code that the run prepared is executed a second time. A code of the profile is executed once.
 
-    If money moves again, that is observed, and is the first line of the report.
+    This service moves money both times. That is observed, and is the first line of the report.
     """
     service = FakeBank()
-    service.check_prepared = lambda transfer: None
+    service.check_prepared = lambda transfer: None  # the sandbox refuses the second execution here
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}
     profile = profile_off_sandbox(
         tmp_path, allow=sorted(ALL_PERMISSIONS), sandbox=UNUSED_ADDRESS, transactions=transactions
     )
     model = run_suite_in_memory(service, profile, "executePix", ALL_TESTS)
-    times = Counter(service.executions)
-    observed = str([observation.facts for observation in model.observations if observation.id == "executePix.repeated"])
+    executions_by_code = Counter(service.executions)
+    executions_of_profile_code = executions_by_code.pop(CODE)
+    observed_facts = [
+        observation.facts for observation in model.observations if observation.id == "executePix.repeated"
+    ]
 
-    assert times.pop(CODE) == 1
-    assert sorted(times.values())[-1:] == [2]
-    assert "MONEY MOVED TWICE" in observed
+    assert executions_of_profile_code == 1
+    assert max(executions_by_code.values()) == 2
+    assert "MONEY MOVED TWICE" in str(observed_facts)
     assert "MONEY MOVED TWICE" in report_notes(model)[0]

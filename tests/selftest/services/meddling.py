@@ -1,8 +1,8 @@
-"""A pytest plugin as others write them: it has an option, prints a summary of its own, and changes the exit status."""
+"""A pytest plugin of somebody else: it has an option, prints a line in the summary, and sets the exit status to 1."""
 
 
 def pytest_addoption(parser):
-    parser.addoption("--meddle", help="print a line in the end")
+    parser.addoption("--meddle", help="a line to print in the summary")
 
 
 def pytest_sessionfinish(session):

@@ -1,5 +1,7 @@
-"""A request is refused at times only if nothing else explains its refusals: a lock, an expired token, a key that is
-there."""
+"""Requests that a service refuses at times count as refused only if nothing else explains their refusals.
+
+Other causes are a lock-out after wrong tokens, an expired token, and a key that is registered already.
+"""
 
 import pytest
 
@@ -9,19 +11,27 @@ from tests.traffic.at_times import FOR_THE_PATH, FOR_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import Registering
 from tests.traffic.neighbours import Neighbour
 
-WRONG = "a wrong token (other letters and digits)"
+WRONG_TOKEN = "a wrong token (other letters and digits)"
 
 
-def asked(*statuses, wrong_before=(), beside=0, excused=()):
-    """A log of requests for the same unknown code with these statuses; before some of them a wrong token is refused."""
-    log, number = Log(), 0
-    for place, status in enumerate(statuses):
-        credentials = [WRONG, "valid"] if place in wrong_before else ["valid"]
+def log_of_executions(*statuses, wrong_token_before=(), beside=0, excused=()):
+    """A log of executions of one code that does not exist, with the valid token and one status for each.
+
+    404 is the conforming answer: the service took the token and did not find the code. 401 refuses the token.
+    `wrong_token_before` has indexes of `statuses`: right before these executions a wrong token is sent and refused with
+    401. `beside` is the number of other requests that were on the wire at the same time. `excused` are the numbers of
+    exchanges whose 401 is known to be about an expired token.
+    """
+    log = Log()
+    number = 0
+    for index, status in enumerate(statuses):
+        credentials = [WRONG_TOKEN, "valid"] if index in wrong_token_before else ["valid"]
         for credential in credentials:
             number += 1
+            status_for_credential = status if credential == "valid" else 401
             log.add(
                 answer(
-                    "executePix", {}, status=status if credential == "valid" else 401, credential=credential, valid=False,
+                    "executePix", {}, status=status_for_credential, credential=credential, valid=False,
                     beside=beside, excused=excused, number=number, purpose=Neighbour.UNKNOWN_CODE,
                 )
             )  # fmt: skip
@@ -29,49 +39,65 @@ def asked(*statuses, wrong_before=(), beside=0, excused=()):
 
 
 def test_a_token_that_is_refused_twice_in_between_is_refused_at_times():
-    """Each refusal stands right beside an answer that took the token."""
-    at_times = refused_at_times(asked(404, 401, 404, 404, 401, 404), "executePix", FOR_THE_TOKEN)
+    """Two 401 count as refusals at times: right before and after each of them the same request got 404.
+
+    404 means that the service took the token and did not find the code.
+    """
+    at_times = refused_at_times(log_of_executions(404, 401, 404, 404, 401, 404), "executePix", FOR_THE_TOKEN)
 
     assert [exchange.number for exchange in at_times.refused] == [2, 5]
+    # one example of a request that was taken, for the message
     assert [exchange.number for exchange in at_times.taken] == [1]
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        asked(404, 401, 404),
-        asked(404, 404, 401, 401),
-        asked(401, 401, 401, 401),
-        asked(404, 401, 401, 401, 404, wrong_before=(1, 4)),
-        asked(404, 401, 404, 401, 404, beside=2),
-        asked(404, 401, 404, 401, 404, excused=frozenset({2, 4})),
-        asked(404, 429, 404, 503, 404),
-    ],
-    ids=["once", "to the end", "always", "locked out", "beside others", "expired", "later"],
-)
-def test_what_something_else_explains_is_not_counted(log):
-    """A service may refuse for a while, or for good."""
+REFUSALS_WITH_ANOTHER_CAUSE = {
+    "a single refusal may have any cause": log_of_executions(404, 401, 404),
+    "refused until the end: the token may have expired": log_of_executions(404, 404, 401, 401),
+    "always refused: the token may never have been valid": log_of_executions(401, 401, 401, 401),
+    "a lock-out after two wrong tokens": log_of_executions(404, 401, 401, 401, 404, wrong_token_before=(1, 4)),
+    "two other requests on the wire": log_of_executions(404, 401, 404, 401, 404, beside=2),
+    "both refusals are about an expired token": log_of_executions(404, 401, 404, 401, 404, excused=frozenset({2, 4})),
+    "429 and 503 refuse no token: the client is to come later": log_of_executions(404, 429, 404, 503, 404),
+}
+
+
+@pytest.mark.parametrize("log", REFUSALS_WITH_ANOTHER_CAUSE.values(), ids=REFUSALS_WITH_ANOTHER_CAUSE)
+def test_refusals_with_another_cause_are_not_counted(log):
+    """No refusal counts if there is another cause for it, because a conforming service refuses for that cause, too."""
     assert refused_at_times(log, "executePix", FOR_THE_TOKEN).refused == ()
 
 
-@pytest.mark.parametrize(("status_if_there", "number"), [(403, 0), (200, 2)])
-def test_a_key_that_is_there_may_be_refused(status_if_there, number):
-    """A 403 counts only if a key that is registered already gets another answer."""
-    purposes = [(200, Registering.FIRST_TIME), (status_if_there, Registering.SECOND_TIME)]
-    purposes += [(status, Registering.ONCE_MORE) for status in (200, 403, 200, 403, 200)]
+@pytest.mark.parametrize(
+    ("status_of_registered_key", "number_of_refusals"),
+    [(403, 0), (200, 2)],
+    ids=["refused with 403, too", "answered with 200"],
+)
+def test_a_403_counts_unless_a_registered_key_is_answered_alike(status_of_registered_key, number_of_refusals):
+    """One key is registered, registered again, and then five times after a deletion: 200, 403, 200, 403, 200.
+
+    If the service answers the second registration with 403, that is its answer for a registered key, and no 403 counts.
+    If it answers the second registration with 200, both later 403 count as refusals of the token.
+    """
+    statuses_and_purposes = [
+        (200, Registering.FIRST_TIME),
+        (status_of_registered_key, Registering.SECOND_TIME),
+        *((status, Registering.ONCE_MORE) for status in (200, 403, 200, 403, 200)),
+    ]
     log = Log()
-    for place, (status, purpose) in enumerate(purposes, 1):
+    for number, (status, purpose) in enumerate(statuses_and_purposes, 1):
         log.add(
-            answer("registerPixKey", {}, status=status, method="POST", sent={"a": 1}, number=place, purpose=purpose)
+            answer("registerPixKey", {}, status=status, method="POST", sent={"a": 1}, number=number, purpose=purpose)
         )
 
-    assert len(refused_at_times(log, "registerPixKey", FOR_THE_TOKEN).refused) == number
+    assert len(refused_at_times(log, "registerPixKey", FOR_THE_TOKEN).refused) == number_of_refusals
 
 
-def test_a_path_that_is_missing_twice_is_missing_at_times():
-    """A read of the same account is found each time or never."""
+def test_a_path_with_two_404_between_successes_is_missing_at_times():
+    """Both 404 count as refusals: a conforming service answers a read of one account with 200 each time, or never."""
     log = Log()
     for number, status in enumerate((200, 404, 200, 404, 200), 1):
         log.add(answer("getBalance", {}, status=status, path="/v1/accounts/balance/a", number=number))
 
-    assert [seen.number for seen in refused_at_times(log, "getBalance", FOR_THE_PATH).refused] == [2, 4]
+    at_times = refused_at_times(log, "getBalance", FOR_THE_PATH)
+
+    assert [exchange.number for exchange in at_times.refused] == [2, 4]

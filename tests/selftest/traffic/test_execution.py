@@ -1,8 +1,13 @@
-"""What is sent with each real code, by its place."""
+"""The order of the requests with real transaction codes.
+
+An offer is a request with a real code and a wrong token, which must be refused. Its execution, with the valid token,
+comes later, and shows that the code was good.
+"""
 
 from tests.selftest.proof.directly import sent_to_the_sandbox
 from tests.traffic.money.executions import Execution
 
+# purposes: an offer, the execution of a code of the profile, and that of a code that the run prepared
 OF_A_REAL_CODE = (Execution.OFFERED, Execution.SUPPLIED, Execution.PREPARED)
 
 
@@ -15,7 +20,7 @@ def purposes_by_code():
 
 
 def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_code():
-    """So a service that breaks after a wrong token has executed one code."""
+    """Only its execution is sent. So one code is executed even if the service breaks at the first wrong token."""
     first, *_ = purposes_by_code().values()
 
     assert first == [Execution.SUPPLIED]
@@ -37,8 +42,11 @@ def test_every_other_code_is_executed_last():
     assert last == {Execution.SUPPLIED, Execution.PREPARED}
 
 
-def test_the_first_code_is_sent_again_behind_the_first_offer():
-    """The first offer leaves right behind the first execution, when the service has just granted one."""
+def test_after_the_first_execution_come_an_offer_and_the_first_code_without_the_valid_token():
+    """The first offer is the next request after the first execution: a service may remember whom it just granted one.
+
+    Then the first code goes once without a token and once with a wrong one, because a cache may answer anybody.
+    """
     log = sent_to_the_sandbox("sandbox").session.door.log
     execution = log.of("executePix", Execution.SUPPLIED)[0]
     following = [exchange.purpose for exchange in log if exchange.number > execution.number][:3]

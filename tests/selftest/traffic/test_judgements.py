@@ -1,5 +1,8 @@
-"""What several answers show together: none of them grants a request without a valid token; what shows alone, too; and
-which codes were refused."""
+"""Judgements about several answers together.
+
+`none_granted` says whether a request without a valid token was granted. `token_is_required` compares such answers with
+those to valid requests. The last tests are about deviations in parallel requests, and about refused codes.
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -16,7 +19,10 @@ from tests.traffic.judgements import none_granted, token_is_required
 
 @pytest.mark.parametrize(("broken", "conclusion"), [("", Conclusion.HOLDS), ("no gzip", Conclusion.INCONCLUSIVE)])
 def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, conclusion):
-    """The unreadable body may be the result. A login page is a refusal."""
+    """A wrong token gets a login page twice: the requirement holds. If one of the two cannot be read, nobody can judge.
+
+    The unreadable body may be the result of the execution.
+    """
     login_page = answer("executePix", b"<html>", credential="a wrong token (of a JWT: another signature)", valid=False)
     unread = replace(login_page, response=replace(login_page.response, broken=broken))
 
@@ -35,7 +41,10 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, conclu
     ids=["another end", "the same but for the path and the time"],
 )
 def test_large_answers_are_alike_if_their_ends_are(end, conclusion):
-    """The first 64 kB of both answers may be the same, such as a legal notice."""
+    """Both answers begin with the same legal notice of 64 kB. Only what follows says if a wrong token was granted.
+
+    An answer that differs from the valid one in the path and the time alone grants the same.
+    """
     start = {"code": 0, "notice": "not for everybody " * 5_000}
     granted = {"data": {"receipt": "printed"}, "path": "/v1/execute/pix/TX-1", "at": "2026-11-28T09:10:00Z"}
     success = answer("executePix", start | granted)
@@ -58,16 +67,20 @@ def test_large_answers_are_alike_if_their_ends_are(end, conclusion):
     ],
 )
 def test_a_refusal_with_a_result_has_its_own_message(status, message):
-    """A refusal with the result of an execution leaves open whether the transfer was executed."""
+    """A wrong token gets the result of an execution. With a 200 the transfer was executed.
+
+    A 401 with the result leaves open whether it was executed, so the message only says what was answered.
+    """
     exchange = execution(status=status, credential="a wrong token (of a JWT: another signature)", valid=False)
 
     assert str(none_granted([exchange], "executed").message) == message
 
 
 def test_every_form_that_is_let_in_is_named():
-    """Valid requests may get two different answers, and one form may be let in only in an unusual spelling.
+    """The message names each form of a wrong token that is answered like a valid request, with its unusual spelling.
 
-    Of more than six forms the first six are named.
+    The valid requests got two different answers here, and either of them counts. Of more than six forms the first six
+    are named, and the number of the others.
     """
     answers = [{"code": 0, "data": {"receipt": "printed"}}, {"code": 0, "data": {"receipt": "printed", "copy": None}}]
     valid = [answer("executePix", body) for body in answers]
@@ -86,7 +99,11 @@ def test_every_form_that_is_let_in_is_named():
 
 @pytest.mark.parametrize(("make", "is_alone"), [(execution, True), (registration, False)])
 def test_an_execution_of_another_code_is_no_repetition(make, is_alone):
-    """A code is executed once, so nobody knows if the deviation shows only while other requests are in flight."""
+    """A request deviates while another one is on the wire. A request that was sent alone does not deviate.
+
+    For a registration, which was sent twice, the finding says so (`alone` is False). A code is executed once, so the
+    second execution has another code, and shows nothing about the first one.
+    """
     beside = make(status=201, beside=1)
     alone = make(**{"path": "/v1/execute/pix/TX-2"} if make is execution else {})
     requirement = f"{beside.operation}.status"
@@ -100,7 +117,11 @@ _DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(),
 
 @pytest.mark.parametrize(("status", "beside", "number_refused"), [(409, 1, 0), (409, 0, 1), (404, 1, 1)])
 def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, number_refused):
-    """Of two executions at the same time a conforming service may refuse one."""
+    """The note about refused codes does not count a 409 to an execution that was sent beside another one.
+
+    Of two executions at the same time a conforming service may refuse one. `beside` is the number of other requests on
+    the wire.
+    """
     exchange = answer("executePix", {}, status=status, beside=beside)
     notes = (
         [f"{number_refused} of 2 transaction codes were refused: {status} application/json"] if number_refused else []

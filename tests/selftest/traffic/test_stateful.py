@@ -17,8 +17,8 @@ from tests.selftest.services.one_run import (
 from tests.traffic.stateful import SEQUENCES
 
 
-def test_one_account_is_enough(tmp_path):
-    """Its list and its balance are read, because a profile need not name a second one."""
+def test_sequences_need_only_one_account(tmp_path):
+    """The profile has one account. The sequences are sent for it, and their requirement passes."""
     result = result_in_memory(
         Service(), tmp_path, "registerPixKey.status or getBalance.exists", GENERATED_TESTS, accounts=["ac-0001"],
         allow=["read", "register-keys", "delete-keys", "fuzz"], transactions=None, limits={"examples": 20},

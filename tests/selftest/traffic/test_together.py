@@ -1,4 +1,8 @@
-"""Requests that are sent together: a doubtful one is sent again, alone, before `send_all` returns."""
+"""Requests that are sent at the same moment.
+
+A doubtful answer, such as a refusal or a server error, may come only because other requests were on the wire. So that
+request is sent again alone before `send_all` returns, and the new answer supersedes the first one.
+"""
 
 import json
 import threading
@@ -15,19 +19,23 @@ from tests.traffic.together import Together
 
 
 class AnswersOtherwiseBesideOthers(SocketService):
-    """The first two requests are inside at the same moment, and get another answer than later ones."""
+    """Waits until two requests are there, and gives both this status and body; no answer if the status is None.
+
+    All later requests get the answer of the sandbox.
+    """
 
     def __init__(self, status=None, body=b"{}"):
         super().__init__()
         self.status, self.body = status, body
-        self._pair = threading.Barrier(2)
-        self._left = iter((True, True))
+        self._both_are_there = threading.Barrier(2)
+        self._first_two = iter((True, True))
 
     def answer(self, connection, request):
-        if not next(self._left, False):
+        is_one_of_the_first_two = next(self._first_two, False)
+        if not is_one_of_the_first_two:
             super().answer(connection, request)
             return
-        self._pair.wait(HANG_LIMIT_S)
+        self._both_are_there.wait(HANG_LIMIT_S)
         if self.status is None:
             reset_connection(connection)
         else:
@@ -37,7 +45,7 @@ class AnswersOtherwiseBesideOthers(SocketService):
 
 
 def sent_together(service, folder, **request):
-    """Two equal requests that are sent together: the run, and what `send_all` gives."""
+    """Send two equal requests at the same moment. Returns the run, and the answers that `send_all` returns."""
     manual_run = ManualRun(service, folder, parallel=8)
     send = partial(manual_run.client.send, **request)
     return manual_run, Together(manual_run.client).send_all([send, send])
@@ -53,7 +61,10 @@ INVALID = {"operation": "registerPixKey", "path_parameter": "pixconf-1", "body":
     ids=["refused", "a server error", "the caller is refused", "invalid, and a server error"],
 )
 def test_a_doubtful_request_is_sent_again_alone(request_sent, status_beside, status_alone, tmp_path):
-    """The answer that it gets alone is the one that counts; the first one stays in the log."""
+    """Both requests get a doubtful answer, and each is sent again alone. `send_all` returns the new answers.
+
+    The first answers stay in the log as superseded. `beside` is the number of other requests on the wire.
+    """
     with AnswersOtherwiseBesideOthers(status_beside) as service:
         manual_run, answers = sent_together(service, tmp_path, **request_sent)
     first, second, *again = manual_run.door.exchanges
@@ -63,8 +74,8 @@ def test_a_doubtful_request_is_sent_again_alone(request_sent, status_beside, sta
     assert numbers_superseded(manual_run.door.exchanges) == {first.number, second.number}
 
 
-def test_a_success_that_deviates_beside_others_counts(tmp_path):
-    """It is evidence, although the request may be answered as documented when it is alone."""
+def test_a_success_that_deviates_from_the_document_is_not_sent_again(tmp_path):
+    """Both answers have a text as their code, where a number is documented. That is a fault, and no doubtful answer."""
     with AnswersOtherwiseBesideOthers(200, b'{"code": "0", "data": {}}') as service:
         manual_run, answers = sent_together(service, tmp_path, **READ)
 
@@ -73,7 +84,10 @@ def test_a_success_that_deviates_beside_others_counts(tmp_path):
 
 
 def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path):
-    """Nothing that may move money is; the read is."""
+    """An execution and a read are sent at the same moment, and both get 409. Only the read is sent again.
+
+    An execution may have moved money.
+    """
     with AnswersOtherwiseBesideOthers(409) as service:
         manual_run = ManualRun(service, tmp_path, parallel=8)
         read = partial(manual_run.client.send, **READ)
@@ -85,8 +99,8 @@ def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path)
     assert numbers_superseded(manual_run.door.exchanges) == {read_beside.number}
 
 
-def test_two_executions_at_the_same_time_are_not_sent_again(tmp_path):
-    """Both were refused, which a service may do that locks an account."""
+def test_two_executions_at_the_same_moment_are_not_sent_again(tmp_path):
+    """Both get 409, and their answers stay 409. A service may refuse them because it locks the account."""
     with AnswersOtherwiseBesideOthers(409) as service:
         manual_run = ManualRun(service, tmp_path, parallel=8, has_journal=False, is_sandbox=True)
         answers = Together(manual_run.client).send_all(
@@ -99,7 +113,10 @@ def test_two_executions_at_the_same_time_are_not_sent_again(tmp_path):
 
 @pytest.mark.parametrize("status", [503, None], ids=["503", "dropped"])
 def test_a_request_that_the_door_itself_sent_again_is_not_sent_a_third_time(status, tmp_path):
-    """An answer that says "later", or a connection that was dropped, is superseded by the next answer."""
+    """After a 503 or a dropped connection the door itself sends each request once more, with success.
+
+    So there are four exchanges, two for each request, and `send_all` adds none.
+    """
     with AnswersOtherwiseBesideOthers(status) as service:
         manual_run, answers = sent_together(service, tmp_path, **READ)
 

@@ -1,6 +1,8 @@
 """Why requests about keys are sent, and questions to the log about registrations.
 
 The scenarios of this folder give each request one of these purposes, and the tests ask the log by them.
+
+Self-tests: traffic/keys/test_listed.py.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ judgements. The source is the list of key types in the interface document, POST 
 A refusal of a documented type is surely wrong only if the same account gets a key of another type before and after it.
 Otherwise the account may be full. If the service understands no registration at all, it may need more than the
 interface document says.
+
+Self-tests: traffic/keys/test_listed.py, promises/test_keys.py.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ others the document says neither. Words of this module:
 | row | a credential and the way in which a request with it is written, a row of the table in `wrong_tokens.py` |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
 | neighbour | a refused request or a read, sent right before a valid registration, on the same connection |
+
+Self-tests: promises/test_keys.py.
 """
 
 from __future__ import annotations

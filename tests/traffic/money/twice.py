@@ -2,6 +2,8 @@
 
 The interface document does not say what a second execution of a code does. So the balances are read before, between and
 after the two executions, to see if money moves again.
+
+Self-tests: promises/test_transfers.py.
 """
 
 from __future__ import annotations

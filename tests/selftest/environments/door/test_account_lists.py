@@ -1,4 +1,8 @@
-"""The lists of the accounts: which is of before the run, which is the last, and which keys are gone."""
+"""What the lists of keys of an account show: the keys before the run, the last list, and the keys that are gone.
+
+The keys before the run are those of the last list that was read before the run changed a key. A key is gone if it was
+there before the run, and later lists lack it although no deletion named it.
+"""
 
 from dataclasses import replace
 
@@ -9,6 +13,7 @@ from spec.exchange import Request
 from tests.selftest.exchanges import answer
 
 OWN, OTHER = "ac-0001", "ac-0002"
+"""The account at which the run registers keys, and another one."""
 OLD, SECOND, NEW = "old@bank.example", "second@bank.example", "new@bank.example"
 
 
@@ -54,8 +59,11 @@ class ListHistory:
         return {account: {*listing.values} for account, listing in self.lists.before.items()}
 
 
-def test_the_last_list_before_the_first_change_shows_the_keys_of_before():
-    """A list that is read after the first change is only the last list."""
+def test_the_last_list_before_the_first_change_shows_the_keys_before_the_run():
+    """Two lists are read before the first change, and the second one shows the keys before the run.
+
+    The list after the change is the last list, and changes nothing about the keys before the run.
+    """
     history = ListHistory().list(OLD).list(OLD, SECOND).begin_changes().list(NEW)
 
     assert history.keys_before == {OWN: {OLD, SECOND}}
@@ -64,17 +72,19 @@ def test_the_last_list_before_the_first_change_shows_the_keys_of_before():
 
 
 @pytest.mark.parametrize("other", [OTHER, "ac-0000"])
-def test_the_first_list_of_another_account_shows_its_keys_of_before(other):
-    """The run registers at its own account only, so a list of its own account after a change does not show the keys
-    of before.
+def test_the_first_list_of_another_account_shows_its_keys_before_the_run(other):
+    """All lists are read after the first change. The run registers at its own account only.
+
+    So the first list of another account still shows the keys that it had before the run. A list of the own account does
+    not.
     """
     history = ListHistory().begin_changes().list(NEW).list(OLD, account=other).list(SECOND, account=other)
 
     assert history.keys_before == {other: {OLD}}
 
 
-def test_without_an_account_no_list_after_a_change_is_of_before():
-    """Without an account in the profile nobody knows at which account the run registers."""
+def test_without_an_account_in_the_profile_no_list_after_a_change_shows_the_keys_before_the_run():
+    """Nobody knows at which account the run registers, so it may have changed the keys of any account."""
     assert ListHistory("").begin_changes().list(OLD, account=OTHER).keys_before == {}
 
 
@@ -85,7 +95,7 @@ def test_the_last_list_of_another_account_before_the_first_change_counts():
 
 @pytest.mark.parametrize("status", [400, 503])
 def test_a_list_that_was_refused_is_no_list(status):
-    """After a refused list nobody knows which keys the account has. The keys of before stay known."""
+    """After a refused list nobody knows which keys the account has. The keys before the run stay known."""
     history = ListHistory().list(OLD).list(status=status)
 
     assert history.listing is None
@@ -103,7 +113,10 @@ def test_a_list_that_cannot_be_read_is_no_list():
 
 
 def test_a_list_during_another_request_is_not_used():
-    """The list may be older than the effect of that request, so the list before it stays the last one."""
+    """A list is read while another request is on the wire. It may be older than the effect of that request.
+
+    So the list before it stays the last one.
+    """
     history = ListHistory().list(OLD)
     earlier_list = history.listing
     history.list(NEW, beside=1)
@@ -114,26 +127,30 @@ def test_a_list_during_another_request_is_not_used():
 
 
 def test_a_text_is_new_since_the_first_list_that_shows_it():
-    """A text is a key of the run only if no list showed it before its registration.
+    """`is_new_since(text, number)` is true if no list before the exchange of that number showed the text.
 
-    A list beside another request counts, because it shows what was there. A text that looks like an own address is
-    never new.
+    Here the second list shows a key, so the key is no longer new for the third exchange. The second list was read while
+    another request was on the wire. It counts nevertheless, because it shows what was there. An e-mail address is never
+    new, because only a key that the service makes can be.
     """
-    made = "c0ffee00-0001-4000-8000-00000000000a"
-    history = ListHistory().list().list(made, beside=1).list(made)
+    made_key = "c0ffee00-0001-4000-8000-00000000000a"
+    history = ListHistory().list().list(made_key, beside=1).list(made_key)
 
-    assert [history.lists.is_new_since(made, number) for number in (1, 2, 3)] == [True, True, False]
+    assert [history.lists.is_new_since(made_key, number) for number in (1, 2, 3)] == [True, True, False]
     assert history.lists.is_new_since("never-shown", 9)
     assert not history.lists.is_new_since(NEW, 1)
 
 
-def test_a_refused_list_shows_no_text():
-    """A text in the body of an error is no key."""
+def test_a_key_in_a_refused_list_is_still_new():
+    """A text in the body of an error is no key that the account has."""
     assert ListHistory().list("made-1", status=400).lists.is_new_since("made-1", 9)
 
 
-def test_a_key_of_before_is_looked_for_in_the_lists_of_all_accounts():
-    """A key of any account counts as a key of before, in whatever letter case."""
+def test_a_key_of_any_account_counts_as_a_key_before_the_run():
+    """`were_showing` is true for a key in the lists of either account before the first change, in any letter case.
+
+    A key that only a later list shows does not count.
+    """
     lists = ListHistory().list(OLD).list(SECOND, account=OTHER).begin_changes().list(OLD, NEW).lists
 
     assert [lists.were_showing(key) for key in (OLD.upper(), SECOND, NEW)] == [True, True, False]
@@ -143,7 +160,10 @@ def test_a_key_of_before_is_looked_for_in_the_lists_of_all_accounts():
 
 
 def gone_after(history):
-    """The keys that are gone, and whether a deletion was sent since a list showed them."""
+    """A pair: the keys that are gone after these lists and deletions, and whether a deletion may have taken them.
+
+    A deletion may have taken a key if it was sent after the last list that showed the key.
+    """
     return {*history.lists.gone}, history.lists.gone_after_a_deletion
 
 
@@ -180,7 +200,10 @@ def test_a_key_that_a_deletion_named_is_not_gone(named):
 
 
 def test_a_masked_key_that_a_deletion_may_have_named_is_not_gone():
-    """A masked text stands for the deleted key if its visible characters fit."""
+    """A list showed `sec***@bank.example`. A deletion named second@bank.example, which fits, so that key is not gone.
+
+    If the visible characters do not fit, the masked key is another one, and it is gone.
+    """
     fitting, _ = gone_after(ListHistory().list("sec***@bank.example").delete(SECOND).begin_changes().list().list())
     not_fitting, _ = gone_after(ListHistory().list("old***@bank.example").delete(SECOND).begin_changes().list().list())
 
@@ -189,9 +212,10 @@ def test_a_masked_key_that_a_deletion_may_have_named_is_not_gone():
 
 
 def test_a_key_that_is_listed_after_a_deletion_was_not_deleted_by_it():
-    """Two later lists lack the key, so it is gone.
+    """In both histories the key is gone, and a deletion named another key.
 
-    A deletion of another key may have taken it only if no list shows the key after that deletion.
+    In the first one a list shows the key after that deletion, so the deletion did not take it. In the second one no list
+    does, so the deletion may have taken it.
     """
     history = ListHistory().list(OLD).begin_changes().delete(NEW).list(OLD).list().list()
 
@@ -199,8 +223,8 @@ def test_a_key_that_is_listed_after_a_deletion_was_not_deleted_by_it():
     assert gone_after(ListHistory().list(OLD).begin_changes().list(OLD).delete(NEW).list().list()) == ({OLD}, True)
 
 
-def test_without_a_list_of_before_nothing_is_gone():
-    """Without a list of before nobody knows which keys the account had."""
+def test_without_a_list_before_the_run_nothing_is_gone():
+    """Nobody knows which keys the account had."""
     history = ListHistory().begin_changes().list().list()
 
     assert gone_after(history) == (set(), False)
@@ -208,15 +232,15 @@ def test_without_a_list_of_before_nothing_is_gone():
 
 
 @pytest.mark.parametrize(("before", "now"), [(True, False), (False, True)])
-def test_a_list_with_more_pages_proves_no_key_gone(before, now):
-    """A list with `hasMore` may show the key on another page."""
+def test_no_key_is_gone_if_a_list_has_further_pages(before, now):
+    """A list with `hasMore: true`, before or now, may have the key on another page."""
     history = ListHistory().list(OLD, hasMore=before).begin_changes().list(hasMore=now).list(hasMore=now)
 
     assert gone_after(history) == (set(), False)
 
 
-def test_of_two_equal_texts_one_is_gone_if_a_list_shows_one():
-    """Two different keys may have the same masked text."""
+def test_of_two_equal_texts_one_is_gone_if_later_lists_show_only_one():
+    """A list may show the same masked text for two different keys."""
     assert gone_after(ListHistory().list(OLD, OLD).begin_changes().list(OLD).list(OLD)) == ({OLD}, False)
 
 
@@ -231,9 +255,10 @@ def test_of_two_equal_texts_one_is_gone_if_a_list_shows_one():
     ],
 )
 def test_on_a_sandbox_a_deletion_without_a_key_may_delete_all(is_sandbox, texts, status, gone):
-    """A granted deletion that names no key may have deleted all keys of a sandbox.
+    """On a sandbox a granted deletion that names no key may have deleted all keys, so none counts as gone.
 
-    Off a sandbox no such deletion is sent for an account of the profile.
+    A refused deletion, or one that names another key, explains nothing. Off a sandbox no deletion without a key is sent
+    for an account of the profile.
     """
     history = ListHistory(is_sandbox=is_sandbox).list(OLD).begin_changes().delete(*texts, status=status).list().list()
 

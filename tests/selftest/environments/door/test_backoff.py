@@ -1,4 +1,8 @@
-"""A service that limits its callers gets fewer requests at once, and none while it asks to wait, from any thread of a run."""
+"""What the run does if a service asks it to come later (such as 429 or 503 with Retry-After).
+
+The request is sent again after a pause, which holds for all threads. Fewer requests are sent at once: `window` is the
+greatest number that may be on the wire. The clock of these tests stands still until something sleeps.
+"""
 
 from collections import defaultdict
 from contextlib import ExitStack
@@ -18,7 +22,9 @@ from spec.exchange import FailureKind
 from tests.selftest.exchanges import answer, unanswered
 
 NOON = "Mon, 05 Jan 2026 12:00:00 GMT"
+"""The header Date of the answers: the time at which the service answers."""
 LATER = (423, 429, 502, 503, 504)
+"""Statuses that ask the client to come later, even without Retry-After."""
 
 
 class Time:
@@ -57,7 +63,10 @@ def request_to(operation="listAccounts", *, code=None, **intent):
 
 
 def goes_again(backoff, sending, status, after=None):
-    """True if the request is sent again after an answer with this status and Retry-After."""
+    """Give the request an answer with this status and Retry-After. Returns True if it is to be sent again.
+
+    As in a run, the pause that the answer asks for begins.
+    """
     headers = (("Date", NOON), ("Retry-After", after)) if after is not None else ()
     intent = sending.intent
     sending.exchange = answer(intent.operation, b"{}", status=status, headers=headers, valid=intent.valid)
@@ -65,12 +74,15 @@ def goes_again(backoff, sending, status, after=None):
 
 
 def waits_before_resend(backoff, time, sending, *answers):
-    """For each answer, the seconds until the request is sent again. None if it is not sent again."""
+    """Give the request these answers one after the other, each a status and Retry-After.
+
+    Returns the seconds until the request is sent again after each, and None if it is not sent again.
+    """
     waits = []
     for status_and_retry_after in answers:
         before = time.now
         is_resent = goes_again(backoff, sending, *status_and_retry_after)
-        with backoff.place(request_to()):  # the pause is one for all
+        with backoff.place(request_to()):  # any request waits here until the pause is over
             waits.append(time.now - before if is_resent else None)
     return waits
 
@@ -90,34 +102,39 @@ def waits_before_resend(backoff, time, sending, *answers):
     ],
 )
 def test_a_request_is_sent_three_times_more(status, after, waits, backoff, time):
-    """The door waits as long as Retry-After says, else 1, 2 and 4 seconds.
+    """The run waits as long as Retry-After says, or 1, 2 and 4 seconds. The fourth answer is final.
 
-    The answer to the last request is final.  Afterwards the operation counts as down, so a later request to it is not
-    sent again. Requests to other operations still are.
+    Afterwards the operation counts as down: a later request to it is not sent again, and the reason is noted. A request
+    to another operation is sent again.
     """
-    assert waits_before_resend(backoff, time, request_to(), *[(status, after)] * 4) == [*waits, None]
-    seconds = sum(waits)
-    outage = OUTAGE.of(statuses=str(status), seconds=seconds)
-    assert backoff._unsent | backoff.outages == {outage if status > 500 else IN_VAIN: {"listAccounts"}}
-    assert [waits_before_resend(backoff, time, request_to(id), (503,)) for id in ("listAccounts", "getBalance")] == [
-        [None],
-        [1],
-    ]
+    waits_of_first_request = waits_before_resend(backoff, time, request_to(), *[(status, after)] * 4)
+    outage = OUTAGE.of(statuses=str(status), seconds=sum(waits))
+    reason = outage if status > 500 else IN_VAIN
+    notes = backoff._unsent | backoff.outages
+
+    assert waits_of_first_request == [*waits, None]
+    assert notes == {reason: {"listAccounts"}}
+    assert waits_before_resend(backoff, time, request_to("listAccounts"), (503,)) == [None]
+    assert waits_before_resend(backoff, time, request_to("getBalance"), (503,)) == [1]
 
 
 @pytest.mark.parametrize(
     ("status", "after"),
     [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61"), (429, "Mon, 05 Jan 2026 12:01:01 GMT")],
 )
-def test_answers_after_which_nothing_is_sent_again(status, after, backoff, time):
-    """A refusal that does not ask to come later is final, and so is a Retry-After of more than a minute."""
+def test_an_answer_that_does_not_ask_to_come_later_is_final(status, after, backoff, time):
+    """The request is not sent again, and nothing waits. A Retry-After of more than a minute is final, too."""
     assert waits_before_resend(backoff, time, request_to(), (status, after)) == [None]
     assert time.now == 0
 
 
 def test_without_a_date_header_a_date_in_retry_after_counts_from_now(backoff, time):
-    """The date is compared with the clock of this machine."""
-    sending, soon = request_to(), datetime.now(UTC) + timedelta(seconds=30)
+    """Retry-After has a date 30 seconds ahead, and the answer has no Date. The run waits for 30 seconds.
+
+    The date is compared with the clock of this machine.
+    """
+    sending = request_to()
+    soon = datetime.now(UTC) + timedelta(seconds=30)
     headers = (("Retry-After", format_datetime(soon, usegmt=True)),)
     sending.exchange = answer("listAccounts", b"{}", status=429, headers=headers, valid=True)
 
@@ -126,8 +143,9 @@ def test_without_a_date_header_a_date_in_retry_after_counts_from_now(backoff, ti
 
 
 def test_an_invalid_request_is_sent_once_more_without_waiting(backoff, time):
-    """A gateway may refuse every invalid request with 503, so the note about operations that are cut short does not
-    name the operation.
+    """An invalid request gets 503 twice. Its operation does not count as down, and no note names it.
+
+    A gateway may answer every invalid request with 503.
     """
     assert waits_before_resend(backoff, time, request_to(valid=False), (503,), (503,)) == [0, None]
     assert backoff._unsent == {}
@@ -148,7 +166,7 @@ def test_a_request_that_may_have_moved_money_is_not_sent_again(backoff):
 
 
 def test_one_failed_handshake_does_not_make_the_target_unreachable():
-    """The read that is sent after the failed TLS handshake is answered."""
+    """After a failed TLS handshake the run sends a read, to see if the target can be reached. It is answered here."""
     sending, liveness = request_to(), Liveness(lambda: False, Ending())
     sending.exchange = unanswered(FailureKind.TLS)
     liveness.notice(sending)
@@ -160,8 +178,9 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     ("kind", "times"), [(FailureKind.NO_CONNECTION, 3), (FailureKind.DROPPED, 1), (FailureKind.TIMEOUT, 0)]
 )
 def test_a_request_without_an_answer_is_sent_again(kind, times, backoff):
-    """After a refused connection a request is sent three times more, after a dropped one once, and after a timeout
-    not at all.  An execution whose connection was dropped is not sent again.
+    """If no connection was made, a request is sent three times more; if it was dropped, once; after a timeout not at all.
+
+    An execution is sent again only if no connection was made, because otherwise it may have moved money.
     """
     sending, execution = request_to(), request_to("executePix", code="TX-1")
     for request in (sending, execution):
@@ -182,9 +201,9 @@ def on_the_wire(backoff, stack):
 
 
 def test_the_window_is_halved_once_a_round(backoff):
-    """The number of requests at once is halved for the first 429 of a round, because the others left before that.
+    """All requests that are on the wire at the same time get 429, four times over. Each time the window is halved once.
 
-    It never goes below one.
+    The other 429 do not count, because their requests left before the first one came. The window never goes below one.
     """
     windows = []
     for _ in range(4):
@@ -197,10 +216,9 @@ def test_the_window_is_halved_once_a_round(backoff):
 
 
 def test_limits_rate_holds_with_any_number_of_threads(time):
-    """With `limits.rate: 10` each request waits a tenth of a second longer than the one before, even if all come at
-    once.
-    """
-    backoff, slept = backoff_of(time, rate=10), []
+    """With limits.rate: 10, each of eight requests at once waits a tenth of a second longer than the one before."""
+    backoff = backoff_of(time, rate=10)
+    slept = []
     backoff._ending.sleep = slept.append  # the others come while one sleeps
     with ExitStack() as stack:
         for _ in range(8):

@@ -1,4 +1,4 @@
-"""The door: its exchanges do not change, it sends a request again only when asked, and what several threads share holds."""
+"""The door, through which every request of a run goes: repetitions, notes, and the token that all threads share."""
 
 import threading
 from functools import partial
@@ -15,8 +15,11 @@ from tests.traffic.together import Together
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 
 
-def test_a_request_that_moves_no_money_is_sent_again(service, manual_run):
-    """A request with a real code is not sent again, nor is a valid request that may move money."""
+def test_only_a_request_that_moves_no_money_is_sent_again(service, manual_run):
+    """`send_again` repeats a read and an invalid registration exactly as they were.
+
+    It returns None for a request with a real code, with or without the valid token, and for a valid transfer.
+    """
     exchanges = [
         manual_run.client.send("listAccounts", valid=True),
         manual_run.execute(CODE),
@@ -26,8 +29,11 @@ def test_a_request_that_moves_no_money_is_sent_again(service, manual_run):
     ]
     repetitions = [manual_run.door.send_again(exchange) for exchange in exchanges]
 
-    assert repetitions[1:4] == [None] * 3
-    assert [repetitions[place].request for place in (0, 4)] == [exchanges[place].request for place in (0, 4)]
+    read, *requests_about_money, invalid = repetitions
+    assert requests_about_money == [None] * 3
+    assert read.request == exchanges[0].request
+    assert invalid.request == exchanges[4].request
+    # the last three that arrived: the invalid request, the repeated read, the repeated invalid request
     assert service.received[-1] == service.received[-3]
 
 
@@ -49,22 +55,26 @@ class ExpiresUnderWay(SocketService):
 
     def __init__(self):
         super().__init__()
-        self._count = count(1)
-        self._together = threading.Barrier(8, action=lambda: setattr(self.sandbox, "token", LATER))
+        self._numbers = count(1)
+        self._all_eight_are_there = threading.Barrier(8, action=self._let_token_expire)
+
+    def _let_token_expire(self):
+        self.sandbox.token = LATER
 
     def answer(self, connection, request):
-        if 1 < next(self._count) <= 9:
-            self._together.wait()
+        number = next(self._numbers)
+        if 2 <= number <= 9:
+            self._all_eight_are_there.wait()
         super().answer(connection, request)
 
 
 @served_by(ExpiresUnderWay)
 @pytest.mark.parametrize("is_another", [True, False])
 def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, service, tmp_path):
-    """One thread alone checks the token and fetches another.
+    """Eight requests get 401 at the same time. One thread alone checks the token with a read, and fetches another one.
 
-    With a new token all eight requests are sent again; without one all eight refusals are excused, and one note says
-    so. No refusal is held against the service.
+    With a new token (`is_another`) all eight are sent again. If the fetched token is the same, they are not. In both
+    cases the eight refusals are excused: no verdict rests on them. One note says what happened.
     """
     fetched = []
 
@@ -82,14 +92,18 @@ def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, se
     }
 
     assert len(fetched) == len(manual_run.door.token_monitor.notes) == 1
-    assert len(service.received) == 1 + 8 + 1 + 8 * is_another
+    first_read, refused_reads, check_of_token, repeated_reads = 1, 8, 1, 8 if is_another else 0
+    assert len(service.received) == first_read + refused_reads + check_of_token + repeated_reads
     assert {answer.expects_success for answer in answers} == {is_another}
     assert len(refused) == 8
     assert manual_run.door.token_monitor.excused == refused
 
 
 def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):
-    """The new token is used by the requests after the execution."""
+    """The token expired, so the execution gets 401. Another token is fetched for later requests.
+
+    The code is not sent again, because a code is sent once.
+    """
     manual_run = ManualRun(service, tmp_path, refresh=lambda: manual_run.secrets.learn_token(LATER) or True)
     manual_run.client.send("listAccounts", valid=True)
     service.sandbox.token = LATER
@@ -99,9 +113,10 @@ def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service,
     assert manual_run.secrets.token() == LATER
 
 
-def test_a_request_that_was_made_before_carries_the_token_of_now(service, manual_run):
-    """An execution that waited while a token was fetched carries the new token, because the old one would lose its
-    code.
+def test_a_request_is_sent_with_the_token_of_the_moment_at_which_it_is_sent(service, manual_run):
+    """An execution was made with the old token, and waits. Meanwhile a new token was fetched. It is sent with that one.
+
+    With the old token it would be refused, and its code could not be sent again.
     """
     waiting = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
     service.sandbox.token = LATER

@@ -1,4 +1,8 @@
-"""The journal: no code is sent twice with the valid token, by whatever spelling, profile, copy or accident."""
+"""The journal of transaction codes: no code that moved money is ever sent again with the valid token.
+
+The journal is a file with a line for each event of a code, such as `sent` or `success`. It has a key beside it, which
+signs the lines, and a file with the number of lines. A later run reads it, and asks it before it sends a code.
+"""
 
 import json
 import re
@@ -42,45 +46,69 @@ THIRD_CODE = "SBX-CPF-1"
 
 
 def staging_journal(folder, run="one"):
-    """The journal of a run in this folder."""
+    """The journal in this folder, as the run of this name opens it. The profile of the run is called staging."""
     return Journal(folder / "journal.jsonl", LogKey(folder / "journal.key"), environment="staging", run=run)
 
 
-@pytest.fixture
-def journal(tmp_path):
-    """A journal with three events of two codes."""
+def test_the_journal_has_a_digest_in_the_place_of_each_code(tmp_path):
+    """No file beside the journal has a code in any letter case, because a code lets its reader move money."""
     journal = staging_journal(tmp_path)
-    for code, event in ((CODE, "sent"), (OTHER_CODE, "sent"), (CODE, "success")):
+    for code, event in ((CODE, "sent"), (CODE, "success"), (OTHER_CODE, "sent"), (OTHER_CODE, "refused")):
         journal.write(code, event)
-    return journal
-
-
-def test_a_code_stands_in_the_journal_by_its_digest_alone(journal, tmp_path):
-    """Environment, run, outcome and status stand beside the digest. Only the owner can read the files."""
-    journal.write(OTHER_CODE, "refused", status="404")
-    entries = [
-        (entry.environment, entry.run, entry.outcome, entry.status)
-        for entry in staging_journal(tmp_path, run="two").entries()
-    ]
     files = list(tmp_path.iterdir())
+    text_of_files = b"".join(file.read_bytes() for file in files).lower()
 
-    assert entries == [("staging", "one", "success", ""), ("staging", "one", "refused", "404")]
-    assert not [file for file in files if CODE.casefold().encode() in file.read_bytes().lower()]
-    assert {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files} == {0}
+    assert journal.path in files
+    assert CODE.lower().encode() not in text_of_files
+    assert OTHER_CODE.lower().encode() not in text_of_files
 
 
-def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(journal):
-    """A journal may have one line more than the count says. Half a line is cut off, because nothing was sent for it."""
-    count_file = journal.path.with_suffix(".count")
-    count_before = count_file.read_bytes()
-    journal.write(OTHER_CODE, "unknown")
-    count_file.write_bytes(count_before)
+def test_only_the_owner_can_read_the_files_of_the_journal(tmp_path):
+    """The journal, its key and its count have no permission for the group or for others."""
+    journal = staging_journal(tmp_path)
+    journal.write(CODE, "sent")
+    modes = [stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()]
+
+    assert len(modes) >= 3
+    assert [mode for mode in modes if mode & 0o077] == []
+
+
+def test_a_later_run_reads_the_last_event_of_each_code(tmp_path):
+    """An entry has the environment, the run that wrote it, the outcome of the code, and the status of the answer."""
+    journal = staging_journal(tmp_path, run="one")
+    journal.write(CODE, "sent")
+    journal.write(OTHER_CODE, "sent")
+    journal.write(CODE, "success")
+    journal.write(OTHER_CODE, "refused", status="404")
+    entries = staging_journal(tmp_path, run="two").entries()
+
+    assert [(entry.environment, entry.run, entry.outcome, entry.status) for entry in entries] == [
+        ("staging", "one", "success", ""),
+        ("staging", "one", "refused", "404"),
+    ]
+
+
+def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(tmp_path):
+    """A line is written before its number, so a killed run may leave one line more than the number says.
+
+    It may also leave the beginning of a line. That is cut off at the next write, because nothing was sent for it.
+    """
+    journal = staging_journal(tmp_path)
+    journal.write(CODE, "sent")
+    number_of_lines = journal.path.with_suffix(".count")
+    number_before = number_of_lines.read_bytes()
+    journal.write(CODE, "unknown")
+    number_of_lines.write_bytes(number_before)
     with journal.path.open("a") as file:
         file.write('{"at": "2026-')
 
     assert journal.fault() == ""
-    journal.write(OTHER_CODE, "success")
-    assert len([json.loads(line) for line in journal.path.read_text().splitlines()]) == 5
+    journal.write(CODE, "success")
+    assert [json.loads(line)["event"] for line in journal.path.read_text().splitlines()] == [
+        "sent",
+        "unknown",
+        "success",
+    ]
 
 
 # -- never twice --------------------------------------------------------------------------------------------------
@@ -91,12 +119,15 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(journal
     [
         ("http://bank.example:80", CODE),
         ("http://bank.example/prefix", CODE.lower()),
-        ("http://other.example", CODE.replace("P", "Ｐ")),
+        ("http://other.example", CODE.replace("P", "Ｐ")),  # the wide letter P of East Asian fonts
     ],
+    ids=["the port spelled out", "small letters", "a wide letter"],
 )
-def test_other_profiles_copies_and_addresses_meet_the_same_entry(address, spelling, service, tmp_path):
-    """The digest of an entry is made from the code alone, without letter case and width, because a service may
-    ignore both.
+def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(address, spelling, service, tmp_path):
+    """One run executes the code, and sends it in another spelling. A later run has another profile and address.
+
+    The service gets the code once. The journal finds its entry by a digest of the code alone, without letter case and
+    width of letters, because a service may ignore both.
     """
     first = ManualRun(service, tmp_path, proxied=True)
     later = ManualRun(service, tmp_path, name="two", proxied=True, base_url=address, environment="other")
@@ -111,63 +142,93 @@ def test_other_profiles_copies_and_addresses_meet_the_same_entry(address, spelli
     assert service.executions == [CODE]
 
 
+# Each of the following functions does what an accident or a person may do to the journal at this path. The journal has
+# seven lines before.
+
+
 def cut_last_line(path):
     """Remove the last line of the journal."""
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
 
 
 def cut_and_write_count(path):
-    """Cut the journal, and write a count that fits, without a signature."""
+    """Remove the last line, and write the new number of lines without a signature."""
     cut_last_line(path)
     path.with_suffix(".count").write_text("6")
 
 
 def cut_and_edit_count(path):
-    """Cut the journal, and put a count that fits before the signature."""
+    """Remove the last line, and change the number of lines before its signature."""
     cut_last_line(path)
     count = path.with_suffix(".count")
     count.write_text(count.read_text().replace("7 ", "6 ", 1))
 
 
+def edit_a_line(path):
+    """Change the outcome of a code."""
+    path.write_text(path.read_text().replace("success", "offered"))
+
+
+def delete_key(path):
+    """Delete the key that signs the lines."""
+    path.with_suffix(".key").unlink()
+
+
+def delete_count(path):
+    """Delete the file with the number of lines."""
+    path.with_suffix(".count").unlink()
+
+
 COUNT_FAULT = "journal.count is missing, edited, or not signed with the key of the journal"
+# by name, what happens to the journal, and the fault that is found afterwards
 ACCIDENTS = {
     "deleted": (Path.unlink, "it has 0 lines and had 7"),
     "cut at a line end": (cut_last_line, "it has 6 lines and had 7"),
-    "edited": (lambda path: path.write_text(path.read_text().replace("success", "offered")), "line 4 was edited"),
-    "without its key": (lambda path: path.with_suffix(".key").unlink(), COUNT_FAULT),
+    "edited": (edit_a_line, "line 4 was edited"),
+    "without its key": (delete_key, COUNT_FAULT),
     "cut, and its count written": (cut_and_write_count, COUNT_FAULT),
     "cut, and its count edited": (cut_and_edit_count, COUNT_FAULT),
-    "without its count": (lambda path: path.with_suffix(".count").unlink(), COUNT_FAULT),
+    "without its count": (delete_count, COUNT_FAULT),
 }
 
 
-@pytest.mark.parametrize(("accident", "fault"), ACCIDENTS.values(), ids=ACCIDENTS)
-def test_no_code_of_the_profile_is_sent_after_an_accident(accident, fault, service, tmp_path):
-    """Any code may have been sent before the accident.
+@pytest.mark.parametrize(("do_damage", "fault"), ACCIDENTS.values(), ids=ACCIDENTS)
+def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, service, tmp_path):
+    """A code of which a damaged journal says nothing may have been sent before the damage, so it is not sent.
 
-    The message says what to do. Lines that are written later do not mend the journal.
+    This holds with the valid token and without a token. Lines that are written after the damage do not repair the
+    journal. The message says that the codes of the profile are not sent.
     """
-    first = ManualRun(service, tmp_path)
-    first.execute()
-    first.execute(OTHER_CODE, credential="no header")
-    first.execute(OTHER_CODE)
-    accident(first.journal)
-    later = ManualRun(service, tmp_path, name="two")
-    later.secrets.learn("code", THIRD_CODE)
+    first_run = ManualRun(service, tmp_path)
+    first_run.execute()
+    first_run.execute(OTHER_CODE, credential="no header")
+    first_run.execute(OTHER_CODE)
+    do_damage(first_run.journal)
+
+    later_run = ManualRun(service, tmp_path, name="two")
+    later_run.secrets.learn("code", THIRD_CODE)
     fault_after_accident = staging_journal(tmp_path).fault()
-    usable_codes = later.door.guard.open_journal([THIRD_CODE])
-    staging_journal(tmp_path).write("TX-PREPARED", "sent")
-    unsent = [later.execute(THIRD_CODE), later.execute(), later.execute(THIRD_CODE, credential="no header")]
+    usable_codes = later_run.door.guard.open_journal([THIRD_CODE])
+    staging_journal(tmp_path).write("TX-PREPARED", "sent")  # a line that is written after the damage
+    unsent_exchanges = [
+        later_run.execute(THIRD_CODE),
+        later_run.execute(),
+        later_run.execute(THIRD_CODE, credential="no header"),
+    ]
+    trouble_message = later_run.door.guard.supplied_trouble
 
     assert fault in fault_after_accident
     assert usable_codes == []
-    assert {exchange.failure.message for exchange in unsent} == {later.door.guard.supplied_trouble}
-    assert "transactions.codes are not sent" in later.door.guard.supplied_trouble
+    assert {exchange.failure.message for exchange in unsent_exchanges} == {trouble_message}
+    assert "transactions.codes are not sent" in trouble_message
     assert service.executions == [CODE, OTHER_CODE]
 
 
 def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
-    """Others could replace the journal. --new-journal is refused, too, and the message says what helps."""
+    """Other users could replace the journal. The message says which permission to take away, and then codes are sent.
+
+    `start`, which the option --new-journal calls, is refused with the same message.
+    """
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
     later = ManualRun(service, tmp_path, name="two")
@@ -187,33 +248,42 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
 def test_the_readable_entries_of_a_damaged_journal_count(accident, service, tmp_path):
-    """--new-journal keeps the damaged file under another name. With a whole journal the option is refused."""
-    first = ManualRun(service, tmp_path)
-    first.execute()
-    first.execute(OTHER_CODE)
+    """After --new-journal a run sends a new code, and no code that the damaged journal names.
+
+    The option keeps the damaged file under another name. If the journal is not damaged, the option is refused.
+    """
+    first_run = ManualRun(service, tmp_path)
+    first_run.execute()
+    first_run.execute(OTHER_CODE)
     with pytest.raises(JournalError, match="can be read: leave the option out"):
         staging_journal(tmp_path).start()
     do_damage, _ = ACCIDENTS[accident]
-    do_damage(first.journal)
-    text_before = first.journal.read_text()
-    staging_journal(tmp_path).start()
-    later = ManualRun(service, tmp_path, name="two")
-    later.secrets.learn("code", THIRD_CODE)
-    for code in (CODE, OTHER_CODE, THIRD_CODE):
-        later.execute(code)
+    do_damage(first_run.journal)
+    text_of_damaged_journal = first_run.journal.read_text()
 
-    [kept] = tmp_path.glob("journal-until-*.jsonl")
-    assert kept.read_text() == text_before
+    staging_journal(tmp_path).start()  # what --new-journal does
+    later_run = ManualRun(service, tmp_path, name="two")
+    later_run.secrets.learn("code", THIRD_CODE)
+    for code in (CODE, OTHER_CODE, THIRD_CODE):
+        later_run.execute(code)
+
+    [kept_file] = tmp_path.glob("journal-until-*.jsonl")
+    assert kept_file.read_text() == text_of_damaged_journal
+    # the first run sent the first two codes, the later run the third one
     assert service.executions == [CODE, OTHER_CODE, THIRD_CODE]
 
 
 def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
-    """The message says how to start a journal. A journal that a run began for its own codes is not enough."""
+    """Only --new-journal starts a journal for the codes of the profile, and the note of the run says so.
+
+    Both runs send a code that they prepared themselves. The first run begins a journal for it. That is not enough for
+    the second run to send the code of the profile.
+    """
     bank = FakeBank()
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
-    notes = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
+    notes_of_both_runs = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
 
-    [note] = set(notes)
+    [note] = set(notes_of_both_runs)
     assert note.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
     assert "start one with --new-journal, if this is the first use here; else bring it back" in note
     assert len(bank.executions) == 2
@@ -232,11 +302,14 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
         start_journal(profile)
 
 
-# -- trouble in the middle ----------------------------------------------------------------------------------------
+# -- trouble during a run ------------------------------------------------------------------------------------------
 
 
 def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepared(tmp_path):
-    """A file stands in the place of the journal's folder. No transfer is prepared, and the run is incomplete."""
+    """The folder of the journal cannot be made, because there is a file of its name.
+
+    No transfer is prepared, because its code could not be sent. The run is incomplete (exit status 6).
+    """
     (tmp_path / "state").write_text("in the way")
     bank = FakeBank()
     transactions = {"prepare": HOW_TO_PREPARE, "codes": [CODE]}
@@ -250,7 +323,10 @@ def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepar
 
 
 def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
-    """The first answer is judged and counted. No further code is sent, and the run is incomplete."""
+    """During the first execution the journal becomes unusable. No further code is sent.
+
+    That execution is counted, a note says why executions stopped, and the run is incomplete (exit status 6).
+    """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD_CODE]})
     start_journal(profile)
 
@@ -280,121 +356,163 @@ class _KilledError(Exception):
     ("credential", "executions"),
     [("a wrong token (of a JWT: another signature)", [CODE]), ("no header", [CODE]), ("valid", [])],
 )
-def test_a_code_that_a_killed_run_sent_is_barred(credential, executions, service, tmp_path, monkeypatch):
-    """The entry is written before the request.
+def test_a_code_that_a_killed_run_sent_is_not_sent_again(credential, executions, service, tmp_path, monkeypatch):
+    """The journal says what is about to be sent before the request leaves, so a later run knows it after a kill.
 
-    A code that was only offered, with a wrong token, is not barred; the later run notes that it was offered.
+    A code that was about to be sent with the valid token is barred: the later run does not send it. A code that was
+    about to be sent without it is only called offered, and the later run sends it.
     """
 
     def kill(*_):
         raise _KilledError
 
-    first = ManualRun(service, tmp_path)
-    monkeypatch.setattr(first.door.wire, "attempt", kill)
-    monkeypatch.setattr(first.door.guard, "_note_outcome", kill)
+    killed_run = ManualRun(service, tmp_path)
+    monkeypatch.setattr(killed_run.door.wire, "attempt", kill)  # sends the request
+    monkeypatch.setattr(killed_run.door.guard, "_note_outcome", kill)  # writes the outcome into the journal
     with pytest.raises(_KilledError):
-        first.execute(credential=credential)
-    later = ManualRun(service, tmp_path, name="two")
-    usable_codes = later.door.guard.open_journal([CODE])
-    later.execute(credential="no header")
-    later.execute()
+        killed_run.execute(credential=credential)
+    later_run = ManualRun(service, tmp_path, name="two")
+    usable_codes = later_run.door.guard.open_journal([CODE])
+    later_run.execute(credential="no header")
+    later_run.execute()
 
     assert service.executions == usable_codes == executions
-    assert later.door.guard.offered == set(executions)
-    assert set(later.door.guard.barred) == {CODE} - set(executions)
+    assert later_run.door.guard.offered == set(executions)
+    assert set(later_run.door.guard.barred) == {CODE} - set(executions)
 
 
 def test_the_outcome_of_an_execution_follows_from_its_answer():
-    """A 4xx is a refusal, except for 408 and 499.
+    """A 4xx is a refusal, except for 408 and 499, with which a gateway may answer for the service.
 
-    An answer that is neither a refusal nor a success may have moved money.
+    An answer that is neither a refusal nor a success may have moved money: its outcome is unknown. Without a connection
+    nothing was sent.
     """
     outcomes = {status: outcome_of(execution({}, status=status), executes=True) for status in range(300, 600)}
+    statuses_of_refusals = {status for status, outcome in outcomes.items() if outcome is Outcome.REFUSED}
 
-    assert {status for status, outcome in outcomes.items() if outcome is not Outcome.UNKNOWN} == {*range(400, 500)} - {
-        408,
-        499,
-    }
+    assert statuses_of_refusals == {*range(400, 500)} - {408, 499}
+    assert set(outcomes.values()) == {Outcome.REFUSED, Outcome.UNKNOWN}
     assert outcome_of(execution(status=201), executes=True) is Outcome.SUCCESS
     assert outcome_of(unanswered(FailureKind.TIMEOUT), executes=True) is Outcome.UNKNOWN
     assert outcome_of(unanswered(FailureKind.NO_CONNECTION), executes=True) is Outcome.NOT_SENT
 
 
-CARRY_A_RESULT = {
+# Bodies of refusals with status 409. A body with parts of an execution result contradicts the refusal.
+BODIES_WITH_A_RESULT = {
     "the result itself": EXECUTION_RESULT | {"status": "PENDING"},
     "a list in data": {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
     "another name": {"transfer": {"account": "12345", "key": "a@b.example", "value": 10.5}},
     "behind a refusal": b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
     "three members": {"data": {"id": "TX-1", "status": "PENDING", "value": 10.5, "name": "", "error": None, "date": 0}},
 }
-CARRY_NO_RESULT = {
+BODIES_WITHOUT_A_RESULT = {
     "two members": {"data": {"id": "TX-1", "status": "EXPIRED", "error": None, "message": ""}},
     "an error in data": {"data": {"status": "REFUSED", "error": "expired", "message": "no", "type": "CODE"}},
-    "that of Spring": {"timestamp": "2026-01-01", "status": 409, "error": "Conflict", "message": "no", "path": "/v1"},
-    "that of RFC 9457": {"type": "https://bank.example/e", "status": 409, "title": "no", "detail": "no", "id": "1"},
-    "a name of an error": {"name": "Conflict", "message": "no", "status": "error", "id": "7", "date": "2026-01-01"},
-    "a skeleton": {"data": dict.fromkeys(EXECUTION_RESULT)},
-    "done, and no more": {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
+    "an error of Spring": {
+        "timestamp": "2026-01-01",
+        "status": 409,
+        "error": "Conflict",
+        "message": "no",
+        "path": "/v1",
+    },
+    "an error of RFC 9457": {"type": "https://bank.example/e", "status": 409, "title": "no", "detail": "no", "id": "1"},
+    "an error with a name": {"name": "Conflict", "message": "no", "status": "error", "id": "7", "date": "2026-01-01"},
+    "a result without values": {"data": dict.fromkeys(EXECUTION_RESULT)},
+    "only an id and DONE": {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
 }
 
 
 def test_a_refusal_that_carries_a_result_has_an_unknown_outcome():
-    """A body carries a result if `data` has three documented members with values, or if another part has three that
-    no usual error has.
+    """Money may have moved although the service refused.
+
+    A body carries a result if `data` has three documented members with values, or if another part has three that no
+    usual error has.
     """
     outcomes_with_result = {
-        name: outcome_of(answer("executePix", body, status=409), executes=True) for name, body in CARRY_A_RESULT.items()
-    }
-    outcomes_without_result = {
         name: outcome_of(answer("executePix", body, status=409), executes=True)
-        for name, body in CARRY_NO_RESULT.items()
+        for name, body in BODIES_WITH_A_RESULT.items()
     }
 
-    assert outcomes_with_result == dict.fromkeys(CARRY_A_RESULT, Outcome.UNKNOWN)
-    assert outcomes_without_result == dict.fromkeys(CARRY_NO_RESULT, Outcome.REFUSED)
+    assert outcomes_with_result == dict.fromkeys(BODIES_WITH_A_RESULT, Outcome.UNKNOWN)
+
+
+def test_a_refusal_without_a_result_is_refused():
+    """Members that a usual error has, too, such as `id` or `message`, make no execution result."""
+    outcomes_without_result = {
+        name: outcome_of(answer("executePix", body, status=409), executes=True)
+        for name, body in BODIES_WITHOUT_A_RESULT.items()
+    }
+
+    assert outcomes_without_result == dict.fromkeys(BODIES_WITHOUT_A_RESULT, Outcome.REFUSED)
+
+
+def refusal_with_a_result(status, status_in_result):
+    """An answer whose envelope refuses (code 17), although it has an execution result."""
+    result = EXECUTION_RESULT | {"status": status_in_result}
+    return answer("executePix", {"code": 17, "data": result}, status=status)
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
-def test_a_refusal_as_done_was_executed_if_the_run_alone_had_the_code(status):
-    """A refusal with status DONE is a success if the run prepared the code and had not sent it before.
+def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_executed_the_code(status):
+    """The run prepared the code itself (`is_own`) and sent it to nobody before, so the result is that of this request.
 
-    After a success the same answer is a refusal, because its result is that of the first execution.
+    This holds for a request with the valid token (`executes`) and without it. A result with another status than DONE
+    leaves the outcome unknown.
     """
-    done = answer("executePix", {"code": 17, "data": EXECUTION_RESULT | {"status": "DONE"}}, status=status)
-    later = answer("executePix", {"code": 17, "data": EXECUTION_RESULT | {"status": "LATER"}}, status=status)
-    is_success = status == 200  # DONE in a 200 is one, whatever its code
-    outcomes_of_own_code = [
-        outcome_of(done, executes=True, is_own=True),
-        outcome_of(done, executes=True, is_own=True, before=Outcome.NOT_SENT),
-        outcome_of(done, executes=False, is_own=True),
-    ]
-    outcomes_of_code_others_had = [
-        outcome_of(done, executes=True, is_own=True, before=Outcome.OFFERED),
-        outcome_of(done, executes=True),
-    ]
+    done = refusal_with_a_result(status, "DONE")
+    later = refusal_with_a_result(status, "LATER")
 
-    assert outcomes_of_own_code == [Outcome.SUCCESS] * 3
-    assert outcomes_of_code_others_had == [Outcome.SUCCESS if is_success else Outcome.UNKNOWN] * 2
+    assert outcome_of(done, executes=True, is_own=True) is Outcome.SUCCESS
+    assert outcome_of(done, executes=True, is_own=True, before=Outcome.NOT_SENT) is Outcome.SUCCESS
+    assert outcome_of(done, executes=False, is_own=True) is Outcome.SUCCESS
     assert outcome_of(later, executes=True, is_own=True) is Outcome.UNKNOWN
-    if status in (400, 409):
-        assert outcome_of(done, executes=True, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (200, Outcome.SUCCESS),  # DONE in a 200 is a success, whatever the code in the envelope
+        (302, Outcome.UNKNOWN),
+        (400, Outcome.UNKNOWN),
+        (409, Outcome.UNKNOWN),
+        (500, Outcome.UNKNOWN),
+    ],
+)
+def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_executed_the_code(status, outcome):
+    """The run offered the code with a wrong token before, or it is a code of the profile, which others may have sent."""
+    done = refusal_with_a_result(status, "DONE")
+
+    assert outcome_of(done, executes=True, is_own=True, before=Outcome.OFFERED) is outcome
+    assert outcome_of(done, executes=True) is outcome
+
+
+@pytest.mark.parametrize("status", [400, 409])
+def test_after_a_success_a_refusal_that_says_done_is_a_refusal(status):
+    """The result is that of the first execution, which the refusal repeats."""
+    done = refusal_with_a_result(status, "DONE")
+
+    assert outcome_of(done, executes=True, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
 
 
 # -- two runs at once ---------------------------------------------------------------------------------------------
 
 
 def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
-    """The lock is held for any credential, so that two runs at once take turns."""
+    """No other process can lock the journal while a request with a code is sent, whatever its token.
+
+    So two runs at the same time take turns. After the request the lock is free.
+    """
     attempt = manual_run.door.wire.attempt
     sent_without_lock = []
 
-    def attempt_if_locked(sending):
+    def attempt_and_note_whether_locked(sending):
+        """Send the request. If the lock can be taken, nobody held it: note the address of the request."""
         with suppress(Timeout):
             FileLock(f"{manual_run.journal}.lock").acquire(blocking=False)
             sent_without_lock.append(sending.sent.url)
         return attempt(sending)
 
-    manual_run.door.wire.attempt = attempt_if_locked
+    manual_run.door.wire.attempt = attempt_and_note_whether_locked
     manual_run.execute(credential="a wrong token (of a JWT: another signature)")
     manual_run.execute()
 
@@ -406,45 +524,61 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
 # -- prepared codes -----------------------------------------------------------------------------------------------
 
 
-def test_a_prepared_code_bars_nothing(service, tmp_path):
-    """A prepared code is entered before it is sent, and a later run may send it.
+def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, tmp_path):
+    """A code that was prepared, or offered with a wrong token, moved no money. A code that succeeded is not sent.
 
-    Its entry never takes back an outcome. If the journal cannot be written, no further code is sent.
+    If the same code is prepared again after its success, the journal still says that it succeeded.
     """
     journal = staging_journal(tmp_path)
     journal.start()
-    for code, event in (
-        (CODE, "prepared"),
-        (OTHER_CODE, "prepared"),
-        (OTHER_CODE, "sent"),
-        (OTHER_CODE, "success"),
-        (OTHER_CODE, "prepared"),
-    ):
-        journal.write(code, event)
-    journal.write(THIRD_CODE, "prepared")
-    journal.write(THIRD_CODE, "offered")
-    later = ManualRun(service, tmp_path, name="two")
-    usable_codes = later.door.guard.open_journal([CODE, OTHER_CODE, THIRD_CODE])
-    outcomes = [entry.outcome for entry in journal.entries()]
+    prepared_code, executed_code, offered_code = CODE, OTHER_CODE, THIRD_CODE
+    journal.write(prepared_code, "prepared")
+    for event in ("prepared", "sent", "success", "prepared"):
+        journal.write(executed_code, event)
+    for event in ("prepared", "offered"):
+        journal.write(offered_code, event)
+    later_run = ManualRun(service, tmp_path, name="two")
+    usable_codes = later_run.door.guard.open_journal([prepared_code, executed_code, offered_code])
+
+    assert [entry.outcome for entry in journal.entries()] == ["prepared", "success", "offered"]
+    assert usable_codes == [prepared_code, offered_code]
+    assert later_run.door.guard.offered == {offered_code}
+
+
+def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions(service, tmp_path):
+    """The code of the transfer cannot be written into the journal, so no code may be sent from then on."""
+    journal = staging_journal(tmp_path)
+    journal.start()
+    manual_run = ManualRun(service, tmp_path, name="two")
+    manual_run.door.guard.open_journal([CODE])
+    executions_before = manual_run.door.guard.executions_possible
     journal.path.unlink()
     journal.path.mkdir()
-    later.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
+    manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
 
-    assert usable_codes == [CODE, THIRD_CODE]
-    assert outcomes == ["prepared", "success", "offered"]
-    assert later.door.guard.offered == {THIRD_CODE}
-    assert later.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
-    assert later.door.guard.executions_possible == 0
+    assert executions_before > 0
+    assert manual_run.door.guard.executions_possible == 0
+    assert manual_run.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
 
 
-UNUSABLE = [".", "..", "Tok-3n.Of-The_Service", "x-tok-3n.of-the_service", "a b", "é", "1" * 201, "executePix.id.type"]
+CODES_THAT_MUST_NOT_BE_SENT = {
+    "a dot, which changes the path": ".",
+    "two dots, which change the path": "..",
+    "the token, which would be written into logs as part of the path": "Tok-3n.Of-The_Service",
+    "the token in small letters with a beginning": "x-tok-3n.of-the_service",
+    "a blank": "a b",
+    "a letter outside ASCII": "é",
+    "more than 200 characters, which is rather a page": "1" * 201,
+    "the id of a requirement, for which a report would take it": "executePix.id.type",
+    "the code of the profile in small letters, which is sent anyway": CODE.lower(),
+}
 
 
-@pytest.mark.parametrize("code", [*UNUSABLE, CODE.lower()])
+@pytest.mark.parametrize("code", CODES_THAT_MUST_NOT_BE_SENT.values(), ids=CODES_THAT_MUST_NOT_BE_SENT)
 def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
-    """A dot would change the path, the token would be written into it, and a code of the profile is sent once.
+    """The service gives this text as the code of a prepared transfer, and the run does not send it.
 
-    The run notes what to look at, and prepares no further transfer.
+    The run notes why, and prepares one transfer instead of three, because the next code would be of the same sort.
     """
     service.sandbox.new_code = lambda: code
     manual_run = ManualRun(service, tmp_path)
@@ -459,9 +593,10 @@ def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
 
 
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
-    """A refused code is sent again if --resend-code names it.
+    """Of two codes in --resend-code, the run sends only the one that was refused, and not the one that succeeded.
 
-    A code that succeeded, or that the profile does not have, is not. No message repeats the code.
+    The option itself refuses a code that succeeded, a code that the profile does not have, and a code in the place of
+    the path of a file. None of these messages repeats the code.
     """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
     start_journal(profile)
@@ -486,7 +621,11 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
 
 @served_by(trouble.RefusesEveryExecution)
 def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, monkeypatch):
-    """A pipeline gives the key of the journal in a variable. Without that variable nothing is sent."""
+    """--new-journal starts a journal, and the run sends the code of the profile, which the service refuses.
+
+    A second run with --resend-code sends it once more. The key of the journal is in a variable, as in a pipeline: it is
+    not written beside the journal, and without the variable the journal cannot be started.
+    """
     profile = write_profile(
         tmp_path, service.base_url, sandbox=None, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY",
         allow=["execute"],

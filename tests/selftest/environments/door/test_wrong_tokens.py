@@ -1,4 +1,8 @@
-"""Wrong tokens look like the right one and belong to no one: how they are made, spelled and distributed."""
+"""Wrong tokens look like the valid token and belong to nobody. A service must refuse each of them.
+
+These tests are about how a wrong token is made from the valid one, which is also called the right one; about the table
+of wrong tokens and spellings of the request, whose rows are tried one after the other; and about when the run stops.
+"""
 
 import json
 import re
@@ -26,6 +30,7 @@ from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
 from tests.traffic.refused_credentials import rows_for_code
 
+# four valid tokens of different sorts
 SIGNED = SignsItsToken().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
 UUID_4 = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
@@ -38,36 +43,60 @@ each_token = pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 # -- the forms ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("length", [30, 31, 32])
-def test_a_wrong_text_decodes_to_other_bytes(length):
-    """Libraries that read base64 leniently, without padding or with a character too many, get other bytes, too."""
-    data = bytes(range(200, 200 + length))
-    made = wrong_tokens(b64encode(data).decode())
-    texts = {made[form.name].partition("=")[0] for form in FORMS if form.name in made}
-    texts_without_spare_character = [text[:-1] if len(text) % 4 == 1 else text for text in texts]
+def base64_decoded_leniently(text):
+    """The bytes of a text in base64, as a lenient library reads it.
 
-    assert len(texts) == 6
-    assert data not in [b64decode(text + "=" * (-len(text) % 4)) for text in texts_without_spare_character]
+    It ignores everything behind the padding, and padding that is missing. A single character after whole groups of four
+    holds fewer than 8 bits, so it is ignored, too.
+    """
+    characters = text.partition("=")[0]
+    if len(characters) % 4 == 1:
+        characters = characters[:-1]
+    padding = "=" * (-len(characters) % 4)
+    return b64decode(characters + padding)
+
+
+@pytest.mark.parametrize("length", [30, 31, 32], ids=["no padding", "padding ==", "padding ="])
+def test_a_wrong_token_in_base64_decodes_to_other_bytes_than_the_right_one(length):
+    """The valid token is bytes in base64. Even a lenient decoder does not get its bytes from any wrong token."""
+    right_bytes = bytes(range(200, 200 + length))
+    right_token = b64encode(right_bytes).decode()
+    wrong_tokens_by_form = wrong_tokens(right_token)
+    tokens_made_from_it = {wrong_tokens_by_form[form.name] for form in FORMS if form.name in wrong_tokens_by_form}
+
+    # another text, cut short, lengthened, in another letter case, backwards, with a character before it
+    assert len(tokens_made_from_it) == 6
+    assert right_bytes not in [base64_decoded_leniently(wrong_token) for wrong_token in tokens_made_from_it]
 
 
 def test_a_wrong_hexadecimal_token_is_another_number():
-    """A reader that stops at the first other character gets another number, too.
+    """Even a service that reads a token only up to the first character that is no digit gets another number."""
+    numbers_read = [re.match("[0-9a-f]*", wrong_token)[0] for wrong_token in wrong_tokens(HEX).values()]
 
-    Letter case means nothing in it, so that form is left out.
-    """
-    tokens_with_letter_case = [
+    assert HEX not in numbers_read
+
+
+def test_a_hexadecimal_token_has_no_wrong_token_in_another_letter_case():
+    """AB and ab are the same hexadecimal number, so a service may accept both. The same is true for a UUID."""
+    tokens_with_that_form = [
         name for name, token in TOKENS.items() if "the token in another letter case" in wrong_tokens(token)
     ]
 
-    assert HEX not in [re.match("[0-9a-f]*", wrong)[0] for wrong in wrong_tokens(HEX).values()]
-    assert tokens_with_letter_case == ["signed", "text"]
+    assert tokens_with_that_form == ["signed", "text"]
 
 
-def test_a_form_that_a_new_token_does_not_have_is_another_token():
-    """A token that was fetched again may be unsigned, so that a form of signed tokens does not exist for it."""
+def test_a_form_for_signed_tokens_becomes_another_text_if_the_token_is_not_signed():
+    """The forms are chosen for the first token of a run, and a token that is fetched later may not be signed.
+
+    Then there is no exp that could be changed, and the header has the wrong token that every token has.
+    """
     name = "the token with an expired exp"
 
     assert authorization(name, TEXT) == f"Bearer {wrong_tokens(TEXT)[ANOTHER]}"
+
+
+def test_an_unknown_form_is_a_key_error():
+    """Only a misspelled name in the suite can be unknown."""
     with pytest.raises(KeyError):
         authorization("no such name", TEXT)
 
@@ -83,36 +112,50 @@ def test_a_form_that_a_new_token_does_not_have_is_another_token():
     ],
 )
 def test_a_wrong_signed_token_has_only_the_flaws_of_its_name(name, flaws, claims):
-    """The flaws are the checks of a service that the token fails.
+    """A wrong token that is made from a signed one fails only the checks that its name tells.
 
-    All claims but the named one are those of the right token.
+    `flaws` are these checks of a service: the algorithm, the signature, and the claims exp and sub. `claims` are the
+    claims that differ from those of the right token.
     """
     wrong_token = wrong_tokens(SIGNED)[name]
 
     assert SignsItsToken().flaws_of(wrong_token) == flaws
-    assert json.loads(base64url_decoded(signed_parts(wrong_token)[1])) == {**CLAIMS, **claims}
+    assert claims_of(wrong_token) == {**CLAIMS, **claims}
 
 
 @each_token
-def test_wrong_tokens_are_always_the_same_and_hide_the_right_one(token):
-    """Wrong tokens are computed from the token, and differ from it in more than blanks."""
-    wrong = dict(wrong_tokens(token))
+def test_a_token_always_has_the_same_wrong_tokens(token):
+    """They are computed from the token alone, so that a report can recognise and hide all of them."""
+    first_wrong_tokens = dict(wrong_tokens(token))
     wrong_tokens.cache_clear()
 
-    assert wrong_tokens(token) == wrong
-    assert token not in {wrong_token.strip() for wrong_token in wrong.values()}
-    assert all(re.fullmatch("[!-~]*", wrong_token) for wrong_token in wrong.values())
+    assert wrong_tokens(token) == first_wrong_tokens
+
+
+@each_token
+def test_no_wrong_token_is_the_right_one_between_blanks(token):
+    """Each wrong token has visible ASCII characters alone, as a header may have, and is not the right token."""
+    all_wrong_tokens = wrong_tokens(token).values()
+
+    assert token not in {wrong_token.strip() for wrong_token in all_wrong_tokens}
+    # from ! to ~ are all visible characters of ASCII
+    assert [wrong_token for wrong_token in all_wrong_tokens if not re.fullmatch("[!-~]*", wrong_token)] == []
 
 
 @each_token
 def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(token):
-    """Pieces of the token with four characters or more count as shown."""
+    """Nobody can guess 16 characters, so nobody can restore the right token from such a wrong one.
+
+    The forms in RESTORABLE are the exception: they are sent only with the permission `fuzz`.
+    """
     characters_shown = {}
     for form in (*FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS):
         blocks = SequenceMatcher(None, authorization(form.name, token), token, autojunk=False).get_matching_blocks()
+        # a choice: up to three equal characters in a row may be chance
         characters_shown[form.name] = sum(block.size for block in blocks if block.size > 3)
+    names_of_unrestorable_forms = set(characters_shown) - RESTORABLE
 
-    assert not [name for name in set(characters_shown) - RESTORABLE if characters_shown[name] > len(token) - 16]
+    assert [name for name in names_of_unrestorable_forms if characters_shown[name] > len(token) - 16] == []
 
 
 @pytest.mark.parametrize(
@@ -127,14 +170,22 @@ def test_the_wrong_token_for_a_short_token_is_random(token):
     assert "the token without a signature (none)" not in wrong_tokens(token)
 
 
+def claims_of(token):
+    """The claims of a signed token: its second part, as JSON."""
+    return json.loads(base64url_decoded(signed_parts(token)[1]))
+
+
 class SignsWithAWord(SignsItsToken):
     """Signs tokens with a key that anybody may guess."""
 
     KEY = b"secret"
 
 
-def test_a_token_that_is_signed_with_a_common_word_lacks_that_form():
-    """Signing with the same word would make a right token."""
+def test_no_wrong_token_is_signed_with_the_key_of_the_right_one():
+    """The valid token is signed with the key `secret`, so a token that the suite signs with that word would be valid.
+
+    Other forms that the suite signs itself stay.
+    """
     names = set(wrong_tokens(SignsWithAWord().token))
     forms_signed_with_that_key = {
         "a token signed with the key secret",
@@ -146,40 +197,54 @@ def test_a_token_that_is_signed_with_a_common_word_lacks_that_form():
     assert "a token with another key id, signed with an empty key" in names
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "claims"),
-    [
-        ("a token with another key id, signed with an empty key", b"", {}),
-        ("a token signed with the key secret", b"secret", {}),
-        ("a token of another user, signed with an empty key", b"", {"sub": f"{MARK}subject"}),
-        ("an expired token, signed anew with the key secret", b"secret", {"exp": 1_000_000_000}),
-    ],
-)
-def test_a_token_that_the_suite_signs_is_right_for_whoever_has_that_key(name, key, claims):
-    """The signature fits the key, and the claims are those of the right token except for what the name says."""
+RESIGNED_TOKENS = [
+    ("a token with another key id, signed with an empty key", b"", {}),
+    ("a token signed with the key secret", b"secret", {}),
+    ("a token of another user, signed with an empty key", b"", {"sub": f"{MARK}subject"}),
+    ("an expired token, signed anew with the key secret", b"secret", {"exp": 1_000_000_000}),
+]
+"""The wrong tokens that the suite signs itself: name of the form, key of the signature, and claims that it changes."""
+FORMS_THAT_THE_SUITE_SIGNS = [name for name, _, _ in RESIGNED_TOKENS]
 
-    class SignsAnew(SignsItsToken):
+
+@pytest.mark.parametrize(("name", "key", "claims_that_differ"), RESIGNED_TOKENS)
+def test_a_resigned_token_differs_in_the_named_claim_alone(name, key, claims_that_differ):
+    """The suite signs a wrong token itself, with a key that anybody may guess.
+
+    A service with that key finds the signature valid. All claims but the named one are those of the right token.
+    """
+
+    class ServiceWithThatKey(SignsItsToken):
         KEY = key
 
-    wrong = wrong_tokens(SIGNED)[name]
-    claims_for_unsigned_token = json.loads(base64url_decoded(signed_parts(wrong_tokens(TEXT)[name])[1]))
+    resigned_token = wrong_tokens(SIGNED)[name]
 
-    assert "signature" not in SignsAnew().flaws_of(wrong)
-    assert json.loads(base64url_decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
-    assert MARK in claims_for_unsigned_token["iss"]
+    assert "signature" not in ServiceWithThatKey().flaws_of(resigned_token)
+    assert claims_of(resigned_token) == {**CLAIMS, **claims_that_differ}
+
+
+@pytest.mark.parametrize("name", FORMS_THAT_THE_SUITE_SIGNS)
+def test_a_token_that_is_signed_for_an_unsigned_one_has_a_made_up_issuer(name):
+    """If the valid token is no signed token, there are no claims to copy. The issuer is marked as one of the suite."""
+    assert MARK in claims_of(wrong_tokens(TEXT)[name])["iss"]
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codes", [1, 2, 6, 60])
-def test_each_code_gets_rows_of_the_table_of_wrong_tokens(codes):
-    """Each row of the table goes with a code, and each code goes without a token as its second row."""
+@pytest.mark.parametrize("number_of_codes", [1, 2, 6, 60])
+def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(number_of_codes):
+    """Each row is sent with some code, whatever the number of codes.
+
+    The first request with a code has a wrong token, and the second one has none. The very first one has the form of
+    wrong token that every token has, in the documented spelling.
+    """
     table = rows(NAMES, has_a_body=False)
-    rows_by_code = [rows_for_code(table, turn, codes) for turn in range(codes)]
+    rows_by_code = [rows_for_code(table, index, number_of_codes) for index in range(number_of_codes)]
 
     assert set().union(*rows_by_code) == set(table)
-    assert all(rows_of_code[1].credential == NO_HEADER for rows_of_code in rows_by_code)
+    assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
+    assert {rows_of_code[1].credential for rows_of_code in rows_by_code} == {NO_HEADER}
     assert rows_by_code[0][0] == (ANOTHER, ())
 
 
@@ -188,30 +253,39 @@ def test_each_code_gets_rows_of_the_table_of_wrong_tokens(codes):
 def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
     """A service that refuses an unusual spelling of the header would hide what it does with the token."""
     names = [form.name for form in forms(load("sandbox"), token)]
-    table = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
+    rows_with_a_token = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
+    first_rows = rows_with_a_token[: len(names)]
+    spellings_of_next_rows = [row.written for row in rows_with_a_token[len(names) :][:3]]
 
-    assert table[: len(names)] == [(name, ()) for name in names]
-    assert table[len(names) + 2].written == ("two spaces behind the scheme",)
+    assert first_rows == [(name, ()) for name in names]  # an empty tuple is the documented spelling
+    # the likeliest unusual spellings come next
+    assert spellings_of_next_rows == [("the scheme bearer",), ("the scheme BEARER",), ("two spaces behind the scheme",)]
 
 
-# -- what is sent of it ---------------------------------------------------------------------------------------------
+# -- when the run stops ----------------------------------------------------------------------------------------------
 
 
 class LocksForSeconds(LocksCallersOut):
-    """Three wrong tokens lock the caller out for five seconds."""
+    """After three wrong tokens the service refuses every request for five seconds. It counts these lock-outs."""
 
     SECONDS = 5
 
     locks = 0
 
     def count(self, scope, locked):
+        """Count a wrong token, and a lock-out if this token began one."""
         super().count(scope, locked)
-        self.locks += not (locked or self.wrong[scope])
+        # the third wrong token resets the number of wrong tokens to 0
+        lock_out_began = not locked and self.wrong[scope] == 0
+        if lock_out_began:
+            self.locks += 1
 
 
 def test_after_the_second_lock_no_further_wrong_token_is_sent():
-    """Wrong tokens to an operation stop after its second lock, so the run meets at most 12 locks (24 without that
-    rule). The message lists the credentials that were tried.
+    """No wrong token is sent to an operation after the service locked the caller out twice because of it.
+
+    So there are at most 12 lock-outs in the run; without that rule there were 24. A note says that the service locks
+    callers out, and the message of the requirement lists the credentials that were tried until then.
     """
     service = LocksForSeconds()
     trial = try_in_memory(service)

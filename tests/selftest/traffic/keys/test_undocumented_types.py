@@ -1,4 +1,4 @@
-"""Key types that the interface document does not have, by rules."""
+"""Key types that are not in the interface document: a registration with one of them must be refused."""
 
 import json
 
@@ -9,64 +9,99 @@ from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_of
 from tests.traffic.keys.undocumented_types import undocumented_types
 
 ALL = list(undocumented_types(with_empty_keys=True))
+"""Every undocumented type that a run may send."""
 NAMES = [key_type.name for key_type in ALL]
 
 
-def test_none_is_left_open_by_the_interface_document():
-    """No name is a documented type, one in lower case, digits, or EVP, the name of the Central Bank for RANDOM."""
-    open_ones = {*KEY_TYPES, *map(str.lower, KEY_TYPES), "EVP"}
+def test_types_that_a_conforming_service_may_accept_are_no_undocumented_types():
+    """No name is a documented type, a documented type in lower case, a number, or EVP.
 
-    assert not open_ones & set(NAMES)
+    The document does not say that a service refuses these. EVP is the name of the Central Bank for RANDOM.
+    """
+    types_that_may_be_accepted = {*KEY_TYPES, *map(str.lower, KEY_TYPES), "EVP"}
+
+    assert not types_that_may_be_accepted & set(NAMES)
     assert not [name for name in NAMES if name and name.isdecimal()]
 
 
 @pytest.mark.parametrize(
     "name",
-    ["CELULAR", "ALEATORIA", "TELEFONE", "E-MAIL", "CORREO", "EMAILS", "CNPJ2", "CPF_CNPJ", "E MAIL", "UM", "", None],
+    [
+        pytest.param("CELULAR", id="Portuguese for PHONE"),
+        pytest.param("TELEFONE", id="another Portuguese word for PHONE"),
+        pytest.param("ALEATORIA", id="Portuguese for RANDOM"),
+        pytest.param("CORREO", id="Spanish for EMAIL"),
+        pytest.param("E-MAIL", id="a hyphen inside"),
+        pytest.param("E MAIL", id="a blank inside"),
+        pytest.param("EMAILS", id="a plural"),
+        pytest.param("CNPJ2", id="a number at the end"),
+        pytest.param("CPF_CNPJ", id="two types in one"),
+        pytest.param("UM", id="Portuguese for one"),
+        pytest.param("", id="the empty text"),
+        pytest.param(None, id="null"),
+    ],
 )
-def test_each_rule_has_a_type(name):
-    """The types have Portuguese and Spanish names, a plural, a number at the end, two names in one, a blank inside, a
-    number in words, the empty text and null."""
+def test_undocumented_types_include_each_kind_of_variation(name):
+    """Each id names a way in which a wrong type may differ from a documented one. One example of each is sent."""
     assert name in NAMES
 
 
 @pytest.mark.parametrize("documented", KEY_TYPES)
-def test_each_documented_type_has_one_that_begins_like_it(documented):
-    """A service may compare only the beginning of a type."""
-    fitting = [key_type.name for key_type in ALL if key_type.fits == documented and not key_type.with_an_empty_key]
+def test_each_documented_type_is_the_beginning_of_an_undocumented_one(documented):
+    """PHONES begins with PHONE, and is sent with a telephone number: a service may compare only the beginning."""
+    names_sent_with_such_a_key = [
+        key_type.name for key_type in ALL if key_type.fits == documented and not key_type.with_an_empty_key
+    ]
 
-    assert [name for name in fitting if name and name.startswith(documented)]
+    assert [name for name in names_sent_with_such_a_key if name and name.startswith(documented)]
 
 
-def test_what_may_make_a_key_is_marked():
-    """A service may make a key for types that mean RANDOM or nothing, and for every type with an empty key. Outside a
-    sandbox nobody could name such a key."""
-    marked = {key_type.name for key_type in ALL if key_type.may_make_a_key and not key_type.with_an_empty_key}
+def test_types_for_which_a_service_may_make_a_key_are_known():
+    """`may_make_a_key` is true for types that mean RANDOM or nothing, and for every type that is sent with an empty key.
+
+    A lenient service makes a random key for these, as for RANDOM. The request does not name that key, so outside a
+    sandbox nobody could say which key to delete afterwards.
+    """
+    types_that_may_make_a_key = {
+        key_type.name for key_type in ALL if key_type.may_make_a_key and not key_type.with_an_empty_key
+    }
     with_an_empty_key = [key_type for key_type in ALL if key_type.with_an_empty_key]
 
-    assert marked == {"ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY", "RANDOM2", "UM", "", None}
+    assert types_that_may_make_a_key == {"ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY", "RANDOM2", "UM", "", None}
     assert with_an_empty_key
     assert all(key_type.may_make_a_key for key_type in with_an_empty_key)
     assert len(list(undocumented_types(with_empty_keys=False))) == len(ALL) - len(with_an_empty_key)
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "is_disposable", "are_sent"), [(UNUSED_ADDRESS, False, True), (None, True, True), (None, False, False)]
+    ("sandbox", "is_disposable", "are_sent"),
+    [(UNUSED_ADDRESS, False, True), (None, True, True), (None, False, False)],
+    ids=["a sandbox", "disposable keys", "neither"],
 )
-def test_no_type_is_sent_elsewhere_that_a_key_may_be_made_for(sandbox, is_disposable, are_sent, tmp_path):
-    """They are sent if the profile says that nobody else registers keys there, because a list tells then which key was
-    made. Empty keys are sent on a sandbox only."""
+def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(sandbox, is_disposable, are_sent, tmp_path):
+    """Types for which a service may make a key are sent on a sandbox, or if the profile calls its keys disposable.
+
+    Disposable says that nobody else registers keys at the account: then the list of keys shows which key was made.
+    Types with an empty key are sent on a sandbox alone. All other undocumented types are always sent.
+    """
     bank = FakeBank()
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
     profile = profile_off_sandbox(tmp_path, sandbox=sandbox, pix_keys=keys)
     run_suite_in_memory(bank, profile, "registerPixKey.pixKeyType.undocumented")
+    # every registration begins with its account; a body that begins otherwise is an invalid request
     bodies = [
         json.loads(request.body)
         for request in bank.received
         if request.method == "POST" and request.body.startswith(b'{"account"')
     ]
-    types = {body["pixKeyType"] for body in bodies}
+    types_sent = {body["pixKeyType"] for body in bodies}
+    harmless_types = {key_type.name for key_type in ALL if not key_type.may_make_a_key}
+    types_that_may_make_a_key = {key_type.name for key_type in ALL if key_type.may_make_a_key}
+    # an empty key is documented for RANDOM, which some services call EVP
+    types_sent_with_an_empty_key = {
+        body["pixKeyType"] for body in bodies if not body["pixKey"] and body["pixKeyType"] not in ("RANDOM", "EVP")
+    }
 
-    assert {key_type.name for key_type in ALL if not key_type.may_make_a_key} <= types
-    assert ({key_type.name for key_type in ALL if key_type.may_make_a_key} <= types) is are_sent
-    assert any(not body["pixKey"] for body in bodies if body["pixKeyType"] not in ("RANDOM", "EVP")) is bool(sandbox)
+    assert harmless_types <= types_sent
+    assert (types_that_may_make_a_key <= types_sent) is are_sent
+    assert bool(types_sent_with_an_empty_key) is bool(sandbox)

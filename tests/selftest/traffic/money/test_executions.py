@@ -1,4 +1,4 @@
-"""What the log says of executions: which of them repeat one that succeeded."""
+"""Which executions in the log are judged as repetitions of one that succeeded."""
 
 import pytest
 
@@ -18,7 +18,11 @@ from tests.traffic.money.executions import repeated_executions
     ids=["says success", "is refused", "has no token", "is another code"],
 )
 def test_a_repetition_that_says_success_is_judged_as_an_execution(second, is_judged):
-    """The interface document does not say what any other answer to a repetition shows."""
+    """A code was executed, and is sent once more. If the second answer says success, too, it is judged.
+
+    The interface document does not say how a service refuses a repetition, so a refusal is not judged. A request without
+    a token, or with another code, is no repetition.
+    """
     log = Log([execution(EXECUTION_RESULT, number=1), second])
 
     assert repeated_executions(log) == ([second] if is_judged else [])
