@@ -29,7 +29,7 @@ from tests.harness.reporter import Reporter
 from tests.harness.selection import MARKERS, ids_tested, leave_out_unwanted
 from tests.harness.session import SESSION
 from tests.harness.starting import Opened, is_about_a_service, one_line_for_wrong_use, open_asked_run, read_command_line
-from tests.harness.watching import begin_test, judge_test, take_phase
+from tests.harness.watching import begin_test, judge_test, note_end_of_phase
 from tests.traffic.phases import check_target, send_showing_progress
 from tests.traffic.planning import InPlaceOfTests, what_to_print
 
@@ -200,7 +200,7 @@ class ConformanceRun:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         """After each phase of a test, explain in its report why it failed or was skipped, and record its results."""
         report: Any = yield
-        take_phase(item, call, report, item.config.stash[SESSION])
+        note_end_of_phase(item, call, report, item.config.stash[SESSION])
         return report
 
     @pytest.hookimpl(optionalhook=True)

@@ -1,7 +1,8 @@
 """Fetches the newest artifact of a name from earlier runs of a GitHub workflow: `fetch.py NAME FOLDER [BRANCH]`.
 
-An artifact of another repository does not count: a pull request from a fork can upload one of any name. Where there is
-none, nothing is fetched and that is no error. `gh` and GH_TOKEN are those of the runner.
+An artifact is a folder of files that a run of a workflow uploaded. One of another repository does not count, because a
+pull request from a fork can upload one of any name. If there is none, nothing is fetched, and that is no error. `gh`
+and GH_TOKEN are those of the runner.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ from typing import Any
 
 
 def newest(artifacts: list[dict[str, Any]], branch: str = "") -> dict[str, Any] | None:
-    """The newest artifact of this repository, and of a branch where one is named; None where there is none."""
-    runs = [{**one["workflow_run"], "at": one["created_at"]} for one in artifacts if not one["expired"]]
-    own = (run for run in runs if run["head_repository_id"] == run["repository_id"])
-    return max((run for run in own if branch in ("", run["head_branch"])), key=itemgetter("at"), default=None)
+    """The run that uploaded the newest artifact, as GitHub describes it; None if there is none.
+
+    It is a run of this repository and not of a fork. If a branch is named, it is a run of that branch.
+    """
+    unexpired = [artifact for artifact in artifacts if not artifact["expired"]]
+    runs = [{**artifact["workflow_run"], "at": artifact["created_at"]} for artifact in unexpired]
+    own_runs = [run for run in runs if run["head_repository_id"] == run["repository_id"]]
+    runs_of_branch = [run for run in own_runs if branch in ("", run["head_branch"])]
+    return max(runs_of_branch, key=itemgetter("at"), default=None)
 
 
 def main(name: str, folder: str, branch: str = "") -> int:
-    """0: fetched, or there is none; else the exit status of `gh`."""
+    """Fetch the newest artifact into the folder. Returns 0, also if there is none; else the exit status of `gh`."""
     path = f"repos/{os.environ['GITHUB_REPOSITORY']}/actions/artifacts?per_page=100&name={name}"
-    listed = subprocess.run(["gh", "api", path], stdout=subprocess.PIPE, check=False)
-    if listed.returncode:
-        return listed.returncode
-    run = newest(json.loads(listed.stdout)["artifacts"], branch)
+    listing = subprocess.run(["gh", "api", path], stdout=subprocess.PIPE, check=False)
+    if listing.returncode:
+        return listing.returncode
+    run = newest(json.loads(listing.stdout)["artifacts"], branch)
     if run is None:
         print(f"there is no artifact {name} of an earlier run{f' of {branch}' if branch else ''}")
         return 0

@@ -29,20 +29,26 @@ HEAD = """\
 
 
 def wheels(version: str, platforms: tuple[str, ...], wanted: list[str]) -> Iterator[tuple[str, str]]:
-    """Each package with its version, such as `babel==2.18.0`, and the hash of the wheel that pip would install."""
+    """Pairs of a package with its version, such as `babel==2.18.0`, and the hash of the wheel that pip would install.
+
+    `version` is a version of Python, and `platforms` are names of one platform in the tags of wheels. `wanted` are the
+    requirements of the project. Nothing is installed.
+    """
     command = [
         sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--target=.",
         "--report=-", f"--python-version={version}", "--implementation=cp",
         *(f"--platform={name}" for name in platforms), "--only-binary=:all:",
         f"--constraint={ROOT / 'constraints.txt'}", *wanted,
     ]  # fmt: skip
-    for each in json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["install"]:
-        name = re.sub(r"[-_.]+", "-", each["metadata"]["name"]).lower()
-        yield f"{name}=={each['metadata']['version']}", each["download_info"]["archive_info"]["hashes"]["sha256"]
+    report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    for package in report["install"]:
+        metadata = package["metadata"]
+        name = re.sub(r"[-_.]+", "-", metadata["name"]).lower()  # the usual spelling of names (PEP 503)
+        yield f"{name}=={metadata['version']}", package["download_info"]["archive_info"]["hashes"]["sha256"]
 
 
 def main() -> None:
-    """Write the file."""
+    """Write requirements.txt, with the hashes for every version of Python that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
     hashes = defaultdict[str, set[str]](set)
@@ -50,12 +56,12 @@ def main() -> None:
         for platforms in PLATFORMS:
             for pin, digest in wheels(version, platforms, project["dependencies"]):
                 hashes[pin].add(digest)
-    lines = [
-        " \\\n    ".join([pin, *(f"--hash=sha256:{one}" for one in sorted(hashes[pin]))]) for pin in sorted(hashes)
-    ]
-    (ROOT / "requirements.txt").write_text(
-        HEAD.format(versions=f"{versions[0]} to {versions[-1]}") + "\n".join(lines) + "\n", "utf-8"
-    )
+    entries = []
+    for pin in sorted(hashes):  # a pin is a package with its version
+        options = [f"--hash=sha256:{digest}" for digest in sorted(hashes[pin])]
+        entries.append(" \\\n    ".join([pin, *options]))  # one entry over several lines
+    head = HEAD.format(versions=f"{versions[0]} to {versions[-1]}")
+    (ROOT / "requirements.txt").write_text(head + "\n".join(entries) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Refuses what a pipeline may not be given: `options.py ENVIRONMENT [OPTION ...]`, with the variable FIRST.
+"""Refuses options that a CI pipeline must not get: `options.py ENVIRONMENT [OPTION ...]`, with the variable FIRST.
 
-Whoever may start a run by hand writes OPTIONS and FIRST. So both are closed lists, and neither names an address that
-the profile does not name: the token would go there. Exit status 0, or 4 and one line.
+A person who starts a pipeline by hand writes OPTIONS (options of pytest) and FIRST (a command that runs before pytest).
+Both are closed lists. Neither may name an address that the profile does not have, because the token would be sent
+there. Exit status 0, or 4 and one line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ JOINED = ("--parallel", "--seed", "--examples", "--resend-code")
 """Options with `=`: after a blank, pytest takes an existing path for a test to run."""
 ALONE = ("--new-journal",)
 ADDRESS = "--base-url"
-"""Taken if `also_at` of the profile lists the address."""
+"""The option for another address. It is permitted if `also_at` of the profile lists the address."""
 COMMANDS = {"cleanup": ("--yes",), "journal": ("--settle",)}
 """Commands of FIRST, with their options. `--settle` has a value."""
 LOADED = ("PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS")
@@ -34,8 +35,8 @@ class _RefusedError(Exception):
 
 
 def shown(word: str) -> str:
-    """The word if it is the name of an option or of a command; else only what it is: it may be an address with a
-    password."""
+    """The word if it is the name of an option or of a command. Any other is not repeated, because it may be an address
+    with a password."""
     return word if _NAME.fullmatch(word) else "a word (not repeated here)"
 
 
@@ -69,8 +70,8 @@ def _check_first(first: str, environment: str) -> None:
         if name == ADDRESS and is_joined:
             _check_address(value, environment)
         elif name in COMMANDS[command]:
-            takes_the_next = name == "--settle" and not is_joined
-            if takes_the_next and (not words or words.pop(0).startswith("-")):
+            value_is_next_word = name == "--settle" and not is_joined
+            if value_is_next_word and (not words or words.pop(0).startswith("-")):
                 raise _RefusedError("FIRST: --settle: expected the name of an entry")
         elif word != environment:
             raise _RefusedError(
@@ -96,7 +97,7 @@ def _check_address(address: str, environment: str) -> None:
 
 
 def main(environment: str, *options: str) -> int:
-    """0, or 4 and one line."""
+    """Check the options, FIRST and the variables of the job. Returns 0, or 4 after a line that says what is wrong."""
     try:
         for name in filter(os.environ.get, LOADED):
             raise _RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")

@@ -119,6 +119,7 @@ journal keeps all codes from being sent."""
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The command line: one subcommand each for new, check, cleanup and journal."""
     parser = CommandParser(
         prog="python -m environments",
         allow_abbrev=False,

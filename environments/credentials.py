@@ -204,4 +204,5 @@ def _output(profile: Profile, command: tuple[str, ...]) -> str:
 
 
 def _error(profile: Profile, why: str) -> ProfileError:
+    """The error with the path of the profile before the reason."""
     return ProfileError(f"{shown(profile.path)}: {why}")

@@ -1,8 +1,10 @@
-"""SIGINT and SIGTERM while Python still imports: they end the process with one line and exit status 2.
+"""Ctrl-C and SIGTERM while the suite still starts: they end the process with one line and exit status 2.
 
-Without this module SIGINT would print a traceback, and SIGTERM nothing. Importing it installs the handlers, so whoever
-starts the suite imports it first. It cannot act before that, during the start of the interpreter and the imports of
-pytest and its plugins.
+The import of this module installs the handlers, so every start of the suite imports it before all other modules of the
+suite. From then on a signal ends the process in that way, until a run or a command replaces the handlers. Without them,
+SIGINT would print a traceback, and SIGTERM nothing.
+
+Not covered is the time before that import: the start of Python, and the imports of pytest and its plugins.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ _INTERRUPTED = 2
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """Say that the process is interrupted, once, and end it.
+    """The handler of both signals: it writes one line, only the first time, and ends the process.
 
-    It ends by SystemExit, because pytest captures what is written while it imports, and prints it if an exception
-    passes.
+    It raises SystemExit and does not call os._exit, because pytest holds back what is written during imports, and
+    prints it only when an exception comes through.
     """
     global _was_interrupted
     if not _was_interrupted:
@@ -30,20 +32,23 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def end_if_interrupted() -> None:
-    """End the process if a signal came, and a module that was being imported has caught its SystemExit."""
+    """End the process if a signal came before.
+
+    The handler has raised SystemExit then, but a module that was being imported may have caught it.
+    """
     if _was_interrupted:
         raise SystemExit(_INTERRUPTED)
 
 
 def raise_from_now_on() -> None:
-    """Have both signals raise KeyboardInterrupt, for a command that says more when it is interrupted."""
+    """Have both signals raise KeyboardInterrupt from now on, because a command catches it and says what it left."""
     end_if_interrupted()
     for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler)
 
 
 def restore() -> None:
-    """Restore the handlers that were there before, unless somebody else has taken over."""
+    """Restore the handlers that were there before the import, unless other code has set its own meanwhile."""
     end_if_interrupted()
     for number, handler in _handlers_before.items():
         if signal.getsignal(number) is _end:

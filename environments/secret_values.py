@@ -29,7 +29,7 @@ ANOTHER_PREFIX = "another "
 _AMOUNT = "value"
 """The member whose numbers are shown: a reader needs the amount, and it names nobody."""
 _PLACEHOLDER = re.compile(r"\{(?:account|key|type)\}")
-"""A place in a body of the profile that is filled in before the body is sent."""
+"""A placeholder in a body of the profile. An account, a key or a key type replaces it before the body is sent."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 """A name of a member that can stand in a comment of a shell line."""
 
@@ -57,7 +57,7 @@ class Secrets:
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
-        """It only grows, because an output may still hold a value of before."""
+        """Every value that is hidden in outputs. It only grows, because an output may still have an old value."""
         for name, values in (listed or {}).items():
             for place, value in enumerate(values, 1):
                 self.known.append(Known(name, value, place=place))

@@ -23,9 +23,9 @@ _ROOT = Path(__file__).parents[1]
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """The last place in the suite's own files that an exception passed through: ` (reports/result/run.py:12)`.
+    """The line of the suite at which an exception was raised, or that called the library which raised it.
 
-    Empty if it passed through none.
+    It reads ` (reports/result/run.py:12)`, with a blank before it. Empty if no file of the suite is in the traceback.
     """
     frames = [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_ROOT)]
     own_frames = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]

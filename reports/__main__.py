@@ -36,7 +36,7 @@ WORSE = 1
 
 
 def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], str]) -> Iterator[str]:
-    """Changes from one run to another as lines of plain text. `clean` is applied to free texts of the runs."""
+    """Changes from the run `was` to the run `now`, in lines. `clean` hides known values in texts of the runs."""
     comparison = compared(was, now, clean)
     yield str(comparison.line)
     for words, ids in lists_of(comparison).items():
@@ -54,7 +54,7 @@ def _with_statement(id: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, and give its exit status."""
+    """Run one command. Returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     asks_for_help = not {"-h", "--help"}.isdisjoint(words)
     if words[:1] == ["recorded"] and not asks_for_help:

@@ -27,19 +27,19 @@ _ANSWERS: dict[object, Line] = {
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
     **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
-"""What to say of listAccounts, by how it was refused or lost."""
+"""The line about listAccounts, by the kind of its refusal or failure; None for a success."""
 _REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
 
 
-_THE_GRAVEST_LAST = (CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE)
-"""Exit statuses of lines. The gravest one is that of the command."""
+_MOST_SERIOUS_LAST = (CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE)
+"""Exit statuses of lines. The command ends with the most serious one."""
 
 
 def check(profile: Profile, open_client: OpenClient) -> int:
     """Print whether a run could begin, with every problem. Returns the exit status of such a run."""
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
-        status = max(status, status_of_line, key=_THE_GRAVEST_LAST.index)
+        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)
         print(line)
     if status:
         print(f"not ready: exit status {status}; the lines above say why")
@@ -49,8 +49,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
 
 
 def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
-    """Lines about the profile, the journal, what earlier runs left, what the preflight asks, and what a run would
-    lack."""
+    """Lines about the profile, the journal, keys and transfers of earlier runs, the service, and what a run lacks."""
     yield (
         CLEAN,
         f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
@@ -77,7 +76,7 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:
-    """A line about keys that earlier runs left, if there are any."""
+    """A line about keys that earlier runs registered and did not delete, if there are any."""
     keys = keys_left_by_runs(profile, record_of_keys(profile))
     if not keys:
         return

@@ -40,11 +40,14 @@ class KeyLeft:
     value: str | None
     """None if it is unknown."""
     reason_to_stay: str
-    """Why it is not deleted; empty if it is."""
+    """Reason why --yes does not delete it; empty if --yes does."""
 
 
 def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
-    """Every open entry of the key record, synthetic keys included. Raises JournalError."""
+    """The keys that earlier runs registered, or may have registered, and did not delete. Raises JournalError.
+
+    The key record is the file in which runs write each key that they register.
+    """
     return [*_keys_of_the_profile(profile, record), *_other_keys(profile, record)]
 
 
@@ -77,7 +80,7 @@ def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
 
 
 _LONGEST_NAME = 80
-"""Characters of a key in a line, so that the line stays one line of a terminal or two."""
+"""Characters of a key that are printed, so that its line takes one line of a terminal or two."""
 
 
 def _reason_to_stay(key: PixKey, state: str, profile: Profile) -> str:
@@ -129,7 +132,7 @@ def _require_permission(profile: Profile) -> None:
 
 
 def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
-    """Delete a key, unless it has a reason to stay, and print what became of it. Returns True if it is gone."""
+    """Delete a key, unless it has a reason to stay, and print what became of it. True if it no longer exists."""
     if key.reason_to_stay:
         return False
     lists = client.door.keys.lists

@@ -23,7 +23,7 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
 
 
 def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
-    """What became of a code, and what to do if nobody knows."""
+    """What became of a code, in words. If nobody knows, also the command to call after somebody looked it up."""
     if entry.is_unknown or entry.is_perhaps_prepared:
         of_profile = f" {name_for_commands(profile)}" if profile else ""
         what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"

@@ -62,9 +62,10 @@ class AccountLists:
             self._all_may_be_deleted = True
 
     def note_list(self, exchange: Exchange) -> Listing | None:
-        """Note the answer to a request for a list with the token. Returns the list if it tells which keys exist now.
+        """Note the answer to a request for a list with the token. Returns the list if it shows which keys exist now.
 
-        A list that was read beside other requests does not tell, because one of them may have changed a key meanwhile.
+        None if the list was refused or cannot be read, or if other requests were on the wire: one of them may have
+        changed a key meanwhile.
         """
         account = exchange.request.last_segment
         listing = Listing(exchange, self.key_at)
@@ -96,7 +97,10 @@ class AccountLists:
         return run_registers_elsewhere and is_first_list
 
     def is_new_since(self, text: str, number: int) -> bool:
-        """True if no list before the exchange with this number has the text, and the service may have made the key."""
+        """True if the text may be a key that the service made since the exchange with this number.
+
+        Then no earlier list has it, and it has the form of such a key.
+        """
         return self._first_shown.get(text, number) >= number and may_be_made(text)
 
     def were_showing(self, value: str) -> bool:

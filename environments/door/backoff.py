@@ -29,7 +29,7 @@ from spec.message import Text, say
 WAITS_S = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, if the service names no time."""
 LONGEST_WAIT_S = 60.0
-"""Most seconds that the suite waits before one attempt. If the service names a longer time, the answer stands."""
+"""Most seconds that the suite waits before one attempt. If the service names a longer time, the answer is final."""
 _RESTARTS_S = (0.3, 1.0, 4.0)
 """Seconds before each attempt after a connection was refused, because a service that restarts accepts none for a
 moment."""
@@ -72,11 +72,11 @@ class _Outage:
 
 
 class Backoff:
-    """Decides whether a request goes again, and when. One pause and one number of places on the wire hold for all
-    threads of a run.
+    """Decides whether a request is sent again, and when.
 
-    Its methods are called under the lock of the door. `unsent` gets each operation whose valid request it gave up, by
-    the reason.
+    All threads of a run share one pause, and one number of places on the wire: so many requests may be sent at the same
+    time. The methods are called under the lock of the door. `unsent` gets each operation whose valid request is not
+    sent again, by the reason.
     """
 
     def __init__(self, budget: Budget, unsent: dict[Text, set[str]]) -> None:
@@ -111,12 +111,13 @@ class Backoff:
 
     @contextmanager
     def place(self, sending: Sending) -> Iterator[None]:
-        """Wait for a place on the wire, for limits.rate and for the end of a pause, and keep the place.
+        """Wait until a request may be sent: for a place on the wire, for limits.rate, and for the end of a pause.
 
-        Raises LimitError if the run ends meanwhile.
+        The place is kept until the `with` block ends. Raises LimitError if the run ends meanwhile.
         """
-        self._ending.wait_for(self._has_room)
-        sending.window, sending.beside = self.window, len(self._on_the_wire)
+        self._ending.wait_for(self._has_free_place)
+        sending.window = self.window
+        sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
             sending_beside.beside += 1
         self._on_the_wire.append(sending)
@@ -132,9 +133,10 @@ class Backoff:
 
     @property
     def _pause_left_s(self) -> float:
+        """Seconds until the pause of all threads is over; 0 or less if there is none."""
         return self._paused_until - self._ending.clock()
 
-    def _has_room(self) -> bool:
+    def _has_free_place(self) -> bool:
         """True if one more request may go on the wire. None may while a thread waits for an empty wire."""
         if not self._on_the_wire:
             return True
@@ -151,8 +153,8 @@ class Backoff:
     def pause_and_retry(self, sending: Sending) -> bool:
         """Pause all threads if the answer asks for it. True if the request goes again when the pause is over.
 
-        If other requests were beside it, the number of places is halved, because the load may be the cause. It is not
-        halved a second time for requests that left before the first halving.
+        If other requests were on the wire meanwhile, the number of places is halved, because the load may be the cause.
+        It is not halved a second time for requests that left before the first halving.
         """
         response = sending.exchange.response
         self._note_outage(sending)
@@ -164,7 +166,8 @@ class Backoff:
             goes_again = self._retry_put_off(sending, response)
         else:
             return False
-        if sending.beside and sending.window == self.window:
+        has_left_since_halving = sending.window == self.window
+        if sending.beside and has_left_since_halving:
             self.window = max(1, self.window // 2)
         return goes_again
 
@@ -183,12 +186,12 @@ class Backoff:
         if not is_of_gateway:
             self._count_lock(sending)
         goes_again = False
-        if sending.put_off >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
+        if sending.times_put_off >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(kind)
         elif kind not in self._in_vain:
-            self._pause(waits[sending.put_off] if seconds_named is None else seconds_named)
+            self._pause(waits[sending.times_put_off] if seconds_named is None else seconds_named)
             goes_again = sending.repeatable if is_of_gateway else not sending.executes
-        sending.put_off += 1
+        sending.times_put_off += 1
         if exchange.valid and not goes_again:
             self._note_given_up(sending, is_of_gateway=is_of_gateway)
         return goes_again
@@ -196,10 +199,10 @@ class Backoff:
     def _count_lock(self, sending: Sending) -> None:
         """Count an answer "later" to a wrong token as a lock of the caller.
 
-        It is no lock if the request was sent again, if a pause already holds, or if other requests were beside it: then
-        the service may limit requests at the same time.
+        It is no lock if the request was sent again, if a pause already holds, or if other requests were on the wire:
+        then the service may limit requests at the same time.
         """
-        is_first_answer = not sending.put_off and self._ending.clock() >= self._paused_until
+        is_first_answer = not sending.times_put_off and self._ending.clock() >= self._paused_until
         was_alone = not sending.beside
         if is_first_answer and was_alone and sending.exchange.credential != VALID:
             self._locks[sending.exchange.operation] += 1
@@ -245,15 +248,15 @@ class Backoff:
         """
         kind, failure = refused_or_lost(sending.exchange), sending.exchange.failure
         is_rest_of_earlier_answer = kind is FailureKind.NOT_HTTP and failure is not None and failure.kept
-        sending.lost += 1
-        if kind is FailureKind.NO_CONNECTION and sending.lost <= len(_RESTARTS_S):
-            self._pause(_RESTARTS_S[sending.lost - 1])
+        sending.times_unanswered += 1
+        if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_RESTARTS_S):
+            self._pause(_RESTARTS_S[sending.times_unanswered - 1])
             return True
         is_dropped = kind is FailureKind.DROPPED or is_rest_of_earlier_answer
-        return is_dropped and sending.repeatable and sending.lost == 1
+        return is_dropped and sending.repeatable and sending.times_unanswered == 1
 
     def _pause(self, seconds: float) -> None:
-        """Keep all threads from sending."""
+        """Keep all threads from sending for this time. A longer pause that holds already stays."""
         self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
 
 

@@ -82,7 +82,7 @@ def key_and_type_in(body: bytes) -> tuple[str | None, str]:
 def names(text: str, key: str) -> bool:
     """True if the text has the key, and not only as a part of a longer word.
 
-    Without letters or digits around it: a deletion of the key 5511999990001 does not name the key 11999990001.
+    A letter or digit must not stand beside it: a deletion of the key 5511999990001 does not name the key 11999990001.
     """
     return key in text and re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
 
@@ -103,6 +103,7 @@ def _read_json(body: bytes) -> Any:
 
 
 def _first_text(value: Any) -> str | None:
+    """The first text or number in a value; None if it has none. A form has its values in lists."""
     return next(iter(_texts(value)), None)
 
 

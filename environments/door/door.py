@@ -84,12 +84,12 @@ class NoteAbout(Enum):
 class _OfThisThread(threading.local):
     """Data that each thread has of its own."""
 
-    meeting: threading.Barrier | None = None
+    barrier: threading.Barrier | None = None
     """The barrier at which its next request waits for the request of another thread."""
 
 
-def let_pass(sending: Sending) -> None:
-    """The policy for amounts and identifiers of a sandbox: all pass, because nothing there has a value."""
+def permit_everything(sending: Sending) -> None:
+    """The policy for amounts, accounts and keys on a sandbox: all are permitted, because nothing there has a value."""
 
 
 class Door:
@@ -152,38 +152,63 @@ class Door:
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
-        """The policies in their order, each with the reason for its place."""
+        """The policies in their order, each with the reason for its place.
+
+        They are three lists: policies that are asked once before anything is sent, steps of each attempt, and decisions
+        on its answer, of which each may have the request sent again.
+        """
         once_before_anything_is_sent = (
-            self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
-            self.check_amounts,  # Beside it: more money than the profile says would be a fault of the suite, too,
-            self.check_identifiers,  # and so would an account or a key of somebody else.
-            self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
-            self.liveness.wait_for_a_look,  # Before what it may find out, and before the turn: it may take seconds.
-            self.liveness.refuse_unreachable,  # A target that is gone costs no budget and no transaction code,
-            self.token_monitor.refuse_expired,  # and neither does a token that expired for good.
-            self.backoff.refuse_if_locked_out,  # Before the turn: a wrong token too many costs no code and no budget.
-            self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
-            self.backoff.refuse_code_if_locked_out,  # Before the attempt: a code that is kept back is not written down.
-            self.key_changes.prepare_change,  # Last: it reads lists, so nothing is sent between a list and a deletion.
+            # First, because a request that is not permitted must cost nothing and reveal nothing.
+            self.permission.check,
+            # With it, because more money than the profile says would be a fault of the suite, too,
+            self.check_amounts,
+            # and so would an account or a key of somebody else.
+            self.check_identifiers,
+            # Before all that waits or sends, because a run that ends begins nothing.
+            self.ending.refuse,
+            # Before its result is asked for, and before this thread locks the journal, because it may take seconds.
+            self.liveness.wait_for_check_of_target,
+            # Before limits are counted, because a target that is gone must cost no request and no transaction code.
+            self.liveness.refuse_unreachable,
+            # Likewise, because a token that expired for good must cost no request and no transaction code.
+            self.token_monitor.refuse_expired,
+            # Before the journal is locked, because a wrong token that is not sent needs no lock.
+            self.backoff.refuse_if_locked_out,
+            # Before all that waits: from here until the answer is final, no other run sends this code.
+            self.guard.take_turn,
+            # Before the attempt, because a code that is not sent must not stand in the journal.
+            self.backoff.refuse_code_if_locked_out,
+            # Last, because it reads lists of keys, and nothing may be sent between a list and the deletion after it.
+            self.key_changes.prepare_change,
         )
         for_each_attempt = (
-            self.ending.refuse,  # Again: the run may have ended while the request waited.
-            self.budget.refuse_transfer,  # Before the count of requests: a transfer without room costs no request.
-            self.budget.take_wrong_token,  # Before the count of requests: a token that is not sent costs no request.
-            self.budget.take_request,  # Before the attempt: a code without room in the budget is not written down.
-            self._attempt,  # Once, with a deadline, and a place on the wire. It is in `exchanges` whatever happens.
+            # Again, because the run may have ended while the request waited.
+            self.ending.refuse,
+            # Before the count of requests, because a transfer beyond its limit is not sent, so it costs no request.
+            self.budget.refuse_transfer,
+            # Before the count of requests, for the same reason.
+            self.budget.take_wrong_token,
+            # Before the attempt, because a code that a limit keeps back must not stand in the journal.
+            self.budget.take_request,
+            # Sends the request once, with a deadline. The exchange is in `exchanges` whatever happens.
+            self._attempt,
         )
-        until_the_answer_stands = (
-            self.ending.refuse,  # First: a run that ends asks nothing more of an answer, and it may have cut this one.
-            self.backoff.pause_and_retry,  # Before the token: "come back later" says nothing about the token.
-            self.token_monitor.watch,  # It fetches another token if this one expired, and has the request sent again.
-            self.liveness.notice,  # After all that may send it again: only an answer that stands shows a live target.
-            self.key_changes.read_lists_after_change,  # Last: the lists tell once the request is not sent again.
+        until_the_answer_is_final = (
+            # First, because a run that ends sends nothing again, and its end may have cut this answer.
+            self.ending.refuse,
+            # Before the token, because the answer "come back later" says nothing about the token.
+            self.backoff.pause_and_retry,
+            # If the token expired, another one is fetched, and the request is sent again.
+            self.token_monitor.watch,
+            # After all that may send it again, because only the final answer shows whether the target is reachable.
+            self.liveness.notice,
+            # Last, because a list of keys shows the effect of a request only if that request is not sent again.
+            self.key_changes.read_lists_after_change,
         )
-        return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
+        return once_before_anything_is_sent, for_each_attempt, until_the_answer_is_final
 
     def send(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
-        """Send one request, and give its exchange with the response or the failure.
+        """Send one request, and return its exchange with the response or the failure.
 
         Raises ForbiddenError if the profile does not permit the request. An exchange without a number was not sent,
         because a limit kept it back or the target is gone.
@@ -196,16 +221,16 @@ class Door:
         return exchange
 
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
-        """Send a request once more, and note its answer in `sent_again`.
+        """Send an earlier request once more. Returns the new exchange, which is also kept in `sent_again`.
 
         None if that might move money, or if a limit keeps the request back. With `supersedes`, the second answer counts
-        in the place of the first one, so it has the same purpose.
+        in the place of the first one, so it keeps the purpose of the first. Without, both answers count.
         """
         intent = replace(_intent_of(first), purpose=OfTheDoor.SHOWS_AGAIN)
         if supersedes:
             intent = replace(intent, purpose=first.purpose, unusual=first.unusual)
         sending = self._new_sending(_prepared(first.request), intent)
-        sending.once_more = True
+        sending.is_repetition = True
         if supersedes:
             sending.supersedes = first.number
         else:
@@ -218,16 +243,16 @@ class Door:
         self.sent_again[first.number] = answer
         return answer
 
-    def meet(self, meeting: threading.Barrier, send: Callable[[], Answer]) -> Answer:
+    def send_at_same_moment(self, barrier: threading.Barrier, send: Callable[[], Answer]) -> Answer:
         """Call `send`, so that its first request leaves at the same moment as the first request of another thread.
 
-        The other thread calls this method with the same barrier. Gives what `send` gives.
+        The other thread calls this method with the same barrier. Returns what `send` returns.
         """
-        self._of_this_thread.meeting = meeting
+        self._of_this_thread.barrier = barrier
         try:
             return send()
         finally:
-            meeting.abort()  # if nothing was sent, the other thread waits no longer
+            barrier.abort()  # if nothing was sent, the other thread waits no longer
 
     def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
         """Keep a line for the report. A note about a cut names the operation that is cut short."""
@@ -239,30 +264,37 @@ class Door:
     # -- one request ------------------------------------------------------------------------------------------
 
     def _new_sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
-        """A request before it is sent, with the facts that its policies ask for."""
+        """A request on its way, with what the policies ask about it before it is sent.
+
+        That is the transaction code in it, whether it has the token, its path, and whether it cleans up.
+        """
         authorization = str(request.headers.get("Authorization", "")).strip()
-        token = authorization.rpartition(" ")[2]  # the last word, under whatever scheme
+        last_word = authorization.rpartition(" ")[2]  # the token, under whatever scheme
         sending = Sending(
             request,
             intent,
             code=self.permission.code_in(request),
-            with_token=token in self.secrets.tokens,  # the present token, and those before it
+            with_token=last_word in self.secrets.tokens,  # the present token, and those before it
             path=self.permission.path(request),
         )
-        is_valid_and_not_generated = intent.credential == VALID and not intent.is_generated
-        sending.cleans_up = is_valid_and_not_generated and self.keys.may_be_cleaned_up_by(sending)
+        may_clean_up = intent.credential == VALID and not intent.is_generated
+        sending.cleans_up = may_clean_up and self.keys.may_be_cleaned_up_by(sending)
         return sending
 
     def _send_through_policies(self, sending: Sending) -> Exchange:
-        """Send a request through all policies, under the lock. If one of them refuses it, the exchange says why."""
-        sending.meeting = self._of_this_thread.meeting
-        self._of_this_thread.meeting = None  # only the first request of the thread waits for the other thread
+        """Send a request through all policies, and return its exchange.
+
+        If a policy refuses it, the exchange has no number and says why. The lock of the door is held throughout, except
+        while the thread waits or the request is on the wire.
+        """
+        sending.barrier = self._of_this_thread.barrier
+        self._of_this_thread.barrier = None  # only the first request of the thread waits for the other thread
         with self.ending.lock:
             try:
-                with sending.held:
+                with sending.resources:
                     for policy in self._before:
                         policy(sending)
-                    self._send_until_the_answer_stands(sending)
+                    self._send_until_answer_is_final(sending)
             except JournalError as error:
                 self.guard.journal_trouble = str(error)
                 self._note_refusal(sending, error)
@@ -270,7 +302,7 @@ class Door:
                 self._note_refusal(sending, error)
         return sending.exchange
 
-    def _send_until_the_answer_stands(self, sending: Sending) -> None:
+    def _send_until_answer_is_final(self, sending: Sending) -> None:
         """Send a request, and send it again as long as a decision on its answer asks for that."""
         goes_again = True
         while goes_again:
@@ -287,7 +319,11 @@ class Door:
         return False
 
     def _repeat_alone(self, earlier: Exchange) -> Exchange | None:
-        """Send an earlier request once more, with nothing else on the wire. None if a limit keeps it back."""
+        """Send an earlier request once more while no other request is on the wire.
+
+        Returns its exchange; None if a limit keeps it back. Its answer tells if the token or the service is gone, and
+        is not judged otherwise.
+        """
         intent = replace(_intent_of(earlier), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
         return self._send_alone(_prepared(earlier.request), intent)
 
@@ -307,10 +343,11 @@ class Door:
         return self._send_alone(request, Intent("listPixKeys", purpose=OfTheDoor.WHICH_KEYS_ARE_THERE))
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
-        """Send a request with nothing else on the wire. None if a limit keeps it back."""
+        """Send a request while no other request is on the wire. Returns its exchange; None if a limit keeps it back."""
         sending = self._new_sending(request, intent)
+        # If the last request got no answer, its connection may be broken. `is_lost` has this one use a fresh one.
         last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
-        sending.is_lost = last_got_no_answer  # has it sent over a fresh connection
+        sending.is_lost = last_got_no_answer
         self.backoff.clear_the_wire()
         try:
             # The lock is taken once more than it is released around the wire, so that nothing else may leave.
@@ -324,9 +361,9 @@ class Door:
     @contextmanager
     def _pausing(self, seconds: float) -> Iterator[None]:
         """Wait for some seconds. Until the end of the block only this thread sends."""
-        # Wait until no other thread looks, because it would end the look of this one.
-        self.ending.wait_for(lambda: not self.liveness.is_looking)
-        with self.liveness.looking():
+        # Only one thread may have the others wait, because its end lets all of them go on.
+        self.ending.wait_for(lambda: not self.liveness.is_checking)
+        with self.liveness.others_waiting():
             self.ending.sleep(seconds)
             yield
 
@@ -338,7 +375,10 @@ class Door:
                 self.sent_again[number] = None
 
     def _read_again(self) -> Exchange | None:
-        """Send the last read that succeeded once more. None if none succeeded, or if a limit keeps it back."""
+        """Send the last read that succeeded once more, to see if the token is still accepted.
+
+        None if no read succeeded, or if a limit keeps the request back.
+        """
         last_granted_read = self.token_monitor.witness
         if last_granted_read is None:
             return None
@@ -347,8 +387,8 @@ class Door:
     def _find_out_if_gone(self) -> bool:
         """Send harmless requests that were answered before, until one is answered again. True if the target is gone.
 
-        It is gone if no request is answered, or if no connection can be made. If limits keep all of these requests
-        back, nothing is known, and it counts as there.
+        It is gone if none of these requests is answered, or if no connection can be made. If limits keep all of them
+        back, nothing is known, and the target counts as reachable.
         """
         answered_before = self._answered_before()
         if not answered_before:
@@ -362,7 +402,7 @@ class Door:
                 return False
             was_any_sent = True
             if repetition.failure and repetition.failure.kind in NOT_CONNECTED:
-                break
+                break  # no other request could connect either
         return was_any_sent
 
     def _answered_before(self) -> list[Exchange]:
@@ -374,18 +414,18 @@ class Door:
         for exchange in reversed(self.exchanges):
             if exchange.response is None or exchange.credential != VALID:
                 continue
-            names_no_code = MARK in exchange.request.last_segment
-            is_harmless = exchange.operation in READS or (exchange.operation == "executePix" and names_no_code)
-            if is_harmless:
-                newest.setdefault(exchange.operation, exchange)
+            code_is_synthetic = MARK in exchange.request.last_segment
+            executes_nothing = exchange.operation == "executePix" and code_is_synthetic
+            if exchange.operation in READS or executes_nothing:
+                newest.setdefault(exchange.operation, exchange)  # later ones in this loop are older
         return list(newest.values())
 
     def _attempt(self, sending: Sending) -> None:
         """Wait until a request may leave, then send it once."""
         # Before the place: while the request waits for another thread, other requests may use the wire.
-        self._wait_for_meeting(sending)
+        self._wait_for_other_thread(sending)
         # Before the place: the thread that looks whether the target is gone needs the wire for itself.
-        self.liveness.wait_for_a_look(sending)
+        self.liveness.wait_for_check_of_target(sending)
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
             # Again: while the request waited, the run may have ended, the target may be gone, the token have expired.
@@ -395,13 +435,13 @@ class Door:
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
 
-    def _wait_for_meeting(self, sending: Sending) -> None:
+    def _wait_for_other_thread(self, sending: Sending) -> None:
         """Wait for the request of another thread, if both are to leave at the same moment."""
-        if sending.meeting is None:
+        if sending.barrier is None:
             return
         with self._without_the_lock(), suppress(threading.BrokenBarrierError):  # broken: the other one does not come
-            sending.meeting.wait(_MEETS_S)
-        sending.meeting = None
+            sending.barrier.wait(_MEETS_S)
+        sending.barrier = None
 
     def _send_and_record(self, sending: Sending) -> None:
         """Send a request once. Its exchange is recorded whatever happens, also if this thread is interrupted."""

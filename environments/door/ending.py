@@ -29,7 +29,7 @@ few keys of a run."""
 
 
 class Ending:
-    """Tells if the run still sends.
+    """Knows whether the run still sends requests, and has a thread that waits wake up when it does not.
 
     | event | what follows |
     |---|---|
@@ -125,7 +125,10 @@ class Ending:
 
     @property
     def _seconds_to_next_end(self) -> float:
-        """Seconds until nothing but cleaning up begins; during that time, seconds until it is over."""
+        """Seconds that a thread may wait at most: until only cleaning up is permitted.
+
+        During the time for cleaning up, seconds until limits.duration is over.
+        """
         seconds_left = self._seconds_left
         if seconds_left > self._reserve_s:
             return seconds_left - self._reserve_s

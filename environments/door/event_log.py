@@ -81,15 +81,16 @@ class EventLog:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Keep all other threads and processes out. A thread that has the turn may take it again.
+        """Lock the log, so that no other thread or process writes it, or sends a request that it records.
 
-        Raises LimitError if the run ends meanwhile, JournalError if the folder cannot be written.
+        A thread that has the lock may take it again. Raises LimitError if the run ends meanwhile, JournalError if the
+        folder cannot be written.
         """
-        with ExitStack() as held:
+        with ExitStack() as lock:
             with as_journal_error():
                 self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                held.enter_context(self.ending.holding(self.lock))
+                lock.enter_context(self.ending.holding(self.lock))
                 self.key.make()
             yield
 
@@ -111,9 +112,10 @@ class EventLog:
         return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
-        """The whole lines. A half line at the end does not count: its run was killed before it sent the request.
+        """The complete lines of the file. A line without its end is left out: its run was killed before it sent the
+        request.
 
-        The file is read each time, because another run may have changed it. It is taken apart only if it changed,
+        The file is read each time, because another run may have changed it. It is split into lines only if it changed,
         because a synthetic key may have 100,000 characters.
         """
         self._require_file()
@@ -121,7 +123,7 @@ class EventLog:
         last_content, lines = self._last_read
         if content != last_content:
             text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-            lines = text.split("\n")[:-1]
+            lines = text.split("\n")[:-1]  # behind the last line end stands nothing, or a part of a line
             self._last_read = content, lines
         return list(lines)
 

@@ -59,9 +59,9 @@ class ExecutionGuard:
         self.token_refused: list[int] = []
         """Numbers of the executions that were answered 401."""
         self.barred: dict[str, JournalEntry] = {}
-        """By code of the profile that an earlier run sent, its entry in the journal."""
+        """Codes of the profile that this run must not send, because an earlier run did: its journal entry, by code."""
         self.offered: set[str] = set()
-        """Codes of the profile that an earlier run sent with a wrong token alone."""
+        """Codes of the profile that an earlier run sent only with a wrong token, so that nothing was executed."""
         self.earlier: list[JournalEntry] = []
         """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
@@ -82,7 +82,7 @@ class ExecutionGuard:
         self._unknown_in_a_row = 0
         self._refused_token = ""  # the token with which an execution was answered 401; empty once it is replaced
         self._is_granted_without_token = False  # True once a wrong token got the result of an execution
-        self._permitted_again: set[str] = set()  # spent codes that may be sent once more
+        self._permitted_again: set[str] = set()  # spent codes that may be sent once more, see `permit_again`
 
     @property
     def executions(self) -> int:
@@ -92,10 +92,10 @@ class ExecutionGuard:
     # -- before a code is sent --------------------------------------------------------------------------------
 
     def open_journal(self, supplied: Sequence[str] = ()) -> list[str]:
-        """Open the journal, and return the codes of the profile that it lets this run send.
+        """Open the journal, and return the codes of the profile that this run may send according to it.
 
-        It is called before anything is prepared. It takes a turn, so that a journal that cannot be written is noticed:
-        then no code is returned, and `journal_trouble` says why.
+        It is called before anything is prepared. It locks the journal for a moment, because that fails if the journal
+        cannot be written. Then no code is returned, and `journal_trouble` says why.
         """
         if self.journal is None:
             return list(supplied)
@@ -156,9 +156,10 @@ class ExecutionGuard:
             self._close_preparation(self.journal, request, sending.exchange)
 
     def _close_preparation(self, journal: Journal, request: str, exchange: Exchange) -> None:
-        """Write that a request that prepares was answered. If it gave a code to execute, the code takes its place.
+        """Write to the journal how a request that prepares a transfer ended: with a transaction code, or without one.
 
-        If the journal cannot be written, no code is sent any more.
+        `request` is the text that stands for the request in the journal. An entry for the code replaces it. If the
+        journal cannot be written, `journal_trouble` is set, and no code is sent any more.
         """
         operation, code_at = self._budget.prepares  # the operation that gives codes to execute, and their place
         gives_a_code = exchange.operation == operation and is_granted(exchange)
@@ -176,19 +177,20 @@ class ExecutionGuard:
             return  # the run ended while it waited for the journal; the report lists the transfer
 
     def take_turn(self, sending: Sending) -> None:
-        """Take the turn of the journal for a real code, so that no other process sends one before its outcome stands.
+        """Lock the journal for a request with a real code, so that no other process sends a code meanwhile.
 
-        Raises NotSentError for a code that was sent before or is kept back, JournalError if the journal cannot be used.
-        The code that was executed first may be sent again without the token, because nothing is left to execute.
+        The lock is released when the outcome of the code is final. Raises NotSentError for a code that was sent before
+        or is kept back, JournalError if the journal cannot be used. The code that was executed first may be sent again
+        without the token, because nothing is left to execute.
         """
         code = sending.code
         if not code:
             return
         if self.journal:
-            sending.held.enter_context(self.journal.turn())
+            sending.resources.enter_context(self.journal.turn())
         is_the_first = code == self.first_executed
-        sending.asks_again = is_the_first and not sending.executes
-        self._refuse_spent(code, asks_again=sending.asks_again)
+        sending.offers_executed_code = is_the_first and not sending.executes
+        self._refuse_spent(code, offers_executed_code=sending.offers_executed_code)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
             raise NotSentError(_STOPPED)
         codes_are_kept_back = self.keep_codes_back()
@@ -196,24 +198,28 @@ class ExecutionGuard:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._is_granted_without_token and not sending.executes:
             raise NotSentError("the result of a code was given without a valid token: one proof is enough")
-        if self.journal and not sending.asks_again:
+        if self.journal and not sending.offers_executed_code:
             self._refuse_by_journal(self.journal, code)
 
-    def _refuse_spent(self, code: str, *, asks_again: bool) -> None:
+    def _refuse_spent(self, code: str, *, offers_executed_code: bool) -> None:
         """Raises NotSentError if this run sent the code before, and may not send it once more.
 
-        `asks_again` is true if the code was executed, and goes without the valid token now.
+        `offers_executed_code` is true if the code was executed, and goes without the valid token now.
         """
         outcome = self._outcomes.get(canonical(code), Outcome.OFFERED)
         is_spent = outcome not in _CAN_BE_SENT
-        may_be_repeated = asks_again or code in self._permitted_again
+        may_be_repeated = offers_executed_code or code in self._permitted_again
         if is_spent and not may_be_repeated:
             raise NotSentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
             )
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
-        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code."""
+        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code.
+
+        A code of the profile needs a journal that was not edited or shortened, because an earlier run may have sent it.
+        A code that this run prepared is new, so it only needs a journal that can be written.
+        """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
             self.supplied_trouble = journal.refusal()
@@ -229,10 +235,10 @@ class ExecutionGuard:
             )
 
     def keep_codes_back(self) -> bool:
-        """Find out if no code may be sent now, because an execution was answered 401. True if codes are kept back.
+        """Find out if no code may be sent now, because an execution was answered 401. True if none may be sent.
 
-        Codes may be sent again once there is another token, and a read succeeds with it. That read is sent here. After
-        the second 401 they are kept back for good.
+        Codes may be sent again once there is another token and a read succeeds with it. This method sends that read.
+        After the second 401 no code is sent any more.
         """
         if not self._refused_token:
             return False
@@ -244,10 +250,11 @@ class ExecutionGuard:
         return bool(self._refused_token)
 
     @property
-    def room(self) -> int:
+    def executions_possible(self) -> int:
         """Number of codes that this run may still execute, as far as that is known before one is sent.
 
-        A read may be sent to find that out, see `keep_codes_back`.
+        Reading it may send a request: after an execution that was answered 401, a read shows whether another token is
+        accepted (`keep_codes_back`).
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0
@@ -257,10 +264,10 @@ class ExecutionGuard:
         return self._budget.executions_left
 
     def permit_again(self, *codes: str) -> bool:
-        """Permit codes to be sent once more, on a sandbox and if no outcome is unknown. True if that is permitted.
+        """Permit spent codes to be sent once more, on a sandbox and if no outcome is unknown. True if it is permitted.
 
-        Two codes go once more at the same moment, to see if their answers are mixed up. A code that succeeded goes once
-        more to see if money moves a second time.
+        A run sends two codes once more at the same moment to see if their answers are mixed up, and an executed code
+        once more to see if money moves a second time.
         """
         if self.journal or self.unknown:
             return False
@@ -277,7 +284,7 @@ class ExecutionGuard:
         outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
         """
         code = sending.code
-        if not code or sending.asks_again:  # asks again for an executed code: nothing is left to execute
+        if not code or sending.offers_executed_code:  # the code was executed before, so nothing is left to execute
             yield
             return
         self._budget.take("executions")
@@ -298,14 +305,15 @@ class ExecutionGuard:
             self._note_outcome(sending, code, outcome)
 
     def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:
-        """Note the outcome of a code, and write it to the journal before the next code is sent.
+        """Note the outcome of a code after its request, and write it to the journal before the next code is sent.
 
-        If it cannot be written, the journal still says `sent`, so no run sends the code again.
+        If it cannot be written, the journal still says `sent`, so no run sends the code again. OFFERED is not written,
+        because the journal has it since before the request.
         """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
             self.unknown.remove(sending.exchange.number)
-        if outcome in _CAN_BE_SENT:
+        if outcome in _CAN_BE_SENT:  # nothing was executed, so it does not count against limits.executions
             self._budget.release_execution()
         else:
             self._note_effects(sending.exchange, code, outcome, executes=sending.executes)
@@ -318,7 +326,10 @@ class ExecutionGuard:
             self.journal_trouble = str(error)
 
     def _note_effects(self, exchange: Exchange, code: str, outcome: Outcome, *, executes: bool) -> None:
-        """Note what follows from the outcome of a code that was executed, or refused, or may have been executed."""
+        """Note what follows from an outcome other than "not sent": counts, refused tokens, and whether codes stop.
+
+        `executes` is true if the request had the access token.
+        """
         if outcome is Outcome.SUCCESS:
             self.executed += 1
             if executes and not self.first_executed:
@@ -329,7 +340,7 @@ class ExecutionGuard:
         if outcome is Outcome.REFUSED:
             why_not_executed = f"its execution was refused ({answer_in_words(exchange)})"
         self.prepared.note_outcome(code, why_not_executed)
-        if outcome is Outcome.UNKNOWN:  # with whatever token
+        if outcome is Outcome.UNKNOWN:  # counted whatever token was sent, because money may have moved
             self._unknown_in_a_row += 1
             if self._unknown_in_a_row == _MOST_UNKNOWN:
                 self.notes.append(_STOPPED)

@@ -1,7 +1,7 @@
 """Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
 
-A synthetic identifier is made up by the suite, begins with MARK, and names nobody. A key of runs was registered by this
-run or an earlier one.
+A synthetic identifier is made up by the suite and is the account or key of nobody. It begins with the text MARK
+(`pixconf-`), by which it is known again. A key of runs was registered by this run or an earlier one.
 
 The door asks `Identifiers.check` before it sends a request, so that generated requests are checked as well. A request
 goes to no account of the profile if a service may take it for a deletion of all keys, or for the registration of a key
@@ -28,8 +28,8 @@ from spec.json_text import JsonPath, as_bytes
 
 _REGISTER = "registerPixKey"
 _CHANGE_KEYS = (_REGISTER, "deletePixKey")
-_NAME_NOBODY = frozenset({"date", "pixKeyType", "description", "message"})
-"""Names of members that hold no account and no key."""
+_MEMBERS_WITHOUT_IDENTIFIERS = frozenset({"date", "pixKeyType", "description", "message"})
+"""Names of members in a body whose value is never an account or a key, so any value is permitted there."""
 _AMOUNT = "value"
 """Name of the member whose number is an amount. A text there may be a key."""
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
@@ -76,7 +76,7 @@ class Identifiers:
         leaves = leaves_in(sending.sent.body)
         if leaves is None:
             _refuse_unreadable(sending.sent.body)
-            leaves = []
+            leaves = []  # no JSON, so it has no values that could be looked at one by one
         self._refuse_foreign(sending, leaves)
         names_own_account = bool(own_accounts_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
         changes_keys = not sending.reaches.isdisjoint(_CHANGE_KEYS)
@@ -86,9 +86,10 @@ class Identifiers:
     def _texts_of_the_profile(self) -> frozenset[str]:
         """Every text and number that a body may have because the profile has it: in its bodies, keys and accounts."""
         texts = {*self._own_keys, *self._profile.accounts, *KEY_TYPES}
+        # Bodies go out without a key, too: as a malformed registration, or to have the service make a RANDOM key.
         empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
         for key in (*self._profile.pix_keys, *empty_keys):
-            texts |= self._texts_filled_in(key)
+            texts |= self._texts_of_bodies_with_key(key)
         return frozenset(texts)
 
     # -- what a request names ---------------------------------------------------------------------------------
@@ -102,29 +103,43 @@ class Identifiers:
         return accounts
 
     def _refuse_foreign(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
-        """Raises ForbiddenError if the body may name an account or a key of somebody else."""
+        """Raises ForbiddenError if the body may name an account or a key of somebody else.
+
+        A random UUID in a registration is permitted: nobody else can have that key.
+        """
         new_key = _new_uuid_in(sending)
         for path, leaf in leaves:
             if leaf != new_key and not self._is_permitted(path, leaf):
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
-        """True if a text or a number of a body is no account and no key, or if the request may name it."""
-        if not isinstance(leaf, str):
+        """True if this value in a body is nobody's account or key, or one that the request may name.
+
+        `leaf` is a text, a number, a boolean or null; `path` leads to it. Accounts and keys of the profile, and keys
+        that runs registered, may be named.
+        """
+        if not isinstance(leaf, str):  # a boolean or null: numbers are texts here, too (NumberText)
             return True
-        member_is_synthetic = any(MARK in str(name) for name in path)
-        member_names_nobody = not _NAME_NOBODY.isdisjoint(path)
-        if member_is_synthetic or member_names_nobody:
+        # A member with a made-up name is not documented, so no service reads an account or a key from it.
+        member_is_made_up = any(MARK in str(name) for name in path)
+        member_has_no_identifier = not _MEMBERS_WITHOUT_IDENTIFIERS.isdisjoint(path)
+        if member_is_made_up or member_has_no_identifier:
             return True
-        names_nobody = MARK in leaf or not any(map(str.isalnum, leaf))
-        if names_nobody or leaf in self._own_texts:
+        is_synthetic = MARK in leaf
+        has_letter_or_digit = any(map(str.isalnum, leaf))  # without one, as in "" or "--", it names nobody
+        if is_synthetic or not has_letter_or_digit or leaf in self._own_texts:
             return True
         if isinstance(leaf, NumberText):
             return _is_permitted_number(path, float(leaf))
-        return any(leaf in self._texts_filled_in(key) for key in self._keys.keys_of_runs())
+        return any(leaf in self._texts_of_bodies_with_key(key) for key in self._keys.keys_of_runs())
 
-    def _texts_filled_in(self, key: PixKey) -> set[str]:
-        """Every text and number in the bodies of the profile with this key and each of its accounts."""
+    def _texts_of_bodies_with_key(self, key: PixKey) -> set[str]:
+        """Every text and number that the bodies of the profile have with this key in the place of `{key}`.
+
+        The profile has templates of bodies, with `{account}`, `{key}` and `{type}`. A template may put text around the
+        key, such as `+55{key}`, so the whole text is permitted and not the key alone. Each account of the profile is
+        filled in.
+        """
         texts = {key.key}
         accounts = self._profile.accounts or ("",)
         for _, template in bodies_of_the_profile(self._profile):
@@ -136,11 +151,14 @@ class Identifiers:
     # -- malformed registrations and deletions ----------------------------------------------------------------
 
     def _refuse_malformed(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
-        """Raises ForbiddenError for a registration or deletion whose effect cannot be told or undone.
+        """Raises ForbiddenError for a registration or deletion whose effect cannot be known or undone.
 
-        A service may take a deletion without a key for a deletion of all keys. It may register a key that no list shows
-        and no deletion can name. A service that looks at the Content-Type finds no key in a deletion that is not sent
-        as JSON.
+        - A service may take a deletion without a key for a deletion of all keys.
+        - It may register a key that no list shows and no deletion can name.
+        - It may look at the Content-Type, and then find no key in a deletion that is not sent as JSON.
+
+        Three kinds pass: a body in which each key can be named in a deletion, a registration that asks the service to
+        make a key, and the deletion of the profile if it has no key.
         """
         keys = list(self._keys_in(sending, leaves))
         keys_can_be_named = bool(keys) and all(map(self._can_be_named, keys))
@@ -165,15 +183,15 @@ class Identifiers:
             if not isinstance(leaf, str) or leaf in no_keys:
                 continue
             is_foreign_number = isinstance(leaf, NumberText) and leaf not in self._own_texts
-            member_may_hold_a_key = (_NAME_NOBODY | {"account"}).isdisjoint(path)
+            member_may_hold_a_key = (_MEMBERS_WITHOUT_IDENTIFIERS | {"account"}).isdisjoint(path)
             if member_may_hold_a_key and not is_foreign_number:
                 yield leaf
 
     def _can_be_named(self, key: str) -> bool:
-        """True if a deletion of the key can take no other key.
+        """True if a request to delete this key cannot make the service delete another key.
 
-        The mark alone, or with blanks, can be named only if a run registered it, because a service may have cut a
-        longer key to it.
+        MARK alone, or with blanks, is permitted only if a run registered it. That happens if a service cuts a longer
+        key of a run to these characters.
         """
         if not can_be_named(key):
             return False
@@ -181,9 +199,10 @@ class Identifiers:
         return has_more_than_the_mark or any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
-        """True for the body that the profile has for deletions, if it names no key and no generator drew it.
+        """True for the deletion body of the profile, if that body names no key.
 
-        Some services have one key for each account, so that a deletion need not name it.
+        Some services have one key for each account, so a deletion need not name it. A request that a generator drew
+        (Hypothesis, Schemathesis) is never taken for it.
         """
         is_generated = sending.intent.is_generated
         template = self._profile.requests.get("deletePixKey")
@@ -197,15 +216,16 @@ class Identifiers:
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
-    """True if a number of a body is an amount, or can be no account and no key.
+    """True if a number at this path of a body is an amount, or is nobody's account or key.
 
-    No account is negative, so a negative number is permitted if it can be no key: in a member for an account, or as the
-    whole body.
+    No account is negative, but a key may be. So a negative number is permitted only if it can be no key: in a member
+    for an account, or as the whole body.
     """
     is_amount = _AMOUNT in path
-    can_be_no_key = not path or "account" in path
-    is_negative_account = number < 0 and can_be_no_key
-    return is_amount or number == 0 or is_negative_account
+    is_whole_body = not path
+    holds_no_key = is_whole_body or "account" in path
+    is_nobodys_account = number < 0 and holds_no_key
+    return is_amount or number == 0 or is_nobodys_account
 
 
 def _refuse_unreadable(body: bytes) -> None:
@@ -231,7 +251,10 @@ def _is_sent_as_json(sending: Sending) -> bool:
 
 
 def _asks_for_a_new_key(sending: Sending) -> bool:
-    """True for a registration that leaves the key to the service, and that no generator drew."""
+    """True for a registration with an empty key of the type RANDOM, which asks the service to make the key.
+
+    A request that a generator drew (Hypothesis, Schemathesis) is never taken for it.
+    """
     is_generated = sending.intent.is_generated
     if is_generated or sending.reaches != {_REGISTER}:
         return False

@@ -72,7 +72,7 @@ NEVER_SENT = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFF
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """The last outcome of a code."""
+    """The last outcome of a code, as the journal has it."""
 
     digest: str  # of the code, or of the request in the state PREPARING
     environment: str  # name of the profile
@@ -132,7 +132,7 @@ class Journal(EventLog):
 
     @as_journal_error()
     def fault(self) -> str:
-        """Reason not to rely on the journal; empty if it is whole.
+        """Reason not to rely on the journal, because it was edited or shortened; empty if it was not.
 
         One line more than the count is right, because a run may be killed after it wrote the line and before the count.
         Raises JournalError.
@@ -167,7 +167,10 @@ class Journal(EventLog):
         return int(count) if is_signed else None
 
     def _signed(self, count: int) -> str:
-        """The number of lines, and its digest. No code and no line has the text of which this is the digest."""
+        """The content of the count file: the number of lines, and the digest of a text with that number.
+
+        No code and no line of the journal has that text (`5 lines`), so nobody can copy the digest from there.
+        """
         return f"{count} {digest_of(self.key.read(), f'{count} lines')}"
 
     def _write_count(self, count: int) -> None:
@@ -178,7 +181,10 @@ class Journal(EventLog):
 
     @as_journal_error()
     def write(self, code: str, event: str, **clear: str) -> None:
-        """Write down what becomes of a code. Raises JournalError."""
+        """Write an event of a code to the journal, such as an `Outcome`. Raises JournalError.
+
+        `clear` has further members of the line, in clear text.
+        """
         with self.turn():
             lines = self._lines()
             counted = self._counted()
@@ -191,7 +197,7 @@ class Journal(EventLog):
     def start(self) -> None:
         """Start a new journal with the events that can be read of the old one, and keep the old file beside it.
 
-        Raises JournalError if the old journal is whole.
+        Raises JournalError if the old journal can be relied on, because then no new one is needed.
         """
         with self.turn():
             if self._others_write_its_folder():
@@ -210,7 +216,7 @@ class Journal(EventLog):
             self._write_count(len(lines))
 
     def _chain(self, lines: list[str], event: Event) -> None:
-        """Append an event to the lines, with its digest over the line before."""
+        """Append an event to the lines, with a digest that covers the event and the digest of the line before."""
         last_event = event_in(lines[-1]) if lines else None
         chain = _link(self.key.read(), last_event or {}, event)
         lines.append(json.dumps(event | {"chain": chain}))
@@ -237,11 +243,12 @@ class Journal(EventLog):
         return None if is_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:
-        """The entries of all codes, the oldest first. Raises JournalError."""
+        """The last outcome of each code, the code that was written first at the beginning. Raises JournalError."""
         states_by_digest: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
             if event["event"] in list(Outcome):
                 _add_state(states_by_digest[event["digest"]], event)
+                # A prepared code takes the place of the entry for the request that prepared it. `closes` names that.
                 states_by_digest.pop(event.get("closes", ""), None)
         return [states[-1] for states in states_by_digest.values() if states]
 
@@ -307,7 +314,8 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
 def _outcome_of_contradiction(says_done: bool, *, is_first: bool) -> Outcome:
     """Outcome of a code if a refusal carries an execution result.
 
-    The result tells of this execution if its status is DONE and no earlier request can have executed the code.
+    The result is that of this execution if its status is DONE (`says_done`), and if no earlier request can have
+    executed the code (`is_first`).
     """
     return Outcome.SUCCESS if is_first and says_done else Outcome.UNKNOWN
 
@@ -323,9 +331,9 @@ def _may_say_more(response: Response, *, is_refusal: bool) -> bool:
 
 
 def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:
-    """Outcome of a code that was sent with a wrong token: a code that was not executed was only offered.
+    """Outcome of a code that was sent with a wrong token: SUCCESS, UNKNOWN, or OFFERED if it was not executed.
 
-    A status from 500 on says as little as no answer, except 501 and 505: with these the service did nothing.
+    A status from 500 on does not say whether the code was executed. Only 501 and 505 say that the service did nothing.
     """
     if grants_protected_result(exchange):
         return Outcome.SUCCESS
@@ -348,7 +356,7 @@ def _add_state(states: list[JournalEntry], event: Event) -> None:
         return
     was_offered = any(entry.outcome is not Outcome.PREPARED for entry in states)
     if outcome in NEVER_SENT and was_offered:
-        return  # an earlier event already says more of the code
+        return  # an earlier event already says more about the code
     entry = JournalEntry(
         event["digest"],
         event["environment"],

@@ -36,11 +36,11 @@ _WAITS_S = (1, 2, 4)
 
 
 class KeyChanges:
-    """Guards the registrations and deletions of one run. On a sandbox every request passes.
+    """Refuses registrations and deletions that may harm keys of the profile's accounts. On a sandbox it refuses none.
 
-    `read_list` sends a request for the list of an account, with nothing else on the wire, and gives None if a limit
-    keeps the request back. `may_read` is true if the profile permits that. The methods are called under the lock of the
-    door.
+    `read_list` sends a request for the list of an account while nothing else is on the wire, and returns None if a
+    limit keeps the request back. `may_read` is true if the profile permits that. The methods are called under the lock
+    of the door.
     """
 
     def __init__(
@@ -80,10 +80,11 @@ class KeyChanges:
         elif _may_delete(sending):
             self._ending.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
-            sending.held.callback(self._end_deletion)
+            sending.resources.callback(self._end_deletion)
             self._read_lists_before_run(sending)
             trouble_with_lists = self._trouble_with_lists(sending)
-            reason = self.stopped or trouble_with_lists  # asked second: the reads above may have shown a missing key
+            # `stopped` is read only now, because the lists that were read above may show that a key is gone.
+            reason = self.stopped or trouble_with_lists
             if reason:
                 raise LimitError(reason)
 
@@ -116,7 +117,7 @@ class KeyChanges:
             self._read_once(sending, account)
 
     def _read_lists_before_run(self, sending: Sending) -> None:
-        """Read the lists of the accounts that were not read yet, once, before the first change."""
+        """Read the lists of all accounts before the run changes any key. It happens once in a run."""
         if self._keys.lists.before_is_final:
             return
         if self._may_read:
@@ -138,8 +139,11 @@ class KeyChanges:
             self._read_all(sending)
 
     def _read_lists_after_deletion(self, sending: Sending) -> None:
-        """Read all lists after a deletion. Stop deletions if the list of its account cannot be read, or if the list
-        keeps showing the key whose deletion was granted."""
+        """Read the lists of all accounts after a deletion.
+
+        No further key is deleted if the list of its account cannot be read, or if that list still shows a key whose
+        deletion was granted. A deletion at a synthetic account, which may have no effect, is not waited for.
+        """
         account = self._account_of(sending)
         self._read_all(sending)
         listing = self._keys.lists.last.get(account)
@@ -149,7 +153,10 @@ class KeyChanges:
             self._wait_until_not_listed(sending, account, listing)
 
     def _wait_until_not_listed(self, sending: Sending, account: str, listing: Listing | None) -> None:
-        """Read the list until it does not show the deleted key any more. Stop deletions if it still does at last."""
+        """Read the list, at most for four seconds, until it does not show the deleted key any more.
+
+        If the last list still shows it, no further key is deleted.
+        """
         texts_of_deletion = texts_of(sending.exchange.request.body)
         waited_s = 0
         for at_s in _WAITS_S:
@@ -162,9 +169,10 @@ class KeyChanges:
             self._why_deletions_stopped = STILL_THERE.of(seconds=waited_s)
 
     def _trouble_with_lists(self, sending: Sending) -> Text:
-        """Reason why the lists cannot show which keys a deletion takes; empty if they can.
+        """Reason why the lists cannot show which keys a deletion removes; empty if they can.
 
-        Reads the list of the account if its last list is older than the last registration. Raises JournalError.
+        Sends a request for the list of the account if its last list is older than the last registration. Raises
+        JournalError.
         """
         if self._keys.lists.key_at is None:
             return NO_KEY_AT
@@ -212,11 +220,11 @@ class KeyChanges:
         """Read the list of an account. None if it was not sent, or does not tell which keys exist now."""
         with suppress(LimitError):  # the run ends: then nothing else is sent, either
             if self._read_list(sending, account) is not None:
-                return self._keys.lists.last.get(account)
+                return self._keys.lists.last.get(account)  # the door has noted the answer there
         return None
 
     def _end_deletion(self) -> None:
-        """Let the next deletion in."""
+        """Let the next deletion begin. The door calls this when the answer to the deletion is final."""
         self._is_deleting = False
         self._ending.wake()
 

@@ -27,11 +27,11 @@ WANT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
 TIMES_FOR_NOBODY = 2
 """Wrong tokens in requests that name nobody have a limit of their own, this many times `limits.wrong_tokens`: they
-spend no code and lock no account. With the default there is room for all words and signed tokens that are tried."""
+spend no code and lock no account. With the default limit, all words and signed tokens are tried."""
 _CLEANING_UP = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list."""
-_Place = tuple[str, bool]
-"""The place of a transfer: the operation that prepares it, and true for a valid body."""
+_Preparation = tuple[str, bool]
+"""What may prepare a transfer: the operation, and true for a valid body. limits.transfers counts by it."""
 
 
 class Budget:
@@ -39,6 +39,8 @@ class Budget:
 
     `prepares` is the operation whose answers have codes to execute, and the JSON pointer to the code; both are empty if
     the run prepares none. The methods are called under the lock of the door.
+
+    A request that names nobody has only synthetic identifiers, which the suite made up.
     """
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
@@ -46,23 +48,26 @@ class Budget:
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
         self._for_nobody = Counter[str]()  # wrong tokens in requests that name nobody, by operation
-        self._kept_to_ask_again = Counter[str]()  # wrong tokens for the code that was executed first, by operation
-        self._plain_ones: dict[tuple[str, str], Sending] = {}  # without a token, by operation and code or key type
-        self._prepared = Counter[_Place]()  # transfers that may have been prepared
-        self._being_prepared = Counter[_Place]()  # requests on the wire that may prepare one
+        # By operation, wrong tokens that are kept for the code that is executed first: they are sent with it later.
+        self._kept_to_ask_again = Counter[str]()
+        # By operation and code or key type, the first request without a token, which does not count as a wrong token.
+        self._first_without_token: dict[tuple[str, str], Sending] = {}
+        self._prepared = Counter[_Preparation]()  # transfers that may have been prepared
+        self._being_prepared = Counter[_Preparation]()  # requests on the wire that may prepare one
         self._sharing = frozenset[str]()  # operations that share limits.transfers
         self._awaiting_valid = set[str]()  # operations among them that got no valid body so far
         self._next_turn_at = 0.0  # by the clock of the run, when limits.rate permits the next request
 
     def take_request(self, sending: Sending) -> None:
-        """Count one request. Raises LimitError if none is left; the last ones are for cleaning up."""
-        self.take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
+        """Count one request. Raises LimitError if limits.requests is reached; its last ones are for cleaning up."""
+        reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP
+        self.take("requests", reserve=reserve)
 
     def take_wrong_token(self, sending: Sending) -> None:
         """Count a request without the valid token to one of the two operations that document the token.
 
-        With a limit of 0, no wrong token goes to any operation. Raises NotSentError if none is left. That is not
-        reported as a limit, because the verdicts say which forms were tried.
+        With a limit of 0, no wrong token goes to any operation. Raises NotSentError if the limit is reached. It is no
+        LimitError, which the report would list, because the verdicts say which wrong tokens were tried.
         """
         if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
             return
@@ -72,37 +77,38 @@ class Budget:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._for_nobody[operation] += 1
             return
-        kept = 0 if sending.asks_again else self._kept_to_ask_again[operation]
+        kept = 0 if sending.offers_executed_code else self._kept_to_ask_again[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
-        if sending.asks_again:
+        if sending.offers_executed_code:
             self._kept_to_ask_again[operation] -= 1
 
     def wrong_tokens_left_for_nobody(self, operation: str) -> int:
-        """Number of wrong tokens that there is room for in requests which name nobody."""
+        """Number of wrong tokens that may still be sent to the operation in requests that name nobody."""
         return TIMES_FOR_NOBODY * self.limits.wrong_tokens - self._for_nobody[operation]
 
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True if the request counts against limits.wrong_tokens.
 
-        A request with a real code, or for an account of the profile, counts, except the first plain request without a
-        token for each code and each key type. A request that names nobody counts if it has a wrong token; an empty
-        header has none.
+        - A request with a real code, or for an account of the profile, counts. Only the first request without a token
+          for each code and each key type does not, if it is written as documented.
+        - A request that names nobody counts if it has a wrong token. An empty header is no wrong token.
+        - Other operations than the two that document the token count only if the limit is 0.
         """
-        if sending.asks_again:
+        if sending.offers_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
         if sending.intent.operation not in WANT_THE_TOKEN:
             return has_wrong_token and not self.limits.wrong_tokens
         if not _names_somebody(sending):
             return has_wrong_token
-        is_plain = sending.intent.credential == NO_HEADER and not sending.intent.spelling
-        if not is_plain:
+        is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
+        if not is_without_token_as_documented:
             return True
         code_or_key_type = sending.code or key_and_type_in(sending.sent.body)[1]
-        first_one = self._plain_ones.setdefault((sending.intent.operation, code_or_key_type), sending)
-        return first_one is not sending
+        first_request = self._first_without_token.setdefault((sending.intent.operation, code_or_key_type), sending)
+        return first_request is not sending  # an attempt to send the first one again does not count, either
 
     def wait_for_turn(self) -> None:
         """Wait until limits.rate permits the next request."""
@@ -118,71 +124,75 @@ class Budget:
         self._kept_to_ask_again[operation] = tokens
 
     def release_execution(self) -> None:
-        """Count one execution less, because nothing was executed."""
+        """Take back one counted execution, because nothing was executed."""
         self._counts["executions"] -= 1
 
     def share_transfers(self, operations: Collection[str], valid: Collection[str]) -> None:
-        """Share limits.transfers among these operations; those in `valid` also get valid bodies."""
+        """Divide limits.transfers among these operations from now on; those in `valid` also get valid bodies."""
         self._sharing, self._awaiting_valid = frozenset(operations), set(valid)
 
     def refuse_transfer(self, sending: Sending) -> None:
-        """Raises LimitError for a request that may prepare a transfer, if no place is left for one."""
-        if sending.intent.operation in PREPARING and not self._has_place(sending, self._prepared):
+        """Raises LimitError for a request that may prepare a transfer, if limits.transfers is reached."""
+        if sending.intent.operation in PREPARING and not self._permits_transfer(sending, self._prepared):
             raise LimitError(_SPENT.of(setting="transfers", limit=self.limits.transfers))
 
-    def _has_place(self, sending: Sending, taken: Counter[_Place]) -> bool:
-        """True if the request may prepare a transfer when these places are taken.
+    def _permits_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
+        """True if limits.transfers permits the request, which may prepare a transfer, after these transfers.
 
-        - On a sandbox a body that is no transfer needs no place, so each class of such bodies is sent there.
-        - A valid body may take any place, but a second one to an operation leaves a place for the first valid body to
-          each of the others.
-        - Invalid bodies share equally the places that the valid ones leave.
+        - On a sandbox a body that is no transfer is always permitted, so each class of such bodies is sent there.
+        - A valid body may always be the next transfer. Only a second one to an operation must leave one transfer for
+          the first valid body to each other operation.
+        - Invalid bodies share equally the transfers that the valid ones leave, so that no operation uses up all.
         """
         if self._is_sandbox and not sending.intent.valid and _is_no_transfer(sending):
             return True
-        operation, limit = sending.intent.operation, self.limits.transfers
-        places_left = limit - taken.total()
+        operation = sending.intent.operation
+        limit = self.limits.transfers
+        transfers_left = limit - counted.total()
         if sending.intent.valid:
-            kept_for_others = 0 if operation in self._awaiting_valid else len(self._awaiting_valid)
-            return places_left > kept_for_others
-        taken_by_valid = sum(count for (_, valid), count in taken.items() if valid)
-        share = (limit - taken_by_valid) // max(1, len(self._sharing))
-        has_share_left = operation not in self._sharing or taken[operation, False] < share
-        return places_left > 0 and has_share_left
+            is_first_valid_body = operation in self._awaiting_valid
+            kept_for_others = 0 if is_first_valid_body else len(self._awaiting_valid)
+            return transfers_left > kept_for_others
+        by_valid_bodies = sum(number for (_, is_valid), number in counted.items() if is_valid)
+        share = (limit - by_valid_bodies) // max(1, len(self._sharing))
+        has_share_left = operation not in self._sharing or counted[operation, False] < share
+        return transfers_left > 0 and has_share_left
 
     @contextmanager
     def transfer(self, sending: Sending) -> Iterator[None]:
-        """Keep the place of a transfer while a request is on the wire that may prepare one. A refusal gives it back.
+        """Count a transfer while a request is on the wire that may prepare one. If it is refused, it counts no more.
 
-        If only requests on the wire take the last places, it waits for their answers. Raises LimitError if no place is
-        left.
+        If requests on the wire may be the last transfers that the limit permits, it waits for their answers. Raises
+        LimitError if limits.transfers is reached then.
         """
         operation = sending.intent.operation
         if operation not in PREPARING:
             yield
             return
-        place = operation, sending.intent.valid
-        self.ending.wait_for(lambda: not self._waits_for_place(sending))
+        preparation = operation, sending.intent.valid
+        self.ending.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
         self.refuse_transfer(sending)
         if sending.intent.valid:
             self._awaiting_valid.discard(operation)
-        self._being_prepared[place] += 1
+        self._being_prepared[preparation] += 1
         may_be_prepared = True  # also if there is no exchange, because the thread was interrupted
         try:
             yield
             may_be_prepared = may_have_prepared(sending.exchange, self.prepares[1])
         finally:
-            self._being_prepared[place] -= 1
+            self._being_prepared[preparation] -= 1
             if may_be_prepared:
-                self._prepared[place] += 1
+                self._prepared[preparation] += 1
 
-    def _waits_for_place(self, sending: Sending) -> bool:
-        """True if there is no place now, and there will be one if the requests on the wire prepare nothing."""
-        has_place_now = self._has_place(sending, self._prepared + self._being_prepared)
-        return not has_place_now and self._has_place(sending, self._prepared)
+    def _depends_on_requests_on_wire(self, sending: Sending) -> bool:
+        """True if limits.transfers permits the request only if requests on the wire prepare nothing."""
+        is_permitted_now = self._permits_transfer(sending, self._prepared + self._being_prepared)
+        is_permitted_if_they_fail = self._permits_transfer(sending, self._prepared)
+        return not is_permitted_now and is_permitted_if_they_fail
 
     def take(self, setting: str, *, reserve: int = 0) -> None:
-        """Count one request or execution. Raises LimitError if no more than the reserve is left."""
+        """Count one request or execution: `setting` is the name of its limit. Raises LimitError if only `reserve` is
+        left."""
         limit: int = getattr(self.limits, setting)
         if self._counts[setting] >= limit - reserve:
             raise LimitError(_SPENT.of(setting=setting, limit=limit))

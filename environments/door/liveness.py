@@ -21,12 +21,12 @@ from spec.message import say
 NOT_CONNECTED = (FailureKind.NO_CONNECTION, FailureKind.TLS)
 """Kinds of failures before anything was sent."""
 _MOST_TIMEOUTS = 2
-"""Timeouts in a row after which an operation gets no more requests. A single one may be a passing trouble."""
+"""Timeouts in a row after which an operation gets no more requests. A single one may have a cause that is over soon."""
 _MOST_FAILED_IN_A_ROW = 5
 """Requests in a row without an answer after which the suite finds out if the target is gone."""
 _RESTART_S = (0.5, 1.0, 2.0)
-"""Seconds between the looks for a service that answered before and accepts no connection now: a supervisor may start it
-again."""
+"""Seconds before each further check of a service that answered before and accepts no connection now: a supervisor may
+start it again."""
 
 
 class UnreachableError(NotSentError):
@@ -46,32 +46,37 @@ class Liveness:
         self._find_out_if_gone = find_out_if_gone
         self._ending = ending
         self._has_answered = False
-        self._looking: int | None = None  # the thread that finds out if the target is gone, or the token expired
-        self._timeouts = Counter[str]()  # in a row, by operation
-        self._timed_out_alone: set[str] = set()  # operations of which a request timed out with nothing beside it
-        self._failed_in_a_row = 0  # requests to any operation
+        # Identifier of the thread that finds out now if the target is gone, or if the token expired; None if none does.
+        self._thread_that_checks: int | None = None
+        self._timeouts = Counter[str]()  # timeouts in a row, by operation
+        # Operations of which a request timed out while no other request was on the wire, since their last answer.
+        self._timed_out_without_others: set[str] = set()
+        self._failed_in_a_row = 0  # requests in a row that got no answer, to whatever operation
 
     @property
-    def is_looking(self) -> bool:
-        """True while a thread finds something out, and the others wait."""
-        return self._looking is not None
+    def is_checking(self) -> bool:
+        """True while one thread finds something out, and all others wait."""
+        return self._thread_that_checks is not None
 
-    def wait_for_a_look(self, sending: Sending) -> None:
-        """Wait while another thread finds out if the target is gone, so that no request is lost while it starts
-        again."""
+    def wait_for_check_of_target(self, sending: Sending) -> None:
+        """Wait while another thread finds out if the target is gone.
+
+        A request that left meanwhile would be lost, because the target may be starting again. The thread that checks
+        sends its own requests through the door, so it does not wait for itself.
+        """
         this_thread = threading.get_ident()
-        self._ending.wait_for(lambda: self._looking in (None, this_thread))
+        self._ending.wait_for(lambda: self._thread_that_checks in (None, this_thread))
 
     def refuse_unreachable(self, sending: Sending) -> None:
         """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
 
-        If each of these requests went beside others, the load may be the cause: then a request that is sent once more,
-        alone, may pass.
+        If other requests were on the wire during each of these timeouts, the load may be the cause. Then a repetition
+        is permitted, because the door sends it while nothing else is on the wire.
         """
         if self.unreachable:
             raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
         operation = sending.intent.operation
-        may_be_the_load = sending.once_more and operation not in self._timed_out_alone
+        may_be_the_load = sending.is_repetition and operation not in self._timed_out_without_others
         if self._timeouts[operation] >= _MOST_TIMEOUTS and not may_be_the_load:
             raise LimitError(
                 say(
@@ -82,33 +87,45 @@ class Liveness:
             )
 
     def notice(self, sending: Sending) -> None:
-        """Count a request without an answer, and start to count anew after an answer. A limit of the suite that cut the
-        answer counts as an answer.
+        """Count a request that got no answer, and end the run if the target is gone.
 
-        After several requests without an answer, or without a connection, find out if the target is gone. A target that
-        still answers drops only requests to some operations, or dropped one handshake.
+        An answer sets the counts to zero, and so does a request that the suite itself cut short.
+
+        The target is checked after five requests in a row without an answer, or after one that could not connect. It is
+        not gone if it answers the check: then it does not answer some operations, or one connection failed by chance.
         """
-        failure, operation = sending.exchange.failure, sending.intent.operation
-        if failure is None or failure.kind is FailureKind.LIMIT:
+        failure = sending.exchange.failure
+        operation = sending.intent.operation
+        was_cut_by_suite = failure is not None and failure.kind is FailureKind.LIMIT  # no fault of the target
+        if failure is None or was_cut_by_suite:
             self._has_answered = True
-            self._failed_in_a_row = self._timeouts[operation] = 0
-            self._timed_out_alone.discard(operation)
+            self._failed_in_a_row = 0
+            self._timeouts[operation] = 0
+            self._timed_out_without_others.discard(operation)
             return
         self._failed_in_a_row += 1
         if failure.kind is FailureKind.TIMEOUT:
             self._timeouts[operation] += 1
-            if not sending.beside:
-                self._timed_out_alone.add(operation)
-        is_doubtful = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
-        if is_doubtful and self._looking is None and not self.unreachable:
+            other_requests_on_wire = sending.beside
+            if other_requests_on_wire == 0:
+                self._timed_out_without_others.add(operation)
+        may_be_gone = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
+        if may_be_gone and self._thread_that_checks is None and not self.unreachable:
             self._failed_in_a_row = 0
-            has_ended = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
-            if self._is_gone(_RESTART_S if has_ended else ()):
+            # Only a service that answered before can be about to start again. For another one there is no pause.
+            may_be_restarting = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
+            pauses_s = _RESTART_S if may_be_restarting else ()
+            target_is_gone = self._check_target(pauses_s)
+            if target_is_gone:
                 self.unreachable = str(failure.message)
 
-    def _is_gone(self, pauses_s: Iterable[float]) -> bool:
-        """True if the target is gone, after each of these pauses too."""
-        with self.looking():
+    def _check_target(self, pauses_s: Iterable[float]) -> bool:
+        """Ask the target once, and once more after each of these pauses while it does not answer.
+
+        Returns true if it never answered. All other threads wait meanwhile (`wait_for_check_of_target`), and go on
+        afterwards.
+        """
+        with self.others_waiting():
             is_gone = self._find_out_if_gone()
             for pause_s in pauses_s:
                 if is_gone:
@@ -117,11 +134,11 @@ class Liveness:
             return is_gone
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
+    def others_waiting(self) -> Iterator[None]:
         """Have all other threads wait while this one finds something out. Only one thread does so at a time."""
-        self._looking = threading.get_ident()
+        self._thread_that_checks = threading.get_ident()
         try:
             yield
         finally:
-            self._looking = None
-            self._ending.wake()
+            self._thread_that_checks = None
+            self._ending.wake()  # the threads that wait for the end of the check

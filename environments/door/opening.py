@@ -1,7 +1,10 @@
-"""Opens the door of a run, with its budget, journal and key record, and the client that goes through it.
+"""Opens the door of a run, which is the only way by which requests reach the service, and the client that uses it.
 
-It also decides where the journal and the record are: in the folder of the user's state (XDG Base Directory
-Specification), or beside the journal that the profile names.
+A door has a budget (the limits of the profile), off a sandbox a journal (a file with the transaction codes that runs
+sent) and a key record (a file with the PIX keys that runs registered).
+
+This module also decides where both files are: in the folder of the user's state (XDG Base Directory Specification), or
+beside the journal that the profile names.
 
 Self-tests: promises/test_promises.py, environments/door/test_journal.py.
 """
@@ -17,7 +20,7 @@ from pathlib import Path
 from environments.credentials import Target, fixed_headers_of, journal_key_of
 from environments.door.amounts import Amounts
 from environments.door.client import Client
-from environments.door.door import Channel, Door, let_pass
+from environments.door.door import Channel, Door, permit_everything
 from environments.door.event_log import LogKey
 from environments.door.identifiers import Identifiers
 from environments.door.journal import Journal, ReadJournal
@@ -30,33 +33,40 @@ from environments.secret_values import listed_secrets
 
 
 def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) -> Door:
-    """The door to the target. Its guard has the outcomes that earlier runs of the environment left unknown.
+    """The door of a run to the target, with journal and key record.
 
-    `resend` has the code that this run may send although an earlier run sent it.
+    Executions of earlier runs whose outcome is unknown are already read from the journal, so that the report can name
+    them. `resend` has the code that this run may send although an earlier run sent it. Raises ProfileError.
     """
     run = secrets.token_hex(8)
-    record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
+    record = None
+    if profile.base_url != EMBEDDED:  # the sandbox of the suite ends with the run, and its keys with it
+        record = record_of_keys(profile, run=run)
     journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
-    plan = profile.transactions.prepare
-    prepares = (plan.operation, plan.code_at) if plan else ("", "")
-    budget = Budget(profile.limits, prepares, is_sandbox=profile.is_sandbox)
+    preparation = profile.transactions.prepare
+    operation_and_place_of_code = ("", "")
+    if preparation:
+        operation_and_place_of_code = (preparation.operation, preparation.code_at)
+    budget = Budget(profile.limits, operation_and_place_of_code, is_sandbox=profile.is_sandbox)
     door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
     door.guard.find_unknown_outcomes()
     return door
 
 
-def open_planned_door(
+def open_door_for_plan(
     profile: Profile, token: str, connections: Channel, *, resend: Container[str], new_journal: bool = False
 ) -> Door:
-    """A door for a plan. It sends through these connections, reads the journal of the profile, and writes nothing.
+    """The door for a plan (--plan), which shows what a run would send.
 
-    With `new_journal` it has no journal, because the run would start a new one.
+    Its requests go to `connections`, which answers them without a network. It reads the journal of the profile and
+    writes no file. With `new_journal` it has no journal, because the run would start a new one.
     """
     secret_values = listed_secrets(profile)
     secret_values.learn_token(token)
     target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", secret_values)
     journal = None if profile.is_sandbox or new_journal else journal_of(profile, resend=resend, kind=ReadJournal)
-    budget = Budget(replace(profile.limits, rate=None), is_sandbox=profile.is_sandbox)
+    limits_without_waiting = replace(profile.limits, rate=None)
+    budget = Budget(limits_without_waiting, is_sandbox=profile.is_sandbox)
     return _door(profile, target, connections, budget, journal, None)
 
 
@@ -68,7 +78,7 @@ def _door(
     journal: Journal | None,
     record: KeyRecord | None,
 ) -> Door:
-    """A door for the profile with these parts. On a sandbox all amounts and identifiers pass."""
+    """A door for the profile with these parts. On a sandbox, every amount, account and key is permitted."""
     keys = Keys(
         profile.pix_keys,
         record,
@@ -76,7 +86,7 @@ def _door(
         is_sandbox=profile.is_sandbox,
         key_at=profile.key_at,
     )
-    check_amounts, check_identifiers = let_pass, let_pass
+    check_amounts, check_identifiers = permit_everything, permit_everything
     if not profile.is_sandbox:
         check_amounts = Amounts.of(profile).check
         check_identifiers = Identifiers(profile, keys).check
@@ -100,17 +110,20 @@ def journal_of(
 
     Raises ProfileError if the profile names a variable that is not set.
     """
-    path, key = _logs_of(profile)
-    return kind(path, key, environment=profile.name if profile else "", run=run, resend=resend)
+    path, log_key = _journal_file_and_its_key(profile)
+    return kind(path, log_key, environment=profile.name if profile else "", run=run, resend=resend)
 
 
-def _logs_of(profile: Profile | None) -> tuple[Path, LogKey]:
-    """The file of the journal and its key: that of the profile, or else that of this user of the machine.
+def _journal_file_and_its_key(profile: Profile | None) -> tuple[Path, LogKey]:
+    """The path of the journal, and the secret key with which its lines are digested and signed (no PIX key).
 
-    Raises ProfileError.
+    Both are those of the profile if it names them, or else those of this user of the machine. Raises ProfileError.
     """
-    path = (profile and profile.journal) or _state_folder() / "pix-conformance" / "journal.jsonl"
-    return path, LogKey(path.with_suffix(".key"), journal_key_of(profile) if profile else None)
+    path = profile.journal if profile is not None else None
+    if path is None:
+        path = _state_folder() / "pix-conformance" / "journal.jsonl"
+    secret_of_profile = journal_key_of(profile) if profile is not None else None
+    return path, LogKey(path.with_suffix(".key"), secret_of_profile)
 
 
 def _state_folder() -> Path:
@@ -141,12 +154,15 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 
 
 def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
-    """The record of the keys that runs of the profile registered. It is beside the journal. Raises ProfileError."""
-    path, key = _logs_of(profile)
-    file = path.with_name(f"keys-{profile.name}.jsonl")
-    return KeyRecord(file, key, run=run, environment=profile.name, base_url=profile.base_url)
+    """The record of the PIX keys that runs of the profile registered: a file beside the journal.
+
+    Raises ProfileError.
+    """
+    journal_path, log_key = _journal_file_and_its_key(profile)
+    record_path = journal_path.with_name(f"keys-{profile.name}.jsonl")
+    return KeyRecord(record_path, log_key, run=run, environment=profile.name, base_url=profile.base_url)
 
 
 def open_client(door: Door, profile: Profile) -> Client:
-    """The client that goes through the door."""
+    """The client, which builds requests and sends them through the door."""
     return Client(door, headers=fixed_headers_of(profile), correlation_header=profile.correlation_header)

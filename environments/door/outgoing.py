@@ -1,5 +1,9 @@
 """A request on its way through the door (`Sending`), and the facts that the policies need about it.
 
+The door is the only way by which requests leave for the service (door.py). It asks an ordered list of policies before
+and after it sends a request. A policy is one small rule, such as "a limit has room" or "no other run sends this code".
+It may let the request pass, wait, or refuse it with NotSentError.
+
 Self-tests: environments/door/test_door.py.
 """
 
@@ -35,8 +39,8 @@ class Intent:
     operation: str  # empty for an undocumented path
     credential: str = VALID  # the name of a form of wrong_tokens.py
     valid: bool = False  # True if the interface document promises success
-    part: str = ""  # name of the part of the generated traffic that judges its answer
-    spelling: tuple[str, ...] = ()  # unusual ways in which it is written, such as two slashes
+    part: str = ""  # of a generated request: the part of the generated traffic that judges its answer; else empty
+    spelling: tuple[str, ...] = ()  # unusual ways in which the request is written, such as two slashes in the path
     purpose: Purpose | None = None  # why it is sent
     unusual: tuple[str, str] = ("", "")  # of an invalid request: the part that is invalid, and in which way
 
@@ -48,9 +52,10 @@ class Intent:
 
 @dataclass(eq=False)
 class Sending:
-    """One request, from the moment it is asked for until its answer stands.
+    """One request, from the moment it is asked for until its answer is final.
 
-    It may be sent several times: then `number`, `beside`, `is_lost` and `exchange` are those of the last attempt.
+    It may be sent several times, as several attempts. Then `number`, `beside`, `window`, `is_lost` and `exchange` are
+    those of the last attempt. The answer is final when no policy has the request sent again.
     """
 
     request: requests.PreparedRequest
@@ -64,41 +69,45 @@ class Sending:
     cleans_up: bool = False
     """True if it deletes a key of the run that may still be there, or lists the keys of an account that may have one.
     The requests and the time that the limits keep for the end are for these requests alone."""
-    meeting: threading.Barrier | None = None
-    """The barrier at which it waits for another request, so that both leave at the same moment."""
-    held: ExitStack = field(default_factory=ExitStack)
-    """Resources, such as the turn of the journal, that are released when the answer stands."""
-    once_more: bool = False
-    """True if it was sent before, and is sent once more with nothing else on the wire."""
-    asks_again: bool = False
-    """True if it has the first code that this run executed, and no valid token."""
+    barrier: threading.Barrier | None = None
+    """The barrier at which it waits for a request of another thread, so that both leave at the same moment."""
+    resources: ExitStack = field(default_factory=ExitStack)
+    """Locks and callbacks of policies, which are released when the answer is final. An example is the lock of the
+    journal, which keeps other runs from sending a code meanwhile."""
+    is_repetition: bool = False
+    """True if an earlier, finished request is sent once more by `Door.send_again`."""
+    offers_executed_code: bool = False
+    """True if it has the code that this run executed first, and no valid token. It is permitted, because nothing
+    is left to execute."""
     supersedes: int = 0
-    """Number of the exchange whose answer is replaced by the next one; 0 if there is none."""
+    """Number of an earlier exchange of the same request. The next answer counts in its place. 0 if there is none."""
     repeats: int = 0
-    """Number of the exchange whose request it repeats, to see if the answer stays the same; 0 if there is none."""
+    """Number of an earlier exchange of the same request. Both answers count, because the repetition shows if the answer
+    stays the same. 0 if there is none."""
     number: int = 0
     """Number of its exchange; 0 while it was not sent."""
     beside: int = 0
-    """Number of other requests that were on the wire at any time while it was there."""
+    """Number of other requests that were between sending and answer while this one was there, too."""
     window: int = 0
-    """Number of places on the wire when it got its own."""
+    """Most requests that might be sent at the same time, as it was when this one left."""
     is_lost: bool = False
-    """True if it was sent and got no answer."""
-    put_off: int = 0
-    """Number of attempts that were answered "later"."""
-    lost: int = 0
+    """True if it was sent and got no answer. Then the next attempt uses a fresh connection."""
+    times_put_off: int = 0
+    """Number of attempts whose answer asked to come back later, such as 429."""
+    times_unanswered: int = 0
     """Number of attempts that got no answer."""
     exchange: Exchange = field(init=False)
-    """The exchange of the last attempt, or of a request that was not sent. It is set when the door is done with it."""
+    """The last attempt with its response or failure; of a request that was not sent, the reason. It is set after each
+    attempt, and is missing before."""
 
     @cached_property
     def reaches(self) -> frozenset[str]:
-        """The operations that a server could take the request for."""
+        """The operations to which a server could route the request, whatever it makes of an unusual path."""
         return operations_reached(self.request.method or "", self.path)
 
     @property
     def executes(self) -> bool:
-        """True if it carries a real code and the access token."""
+        """True if it may execute a transfer: it has a real transaction code and the access token."""
         return self.with_token and self.code is not None
 
     @property
@@ -111,7 +120,7 @@ class Sending:
 
     @property
     def sent(self) -> Request:
-        """The request as it goes over the wire."""
+        """The request as an exchange keeps it: with its headers as texts and its body as bytes."""
         headers = tuple((str(name), _text(value)) for name, value in self.request.headers.items())
         body = self.request.body or b""
         body = body.encode() if isinstance(body, str) else bytes(body)
@@ -119,9 +128,9 @@ class Sending:
 
 
 Policy = Callable[[Sending], object]
-"""One step of the door. It may wait, note, send something else, or raise NotSentError."""
+"""One step of the door before an answer. It may wait, note, send something else, or raise NotSentError."""
 Decision = Callable[[Sending], bool | None]
-"""A step that looks at an answer. True if the request goes again; else it stands as far as the step knows."""
+"""One step of the door after an answer. It returns true if the request is to be sent again."""
 
 
 def _text(value: object) -> str:

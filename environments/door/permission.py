@@ -40,7 +40,7 @@ class Permission:
     allow: Set[str]
     """The permissions, such as `read` and `execute`."""
     secrets: Secrets
-    """They have the real transaction codes."""
+    """The secret values of the run, among them the real transaction codes."""
 
     def check(self, sending: Sending) -> None:
         """Raises ForbiddenError for a request that the profile does not permit:
@@ -98,12 +98,17 @@ class Permission:
         return urlsplit(request.url or "").path.removeprefix(urlsplit(self.base_url).path.rstrip("/"))
 
     def code_in(self, request: requests.PreparedRequest) -> str | None:
-        """The real transaction code in the path, in whatever segment; None if there is none.
+        """The real transaction code that the request would execute or offer; None if its path has none.
 
-        A server may decode the path before or after it splits it, so both ways are read.
+        Each segment of the path is looked at. A server may percent-decode the path before it splits it at the slashes,
+        or afterwards, so both readings are tried.
         """
+        # The suite may have added this parameter behind the code. It is no part of the code.
         path = self.path(request).removesuffix(MATRIX_PARAMETER)
-        split_first = [unquote(segment) for segment in reversed(path.split("/"))]
-        decoded_first = unquote(path).split("/")
-        codes = self.secrets.codes
-        return next((segment for segment in [*split_first, *decoded_first] if segment in codes), None)
+        # From the end: the documented place of the code is the last segment, so a code there comes first.
+        split_and_decoded = [unquote(segment) for segment in reversed(path.split("/"))]
+        decoded_and_split = unquote(path).split("/")
+        for segment in (*split_and_decoded, *decoded_and_split):
+            if segment in self.secrets.codes:
+                return segment
+        return None

@@ -29,12 +29,14 @@ class Preflight(Purpose):
 
 
 def preflight(client: Client) -> str:
-    """Send harmless requests until one is answered. Gives the reason why the target cannot be reached, else an empty
+    """Send harmless requests until one is answered. Returns the reason if the target cannot be reached, else an empty
     text.
 
     The target cannot be reached if no connection can be made, or if no request is answered: a single operation that
-    does not answer says nothing of the others. If the profile permits no read, the suite only connects. If the first
-    answer turns the token away, `client.token_is_refused` and `client.knows_no_path` are set.
+    does not answer says nothing about the others. If the profile permits no read, the suite only connects.
+
+    If the first answer refuses the token, or is a 404, further requests find out whether every operation answers so.
+    Then `client.token_is_refused` or `client.knows_no_path` is set.
     """
     if "read" not in client.door.permission.allow:
         return client.door.wire.connect(client.door.permission.base_url)
@@ -56,9 +58,11 @@ def preflight(client: Client) -> str:
 
 
 def _harmless(client: Client) -> Iterator[tuple[str, str]]:
-    """Each read, listAccounts first, and the execution of a synthetic code if that is permitted, with its path
-    parameter."""
-    for operation in sorted(READS, key="listAccounts".__ne__):
+    """Pairs of an operation and a path parameter whose request changes nothing.
+
+    They are the reads, listAccounts first, and the execution of a synthetic code if the profile permits executions.
+    """
+    for operation in sorted(READS, key=lambda name: name != "listAccounts"):  # False is sorted before True
         yield operation, client.door.keys.account or synthetic()
     if "execute" in client.door.permission.allow:
         yield "executePix", synthetic()
@@ -67,8 +71,9 @@ def _harmless(client: Client) -> Iterator[tuple[str, str]]:
 def _find_out_if_token_is_refused(client: Client, first: Exchange, path_parameter: str) -> None:
     """Set `client.token_is_refused` if no harmless operation accepts the token.
 
-    Nothing is sent if the first answer does not turn the token away. Else the same request goes with a wrong token, and
-    the harmless ones with the right token, until one of these is answered otherwise than the wrong token.
+    Nothing is sent if the first answer does not refuse the token. Otherwise the same request is sent with a wrong
+    token, and then all harmless requests with the right token. The search ends when one of these is not refused as the
+    wrong token was: then the token is accepted.
     """
     if first.response is None or not turns_away(first.response):
         return
@@ -84,9 +89,10 @@ def _find_out_if_token_is_refused(client: Client, first: Exchange, path_paramete
 
 
 def _find_out_if_no_path_is_known(client: Client, first: Exchange) -> None:
-    """Set `client.knows_no_path` if each harmless operation gets the 404 of an undocumented path.
+    """Set `client.knows_no_path` if each harmless operation is answered as a path that does not exist.
 
-    Nothing is sent unless the first answer is a 404 to listAccounts: that path names no account which may be unknown.
+    Nothing is sent unless the first answer is a 404 to listAccounts. The path of listAccounts has no account in it, so
+    an account that the service does not know cannot be the cause.
     """
     if first.operation != "listAccounts" or refused_or_lost(first) is not RefusalKind.NOT_FOUND:
         return
@@ -100,7 +106,7 @@ def _find_out_if_no_path_is_known(client: Client, first: Exchange) -> None:
 
 
 def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
-    """True if the answer says that the token is refused, or refuses the caller in the same way as a wrong token."""
+    """True if the answer says that the token is refused (401), or is the same refusal as that of a wrong token."""
     refusal = with_token.response and refusal_of_the_caller(with_token.response)
     refusal_of_wrong_token = with_wrong_token.response and refusal_of_the_caller(with_wrong_token.response)
     return refusal is not None and refusal in (RefusalKind.TOKEN, refusal_of_wrong_token)

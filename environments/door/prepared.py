@@ -35,12 +35,12 @@ class Prepared:
     """The codes of the transfers that the run prepared to execute them, and what became of each."""
 
     codes: dict[int, str] = field(default_factory=dict)
-    """By number of the exchange that prepared, the code that it gave; empty if it gave none that may be sent."""
+    """By number of the exchange that prepared, the code in its answer; empty if it has none that may be sent."""
     _reasons: dict[str | None, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
     """By code, why it was not executed; an empty text if it was, or may have been."""
 
     def learn(self, number: int, code: str) -> None:
-        """Note the code that this exchange gave; empty if it gave none that may be sent."""
+        """Note the transaction code in the answer of this exchange; empty if it has none that may be sent."""
         self.codes[number] = code
 
     def note_outcome(self, code: str, reason: str) -> None:
@@ -54,7 +54,7 @@ class Prepared:
         return code in self.codes.values()
 
     def codes_of(self, exchanges: Iterable[Exchange]) -> list[str]:
-        """The codes that these exchanges gave and that may be sent."""
+        """The transaction codes in the answers of these exchanges, without those that may not be sent."""
         codes = [self.codes.get(exchange.number, "") for exchange in exchanges]
         return [code for code in codes if code]
 
@@ -74,16 +74,19 @@ class Prepared:
 
 
 def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
-    """True if the exchange may have prepared a transfer: it was granted, it has an unknown outcome, or its refusal
-    contradicts itself."""
+    """True if the exchange may have prepared a transfer. `code_at` is the JSON pointer to the transaction code.
+
+    So it is if the answer is a success, if the answer does not say what the service did (none, a redirect, 5xx), or if
+    a refusal contradicts itself. A refused wrong token has prepared nothing.
+    """
     if is_refused_with_a_transfer(exchange, code_at):
         return True
     kind = refused_or_lost(exchange)
     if exchange.response is None:
         return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
-    is_let_in = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
-    is_unclear = kind in _MAY_HAVE_PREPARED or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
-    return is_let_in and is_unclear
+    token_is_accepted = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
+    is_no_clear_refusal = kind in _MAY_HAVE_PREPARED or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    return token_is_accepted and is_no_clear_refusal
 
 
 def is_refused_with_a_transfer(exchange: Exchange, code_at: str) -> bool:

@@ -26,8 +26,8 @@ KEPT_S = 3.0
 """Seconds of idleness after which a connection is not used again. Node.js and uvicorn close one after 5 seconds."""
 _HANGS_UP_S = 0.5
 """Seconds that the suite waits for a service to notice that a connection is closed, and to close its end."""
-_LOOKS_EVERY_S = 0.05
-"""Seconds between two looks of the watchdog. A timeout may be late by as much."""
+_CHECKS_EVERY_S = 0.05
+"""Seconds between two checks of the watchdog. A timeout may be late by as much."""
 MOST_HEAD = 65_536
 """Bytes of a status line and headers together. A run keeps the headers of every answer. Servers and proxies send and
 accept 8 to 32 kB, as a rule."""
@@ -38,7 +38,8 @@ class ConnectedError(Exception):
 
 
 class Watchdog:
-    """Looks at the deadlines of all requests, in one thread. A thread for each request would cost a twentieth of a run.
+    """Checks the deadlines of all requests, in one thread. A thread for each request would take a twentieth of the time
+    of a run.
 
     `seconds` is the time of each request, unless `ending` cuts the requests on the wire.
     """
@@ -62,17 +63,18 @@ class Watchdog:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._is_over.wait(_LOOKS_EVERY_S):
+        """What the thread does until `close`: it shuts down connections whose time is up."""
+        while not self._is_over.wait(_CHECKS_EVERY_S):
             for deadline in list(self.deadlines):
                 deadline.shut_down_if_over()
 
 
 class Deadline:
-    """Shuts down the socket of a request when its time is up. It is a context, in which its thread sends the request.
+    """Shuts down the socket of a request when its time is up. The request is sent within `with deadline:`.
 
     | argument | meaning |
     |---|---|
-    | `afresh` | the request goes over a connection that is opened for it |
+    | `afresh` | the request must go over a new connection; afterwards true if it did |
     | `sends` | false to open a connection and send nothing |
     | `is_http_1_0` | the request says that it is one of HTTP/1.0 |
     """
@@ -101,7 +103,7 @@ class Deadline:
             _shut_down(self.sock)
 
     def watch(self, sock: socket.socket | None) -> None:
-        """Watch this socket from now on. The time may have passed while the connection was made."""
+        """Shut down this socket when the time is up: at once, if it passed while the connection was made."""
         self.sock = sock
         self.shut_down_if_over()
 
@@ -130,13 +132,20 @@ def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
 
 
 def _socket_below_tls(sock: Any) -> socket.socket:
-    """The socket itself, or the one below TLS within TLS, as `urllib3` wraps it for a proxy."""
+    """The socket of the operating system that carries a connection.
+
+    It is the socket itself, TLS or not. Only for TLS within TLS, through a proxy, `urllib3` has an object of its own
+    with the socket in it.
+    """
     below: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
     return below
 
 
 def _hang_up(connection: Any) -> None:
-    """Close a connection, and wait until the service has closed its end, because a service may accept few at a time."""
+    """Close a connection, and wait until the service has closed its end.
+
+    A service may accept few connections at a time, and would refuse the next one while it still holds this one.
+    """
     _of_this_thread.deadline.watch(connection.sock)  # ends the loop below if the service keeps sending
     _shut_down(connection.sock, socket.SHUT_WR)
     sock = _socket_below_tls(connection.sock)
@@ -189,9 +198,9 @@ class _FinalResponse(HTTPResponse):
     def begin(self) -> None:
         """Read status and headers. Raises MalformedHeaderError or InvalidHeader."""
         file: Any = self.fp
-        self.fp = _Head(file)  # type: ignore[assignment]  # as much of a file as reads a head
+        self.fp = _Head(file)  # type: ignore[assignment]  # limits the head, has the methods that reading it needs
         super().begin()
-        self.fp = file
+        self.fp = file  # the body is read without that limit
         _of_this_thread.deadline.head = self
         if self.headers.defects:
             raise MalformedHeaderError
@@ -251,14 +260,18 @@ class _WatchedTlsConnection(_Watched, HTTPSConnection):
     response_class = _FinalResponse
 
 
-class _Fresh:
-    """A pool whose connections answered a moment ago, or are new."""
+class _PoolOfRecentConnections:
+    """A pool whose connections answered in the last `KEPT_S` seconds, or are new."""
 
     found_closed = False
     """True if the service closed a connection without having said that it would."""
 
     def _get_conn(self, timeout: float | None = None) -> Any:
-        """A connection for the request of this thread. If it has no socket, it is connected afresh."""
+        """A connection for the request of this thread. One without a socket gets a new one when it sends.
+
+        A connection that was idle for too long is closed first, and so is any connection if the request needs a new
+        one (`Deadline.afresh`). `found_closed` is set if the service closed a connection by itself.
+        """
         connection = super()._get_conn(timeout)  # type: ignore[misc]
         deadline = _of_this_thread.deadline
         if connection.sock is None:  # it is new, or was found closed
@@ -275,11 +288,11 @@ class _Fresh:
             super()._put_conn(conn)  # type: ignore[misc]
 
 
-class _WatchedPool(_Fresh, HTTPConnectionPool):
+class _WatchedPool(_PoolOfRecentConnections, HTTPConnectionPool):
     ConnectionCls = _WatchedConnection
 
 
-class _WatchedTlsPool(_Fresh, HTTPSConnectionPool):
+class _WatchedTlsPool(_PoolOfRecentConnections, HTTPSConnectionPool):
     ConnectionCls = _WatchedTlsConnection
 
 

@@ -40,9 +40,9 @@ _CHUNK = 65_536
 """Bytes that are read of a body at once."""
 _KEPT_OF_A_CUT_BODY = 4_096
 """Bytes that are kept of a body that is longer than the limit, for the report."""
-_SETTLES_S = 0.005
-"""Seconds that a code waits before it goes over a kept connection: if the service closes a connection after its answer,
-that is seen by then."""
+_NOTICES_CLOSING_S = 0.005
+"""Seconds that a code waits before it goes over a kept connection. If the service closes connections after an answer,
+the suite notices it by then."""
 _CODINGS_NOT_ASKED_FOR = ("br", "zstd", "compress")
 """Content codings that an answer may name, although each request accepts gzip and deflate alone."""
 _CODINGS = ("gzip", *_CODINGS_NOT_ASKED_FOR)
@@ -95,7 +95,7 @@ class Wire(HTTPAdapter):
     def connect(self, base_url: str) -> str:
         """Open a connection, with TLS if the address asks for it, send nothing, and close it.
 
-        Gives the reason why it could not be opened, else an empty text.
+        Returns the reason if it could not be opened, else an empty text.
         """
         deadline = Deadline(self._watchdog, sends=False)
         try:
@@ -110,38 +110,51 @@ class Wire(HTTPAdapter):
         self._watchdog.close()
 
     def attempt(self, sending: Sending) -> Response | Failure:
-        """Send the request once, and give its answer. A failure on a kept connection is marked as such."""
+        """Send the request once, and return its answer, or the failure if it got none.
+
+        A failure on a kept connection (one that earlier requests used) has `kept`, because the service may have closed
+        that connection by itself.
+        """
         code = sending.code
         if code and not self._first_code:
             self._first_code = code
         afresh = self._needs_fresh_connection(sending)
         goes_over_kept_connection = not afresh
         if code and goes_over_kept_connection:
-            time.sleep(_SETTLES_S)
+            time.sleep(_NOTICES_CLOSING_S)
         deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.spelling)
         result = self._exchange(sending.request, deadline, sending.intent.operation)
         if deadline.afresh or not isinstance(result, Failure):  # the wire may have opened a fresh connection, too
             return result
         if code:
-            self._keeps_codes = False
+            self._keeps_codes = False  # from now on, codes go over fresh connections alone
         # On a kept connection the handshake of TLS is long done, so a failure of TLS means a dropped connection.
         kind = FailureKind.DROPPED if result.kind is FailureKind.TLS else result.kind
         return replace(result, kept=True, kind=kind)
 
     def _needs_fresh_connection(self, sending: Sending) -> bool:
-        """True if the request must not go over a kept connection, see the head of this module."""
+        """True if the request must not go over a kept connection (one that earlier requests used).
+
+        The service may close a kept connection at any moment, and then nobody knows whether the request arrived. That
+        matters if the request may move money. Without a transaction code, a fresh connection is also needed after a
+        request that got no answer. For codes, see the list at the head of this module.
+        """
         code = sending.code
         if not code:
             return sending.is_lost or not sending.repeatable
         if code == self._first_code or not self._keeps_codes:
             return True
+        # Once the service closed a connection by itself, no code goes over a kept one.
         pools = self.poolmanager.pools
         return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 
     def _exchange(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
     ) -> Response | Failure:
-        """Send a request and read its answer. If only the body cannot be read, the response says why."""
+        """Send a request and read its answer: a response, or a failure if there is none.
+
+        If only the body cannot be read, it is a response whose `broken` says why.
+        """
         raw: Any = None  # the answer as urllib3 has it
         body = b""
         limit_that_cut = ""

@@ -72,8 +72,8 @@ def secret_parts_of(token: str) -> tuple[str, ...]:
 
 
 def _decoded(part: str) -> bytes:
-    """The bytes of a part of a signed token, which lacks the padding of base64."""
-    padding = "=" * (-len(part) % 4)
+    """The bytes of a part of a signed token. Raises ValueError if it is not base64url."""
+    padding = "=" * (-len(part) % 4)  # base64 has a multiple of four characters; signed tokens leave the `=` out
     return urlsafe_b64decode(part + padding)
 
 
@@ -92,12 +92,14 @@ def _part_with_members(part: str, **members: object) -> str:
 
 
 def _of_signed(change: Callable[[str, str, str], str]) -> Make:
-    """Makes a wrong token from the header, the claims and the signature of a signed token.
+    """A function that makes a wrong token from a signed token. `change` gets its header, claims and signature.
 
-    None if the token is not signed, or if its signature is too short to hide the token.
+    The function returns None if the token is not signed, or if its signature has fewer than 16 letters and digits:
+    then it would be no secret, and the other two parts would show the whole token.
     """
 
     def wrong_token_of(token: str) -> str | None:
+        """The wrong token; None if the form does not apply to this token."""
         parts = signed_parts(token)
         if not parts or _is_short(parts[2]):
             return None
@@ -107,9 +109,10 @@ def _of_signed(change: Callable[[str, str, str], str]) -> Make:
 
 
 def _with_another_signature(token: str) -> str:
-    """A signed token with another signature. Of a token that is not signed, another text.
+    """The wrong token that every token has: a signed one with another signature, else a text of the same length.
 
-    It is a random token if the replaced part is too short, because the rest would tell too much of the right one.
+    It is a random token if the part to replace has fewer than 16 letters and digits, because then the right token could
+    be guessed from the rest.
     """
     beginning = ""
     part_to_replace = token
@@ -122,18 +125,20 @@ def _with_another_signature(token: str) -> str:
 
 
 def _with_claims(**changes: object) -> Make:
-    """Makes a signed token with other claims (RFC 7519 section 4.1) and the signature as it was."""
+    """A function that makes a wrong token with other claims (RFC 7519 section 4.1) and the signature as it was."""
     return _of_signed(lambda header, claims, signature: f"{header}.{_part_with_members(claims, **changes)}.{signature}")
 
 
 def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object) -> Make:
-    """Makes a token that the suite signs itself, with a key that anybody may guess (HS256, RFC 7518 section 3.2).
+    """A function that makes a token which the suite signs itself, with a signing key that anybody may guess.
 
-    It has the claims of the right token, or made-up claims if the right one is not signed. None if the right token is
-    signed with the same key, because then the new one would be right, too.
+    The token has the claims of the right token, or made-up claims if the right one is not signed. It is signed with
+    HS256 (RFC 7518 section 3.2). None if the right token is signed with the same key, because then the new one would be
+    a right token, too.
     """
 
     def wrong_token_of(token: str) -> str | None:
+        """The wrong token; None if it would be a right one."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -161,7 +166,7 @@ def _unsigned(token: str) -> str | None:
 
 
 def _of_another_issuer(token: str) -> str | None:
-    """A signed token of another issuer, whose signature is made up. None if the right token is not signed."""
+    """The right token with another issuer among its claims and a made-up signature. None if it is not signed."""
     parts = signed_parts(token)
     if not parts or _is_short(parts[2]):
         return None
@@ -175,23 +180,24 @@ _MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subje
 
 
 def _is_short(text: str) -> bool:
-    """True if a text has so few letters and digits that others may guess it."""
+    """True if a text has so few letters and digits (fewer than 16) that somebody may guess it."""
     count = sum(map(str.isalnum, text))
     return count < _FEWEST_HIDDEN
 
 
 def _look_alike(text: str) -> str:
-    """A text of the same length, with another letter or digit of the same sort in each place.
+    """A text of the same length, in which each letter is another letter, and each digit another digit.
 
-    It is the same for the same text each time, and nobody can guess it without the text.
+    Letter case stays, and a hexadecimal text stays one, so that a service that checks the form of tokens reads on. The
+    result is the same for the same text each time, and nobody can guess it without the text.
     """
-    random = Random(text)
+    random = Random(text)  # the text is the seed
     has_letters_beyond_hex = re.search("[g-zG-Z]", text) is not None
     small_letters = string.ascii_lowercase if has_letters_beyond_hex else "abcdef"
     sorts = (small_letters, small_letters.upper(), string.digits)
     new_characters = []
     for character in text:
-        candidates = character  # a sign such as - stays as it is
+        candidates = character  # a character such as - stays as it is
         for sort in sorts:
             if character in sort:
                 candidates = sort.replace(character, "")
@@ -281,7 +287,7 @@ def _form_of_word(word: str) -> Form:
     return Form(f"the text {word}", scheme=f"Bearer {word}")
 
 
-FORMS_FOR_NOBODY = (
+FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     *map(_form_of_word, _LIKELY_WORDS),
     Form("an unsigned token (none) with other claims", _unsigned),
     Form("a token of another issuer", _of_another_issuer),
@@ -293,12 +299,14 @@ FORMS_FOR_NOBODY = (
 )
 """Forms that are sent with synthetic identifiers alone, because they are many. The likeliest ones are first.
 
-The answer to a synthetic identifier shows whether a form is let in: it differs from the answer without a token.
+A synthetic identifier is a made-up code, account or key, which belongs to nobody. Its answer shows whether the service
+accepted the form as a token: then it differs from the answer without a token.
 """
 
 
 _WITH_THE_RIGHT_TOKEN = Form(VALID)
-BY_NAME = {form.name: form for form in (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_NOBODY, *OTHER_SCHEMES)}
+_ALL_FORMS = (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS, *OTHER_SCHEMES)
+BY_NAME = {form.name: form for form in _ALL_FORMS}
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
 """Names of the forms that tell the right token to everybody who reads them. They need the permission `fuzz`."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
@@ -315,7 +323,10 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 
 
 def forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
-    """The forms that the profile permits, in their order. If a token is named, only the forms that apply to it."""
+    """The forms `among` these that the profile permits, in their order. With a token, only those that apply to it.
+
+    A form from which the right token can be restored needs `fuzz` in `allow`.
+    """
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
     if not token:
         return permitted
@@ -344,13 +355,16 @@ def authorization(credential: str, token: str) -> str | None:
 
 @cache
 def wrong_tokens(token: str) -> Mapping[str, str]:
-    """The wrong tokens for a right one, by the name of their form, without the forms that do not apply to it.
+    """The wrong tokens that the suite makes from the right token: a text for each form, by the name of the form.
 
-    No decoder takes one of them for the right one: each differs in more than white space, spare bits of base64, or the
-    letter case of a hexadecimal number.
+    `FORMS` are sent with real codes and keys, `FORMS_FOR_SYNTHETIC_IDENTIFIERS` with made-up ones alone. A form that
+    does not apply to this token is left out, such as "the token without its signature" if the token has none.
+
+    No service that decodes a wrong token gets the right one: they differ in more than white space, spare bits of
+    base64, or the letter case of a hexadecimal number.
     """
     tokens_by_form = {}
-    for form in (*FORMS, *FORMS_FOR_NOBODY):
+    for form in (*FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS):
         wrong_token = form.make(token) if form.make else None
         if wrong_token and wrong_token != token:
             tokens_by_form[form.name] = wrong_token
@@ -360,7 +374,7 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 # -- ways to write the request --------------------------------------------------------------------------------------
 
 FOR_A_REGISTERED_KEY = "a key that is registered"
-"""The way that changes nothing in the request: its key is registered while it is sent."""
+"""The way that changes nothing in the request. It is special because its key is registered already when it is sent."""
 _SCHEME = ("Authorization", r"^\w+ ?")
 """The scheme and the space behind it."""
 _PIX = "pix/(?=(keys/)?[^/]*$)"
@@ -418,7 +432,10 @@ def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
 
 
 def _keeps_the_path(part: str, replacement: Replacement) -> bool:
-    """True if the replacement changes no part of the address, or only adds a query."""
+    """True if a way leaves the path as it is: it changes a header, or it adds a query to the address.
+
+    `part` is the part of the request that the way changes: `url` or the name of a header.
+    """
     return part != "url" or (isinstance(replacement, str) and replacement.startswith("?"))
 
 
@@ -428,7 +445,7 @@ def _is_possible(way: str, *, has_a_body: bool) -> bool:
 
 
 class Row(NamedTuple):
-    """A form, or no header, and the ways in which the request is written."""
+    """One line of the table of wrong tokens: what is sent as the token, and how the request is written."""
 
     credential: str
     """The name of the form, or NO_HEADER."""
@@ -437,10 +454,12 @@ class Row(NamedTuple):
 
 
 def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
-    """The table of wrong tokens for these forms, in the order in which they are sent.
+    """The table of wrong tokens: a row for each request, in the order in which they are sent.
 
-    A run may send only the first rows. So each form and each way comes before any pair whose form and way were both
-    tried already:
+    `credentials` are the names of the forms. `has_a_body` is true if the request has a body.
+
+    A limit may cut the table short. So each form and each way is tried once, before any pair of a form and a way that
+    were both tried already:
 
     1. the first form, no header, and all other forms, as documented
     2. no header in each way that is not about the scheme

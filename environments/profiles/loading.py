@@ -45,7 +45,8 @@ _FORMS_BY_TAG = {
 """Forms of the values that are no text without quotes (YAML 1.2, section 10.3). PyYAML has those of YAML 1.1, which
 reads 010 as 8 and 1:30 as 90."""
 _QUOTED = re.compile(r"""(['"])(?:(?P<plain>.{1,2}|<[a-z ]+>)|.*?)\1""")
-"""Text that PyYAML quotes comes from the file and may be a secret; punctuation and <stream end> are none."""
+"""A text in quotes in a message of PyYAML. It comes from the file, so it may be a secret. Group `plain`: it is short
+punctuation or a word of PyYAML such as <stream end>, which is no secret."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -83,7 +84,11 @@ class ParsedYaml:
     root: yaml.Node | None
 
     def line_of(self, place: Sequence[str | int]) -> int:
-        """The line of the key or item at a place. If it is not there, the line of the nearest one around it."""
+        """The number of the line with the key or item at a place, from 1.
+
+        `place` has names of keys and numbers of items, from the outside. If it leads to nothing, it is the line of the
+        last key or item on the way.
+        """
         node = self.root
         mark = node.start_mark if node else None
         for step in place:
@@ -145,6 +150,7 @@ class _Generator(GenerateJsonSchema):
     """JSON Schema as pydantic writes it. The order of a set is always the same."""
 
     def encode_default(self, dft: Any) -> Any:
+        """A default as JSON. A set has no order of its own, so it is sorted."""
         return sorted(dft) if isinstance(dft, frozenset) else super().encode_default(dft)
 
 
@@ -199,7 +205,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     names_transfers = "transfers" in (data.get("limits") or {})
     if names_transfers or not profile.is_sandbox:
         return profile
-    # Nothing there is worth anything, and a service may accept every invalid body.
+    # On a sandbox nothing has a value. A service may accept every invalid body, and each may prepare a transfer.
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 

@@ -73,6 +73,7 @@ class ProfileError(Exception):
 
 
 def _on_one_line(text: str) -> str:
+    """The text with a blank in the place of each character that cannot be printed, such as a line end."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 

@@ -38,9 +38,10 @@ _OWN_HEADERS = "authorization|proxy-authorization|host|content-.*|transfer-encod
 
 
 def expected(words: str) -> WrapValidator:
-    """A validator that says "expected …" for whatever is wrong with a value."""
+    """A validator for pydantic: whatever is wrong with a value, its message is `expected` and these words."""
 
     def checked(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        """The value as the type makes it. Raises ValueError with our words in the place of those of pydantic."""
         try:
             return handler(value)
         except (ValidationError, ValueError):
@@ -50,7 +51,7 @@ def expected(words: str) -> WrapValidator:
 
 
 def written_as(form: Any) -> GetPydanticSchema:
-    """The type that a value has in the file, if the attribute of the dataclass has a wider or another one."""
+    """For an annotation: the type of a value in the file, if the attribute has a wider type or another one."""
     return GetPydanticSchema(lambda _, handler: handler(form))
 
 
@@ -83,6 +84,7 @@ def _require_known_requirement(name: str) -> str:
 
 
 def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    """The values in their order, each once."""
     return tuple(dict.fromkeys(values))
 
 

@@ -83,7 +83,7 @@ class Transfer:
 
 
 class Ledger:
-    """The books. A row that is not there is None."""
+    """Reads and writes the tables. A row that does not exist is None."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._execute = connection.execute
@@ -122,9 +122,11 @@ class Ledger:
         return self._all(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
 
     def add_key(self, key: Key) -> None:
+        """Write a registered key."""
         self._execute("INSERT INTO keys VALUES (?, ?, ?)", [key.key, key.type, key.account])
 
     def remove_key(self, key: Key) -> None:
+        """Delete a registered key."""
         self._execute("DELETE FROM keys WHERE key = ?", [key.key])
 
     def transfer(self, code: str) -> Transfer | None:

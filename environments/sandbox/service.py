@@ -56,17 +56,20 @@ class Service(HttpService):
     # Accounts
 
     def list_accounts(self, request: Request) -> Data:
+        """The data of an answer to listAccounts: every account of this bank."""
         with self.database.transaction() as ledger:
             return {
                 "accounts": [{"id": account.id, **self.holder_result(account)} for account in ledger.own_accounts()]
             }
 
     def get_balance(self, request: Request, account_id: str) -> Data:
+        """The data of an answer to getBalance."""
         with self.database.transaction() as ledger:
             account = self.own_account(ledger, account_id)
             return {"account": account.id, "balance": self.reais(ledger.balance(account.id))}
 
     def list_entries(self, request: Request, account_id: str) -> Data:
+        """The data of an answer to listEntries: the transfers in and out of an account, the oldest first."""
         with self.database.transaction() as ledger:
             entries = ledger.entries(self.own_account(ledger, account_id).id)
         return {"entries": [self.entry_result(entry) for entry in entries]}
@@ -107,6 +110,7 @@ class Service(HttpService):
     # Keys
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:
+        """Register the key in the body. Returns the key registration result. Raises Refusal for a wrong body."""
         body = self.read_json(request, "registerPixKey")
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
@@ -116,6 +120,7 @@ class Service(HttpService):
             return self.registration_result(self.register(ledger, account_id, key_type, key))
 
     def delete_pix_key(self, request: Request, account_id: str) -> Data:
+        """Delete the key in the body. Raises Refusal if the account does not have it."""
         body = self.read_json(request, "deletePixKey")
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
@@ -123,6 +128,7 @@ class Service(HttpService):
             return {"message": "The key is deleted."}
 
     def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        """The data of an answer to listPixKeys: every key of an account."""
         with self.database.transaction() as ledger:
             account = self.own_account(ledger, account_id)
             return {"keys": [self.key_result(key) for key in ledger.keys(account.id)]}
@@ -159,6 +165,7 @@ class Service(HttpService):
         return Registration(next(self.numbers), key, not value, accepted)
 
     def new_key(self) -> str:
+        """A key of type RANDOM that the service makes: a random UUID."""
         return str(uuid.uuid4())
 
     def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
@@ -180,22 +187,25 @@ class Service(HttpService):
         }
 
     def registration_success(self, registration: Registration) -> str:
-        """A boolean as text."""
+        """The field Success: a boolean as text."""
         return "true" if registration.accepted else "false"
 
     def registration_message(self, registration: Registration) -> str:
+        """The field Message: a sentence that says if the key is registered now or was before."""
         return "The registration request was received." if registration.accepted else "The key is already registered."
 
     def registration_key(self, registration: Registration) -> str | None:
-        """Null for a key that the service made; listPixKeys shows it."""
+        """The field Key: null for a key that the service made, which listPixKeys shows."""
         return None if registration.made else registration.key.key
 
     def key_result(self, key: Key) -> Data:
+        """One key, as a list of keys shows it."""
         return {"pixKey": key.key, "pixKeyType": key.type}
 
     # Transfers
 
     def execute_pix(self, request: Request, transaction_id: str) -> Data:
+        """Execute a prepared transfer. Returns the execution result. Raises Refusal if no money moved."""
         return self.execution_result(self.confirm(transaction_id))
 
     # Preparation
@@ -215,7 +225,10 @@ class Service(HttpService):
         }
 
     def prepare(self, operation: str, request: Request) -> Data:
-        """Note a transfer to a registered key. No money moves."""
+        """Prepare a transfer from an own account to a registered key, with a new transaction code. No money moves.
+
+        Raises Refusal if the key is not registered, or belongs to the paying account.
+        """
         order = self.order(operation, self.read_json(request, operation))
         with self.database.transaction() as ledger:
             payer = self.own_account(ledger, order["payer"])
@@ -234,6 +247,7 @@ class Service(HttpService):
         return f"SBX-{secrets.token_hex(8).upper()}"
 
     def preparation_result(self, transfer: Transfer) -> Data:
+        """The data of an answer to an operation that prepares a transfer, with the transaction code."""
         return {
             "transactionId": transfer.id,
             "status": transfer.status,
@@ -254,7 +268,7 @@ class Service(HttpService):
             return ledger.move_money(transfer, self.now())
 
     def check_prepared(self, transfer: Transfer) -> None:
-        """A transfer is executed once."""
+        """Raise Refusal if the transfer was executed before, because each is executed once."""
         if transfer.status != "PREPARED":
             raise Refusal(409, "The transfer was executed before.")
 

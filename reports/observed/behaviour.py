@@ -82,18 +82,22 @@ def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
     """A behaviour as plain data: texts by requirement, situation and place."""
     data = {}
     for requirement_id, situations in behaviour.items():
-        data[requirement_id] = {situation: _data_of_facts(facts) for situation, facts in situations.items()}
+        data[requirement_id] = {situation: _texts_by_place(facts) for situation, facts in situations.items()}
     return data
 
 
-def _data_of_facts(facts: Facts) -> dict[str, list[str]]:
-    """The texts of facts by place, sorted."""
-    by_place = grouped(sorted(facts), lambda fact: fact[0])
+def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
+    """Facts as plain data: for each place in an answer, the sorted texts of what was there."""
+    by_place = grouped(sorted(facts), lambda fact: fact[0])  # a fact is a pair of a place and a text
     return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
 
 
 def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
-    """The behaviour that plain data stands for. Every text is cleaned, and a name that may be data becomes `*`."""
+    """The behaviour that plain data stands for, the opposite of `data_of_behaviour`.
+
+    The data may come from a file that anybody wrote, so `clean` hides known values in every text. A member name that
+    may be a value, such as a key, becomes `*`.
+    """
     observations = []
     for requirement_id, situations in data.items():
         for situation, places in situations.items():
@@ -103,7 +107,7 @@ def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behav
 
 
 def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
-    """The facts that plain data stands for."""
+    """The facts of plain data: texts by place, as `_texts_by_place` makes them."""
     facts: set[tuple[str, str]] = set()
     for place, texts in places.items():
         facts.update((place, text) for text in texts)
@@ -126,7 +130,10 @@ def facts_in_words(facts: Facts) -> str:
 
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
-    """Every place at which the behaviour drifts, in the order of requirements."""
+    """Every place of an answer at which the behaviour `now` contradicts the behaviour that `was` recorded.
+
+    They are in the order of requirements. A situation that the record does not have cannot drift.
+    """
     drifts_in_order = []
     for requirement_id, situations in now.items():
         recorded = was.get(requirement_id, {})

@@ -1,7 +1,10 @@
 """Changes from one run to another. Pure: the documents of two runs in, a comparison out.
 
-Nothing is judged anew. Each verdict has a standing (fails, warns, holds, untested), and a requirement changed if its
-standing did. A requirement that only one of the runs is about did not change.
+No exchange is judged a second time. For the comparison, the seven verdicts are four results: fails, warns, holds,
+untested. A requirement changed if this result did. A requirement that only one of the runs is about did not change.
+
+A run is compared automatically with the run before it, if both have the same scope: environment, address, selection and
+permissions. With --compare-with the user may name any run.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from reports.sentences.wording import listed, read_moment
 from spec.message import Date, Message, Text, in_a_row, say
 
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
-"""Verdicts of runs that are compared unasked. Runs with another verdict were stopped, or reached no service."""
+"""Verdicts of runs that are compared automatically. Other runs were stopped, or reached no service."""
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,4}")
 """The only texts of another run that are repeated: the name of a profile, and a version of the suite."""
@@ -44,7 +47,10 @@ CHANGES: Mapping[str, Text] = {
 
 
 def follows(was: EarlierRun, now: ComparableRun) -> bool:
-    """True if `was` is compared with `now` unasked: both met the service, in the same scope, and `was` is no later."""
+    """True if `now` is compared with the run `was` automatically.
+
+    Both must have reached the service, in the same scope, and `was` must not be the later one.
+    """
     both_met_the_service = met_the_service(was) and met_the_service(now)
     is_no_later = read_moment(was.started) <= read_moment(now.started)
     have_one_scope = _scope(was) == _scope(now)
@@ -80,14 +86,14 @@ def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Compa
 
 
 def _by_number(number: int, singular: str, plural: str) -> str:
-    """The form of a word for this number."""
+    """The singular for the number 1, else the plural."""
     return singular if number == 1 else plural
 
 
 def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
-    """The places that drifted in one of two runs alone, or to other facts."""
-    in_one_run_alone = _drifts_with_facts(was) ^ _drifts_with_facts(now)
-    return {place for place, _ in in_one_run_alone}
+    """The places that drifted in only one of two runs, or that drifted to different facts in each."""
+    not_in_both_runs = _drifts_with_facts(was) ^ _drifts_with_facts(now)
+    return {place for place, _ in not_in_both_runs}
 
 
 def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
@@ -97,7 +103,10 @@ def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
 
 
 def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
-    """The comparison of a run with an earlier one. `clean` is applied to free texts of the earlier one."""
+    """The comparison of the run `now` with the earlier run `was`. `clean` hides known values in texts of `was`.
+
+    It is worse if a requirement newly fails, or if one whose failure would count is no longer exercised.
+    """
     changes = _changes(was, now)
     levels_lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
     loses_a_failing_level = not levels_lost.isdisjoint(now.environment.fail_on)
@@ -149,7 +158,7 @@ def _if_of_the_form(form: re.Pattern[str], text: str) -> str:
 
 @dataclass(frozen=True)
 class _Scope:
-    """Everything that must be the same in two runs that are compared unasked. Messages have the names of the fields."""
+    """What must be the same in two runs that are compared automatically. Messages use the names of these fields."""
 
     environment: str
     origin: str
@@ -166,28 +175,28 @@ def _scope(run: ComparableRun) -> _Scope:
 
 def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
     """Ids of the requirements that changed, by the name of the change, in the order of the later run."""
-    before = {entry.id: _standing(entry) for entry in was.requirements}
+    results_before = {entry.id: _result_for_comparison(entry) for entry in was.requirements}
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
     for entry in now.requirements:
-        standing = _standing(entry)
-        standing_before = before.get(entry.id, standing)  # a requirement that only this run is about did not change
-        change = _change(standing_before, standing)
+        result = _result_for_comparison(entry)
+        result_before = results_before.get(entry.id, result)  # a requirement that only this run is about is unchanged
+        change = _change(result_before, result)
         if change:
             changes[change].append(entry.id)
     return changes
 
 
-def _standing(entry: EarlierRequirement | ReportedRequirement) -> str:
-    """Standing of a requirement after a run. A known failure has that of a warning, because it fails no run."""
+def _result_for_comparison(entry: EarlierRequirement | ReportedRequirement) -> str:
+    """FAILS, WARNS, HOLDS or UNTESTED, by the verdict. A known failure is WARNS, because it does not fail the run."""
     if entry.verdict in (Verdict.FAIL, Verdict.WARN):
         return FAILS if entry.fails else WARNS
     return HOLDS if entry.verdict in TESTED else UNTESTED
 
 
 def _change(was: str, now: str) -> str:
-    """Name of the change from one standing to another, as in CHANGES; empty if they are equal.
+    """Name of the change between two of FAILS, WARNS, HOLDS and UNTESTED, as in CHANGES; empty if they are equal.
 
-    The first line that applies counts.
+    If several names would fit, the first one in these lines counts.
     """
     if was == now:
         return ""

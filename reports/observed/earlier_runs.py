@@ -69,7 +69,7 @@ def run_before(folder: Path | None) -> EarlierRun | None:
 
 
 MOST_READ = 100
-"""Runs of an environment that are looked at: reading one takes some milliseconds, and old runs are never deleted."""
+"""Most runs of an environment that are read: one takes some milliseconds, and old runs are never deleted."""
 
 
 def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
@@ -89,9 +89,9 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
 
 
 def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
-    """The first of these runs that `now` is compared with unasked; None if there is none.
+    """The newest of these runs that `now` is compared with automatically; None if there is none.
 
-    `runs` has the newest first.
+    `runs` has the newest first. It is read no further than needed.
     """
     if not met_the_service(now):
         return None
@@ -137,10 +137,10 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def checked(data: Any, model: type[Model]) -> Model:
-    """The data as a model.
+    """The data of a file as a model of pydantic.
 
-    Raises UnreadableError for data of another form. It names the member with the first error, unless that is a name of
-    the file, which the model does not know.
+    Raises UnreadableError for data of another form. Its message names the member with the first error. A member that
+    the model does not know is not named, because anybody may have written that name into the file.
     """
     try:
         return model.model_validate(data)
@@ -181,13 +181,13 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
 
 
 def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
-    """The behaviour of the record, replaced at each place that the run exercised. All other places stay."""
+    """The behaviour to be recorded: that of the run `now`, or of the record `was` if the run tested nothing there."""
     ids_in_order = [id for id in requirements() if id in was or id in now]
     return {id: _accepted_situations(was.get(id, {}), now.get(id, {})) for id in ids_in_order}
 
 
 def _accepted_situations(was: Situations, now: Situations) -> Situations:
-    """The situations of one requirement, replaced at each place that the run exercised."""
+    """The situations to be recorded for one requirement: their facts of `now`, or else of `was`."""
     nothing: Facts = frozenset()
     return {
         situation: updated_facts(was.get(situation, nothing), now.get(situation, nothing))

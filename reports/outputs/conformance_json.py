@@ -102,7 +102,10 @@ def document_of(run: Run) -> RunDocument:
 
 
 def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
-    """The document of a run whose report could not be written as a whole. Such a run is not green."""
+    """The document of a run of whose report a part could not be written.
+
+    Its exit status is not 0: a run that would be green is `internal-error`. Any other verdict stays.
+    """
     if document.exit_status:
         return document
     verdict = RunVerdict.INTERNAL_ERROR
@@ -214,7 +217,10 @@ def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequ
 
 
 def _risk(lines: str) -> list[bool]:
-    """Sort key of lines that send an exchange again: those that surely move money are last."""
+    """Sort key of lines that send an exchange again. Lines that surely move money come last.
+
+    The first line of such lines is one of `_MONEY_WARNINGS`. False is sorted before True.
+    """
     return [lines.startswith(warning) for warning in _MONEY_WARNINGS]
 
 

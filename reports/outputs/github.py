@@ -117,8 +117,8 @@ def _counts(document: RunDocument) -> Iterator[str]:
 
 
 def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
-    """A table of findings: the requirement that leads, how many more have its cause, level, statement, and what it
-    got."""
+    """A Markdown table of findings. Its columns are the requirement that names the cause, with the number of others,
+    the level, the statement, and what was got."""
     if not findings:
         return
     yield f"### {title}"
@@ -147,13 +147,13 @@ def _drift(document: RunDocument) -> Iterator[str]:
 
 
 def _also(finding: ReportedFinding) -> str:
-    """Number of requirements beside the one that leads: ` and 2 more`."""
+    """How many further requirements deviate for the same cause: ` and 2 more`; empty if there are none."""
     others = len(finding.requirements) - 1
     return f" and {others} more" if others else ""
 
 
 def _got(finding: ReportedFinding) -> str:
-    """What the finding got, in words and numbers. An ellipsis stands for a text of the service."""
+    """What the service answered, in words of the suite. An ellipsis replaces each text of the service itself."""
     return str(message_of(finding.got or "").map(lambda text: "…"))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from operator import attrgetter
 from shlex import quote
 
@@ -22,6 +21,9 @@ from spec.message import Text, joined, texts_in_values
 
 _MOST_SAID = 5
 """Lines about requirements that were not exercised. The report has all of them."""
+_MALFORMED_OPERATION = "unseen"
+"""Placeholder in the message of a requirement that `why_only_on_a_sandbox` writes (tests/traffic/robustness.py). Its
+value is the operation whose malformed requests tested nothing, because all were answered like valid ones."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "supply or correct what the lines above name, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
@@ -45,7 +47,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:
             yield f"{entry.counted}: {entry.why}"
-    yield from _unseen(document)
+    yield from _operations_with_untested_classes(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
         yield f"not cleaned up: {first_key_and_number}: {why}"
@@ -113,32 +115,42 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
-    """The line of a warning."""
+    """One line about a warning: the requirement that names the cause, others of the same cause, and the message."""
     other_requirements = first_few(finding.requirements[1:])
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 
 
 def _drift(document: RunDocument) -> Iterator[str]:
-    """Number of places that drift, and the first of them."""
+    """Lines about drift (behaviour that differs from the accepted record): the number of places, and the first ones."""
     if document.drift:
         yield str(drift_in_words(document))
         yield from (f"     {line}" for line in drift_lines(document))
 
 
-def _unseen(document: RunDocument) -> Iterator[str]:
-    """One line about the classes of malformed requests that tested nothing, whatever the verdicts say."""
-    names = dict.fromkeys(chain(*(texts_in_values(entry.message, "unseen") for entry in document.requirements)))
-    if names:
+def _operations_with_untested_classes(document: RunDocument) -> Iterator[str]:
+    """One line that names the operations to which some malformed requests tested nothing; no line if there are none.
+
+    Off a sandbox, malformed requests name an unknown account. If the service answers them like a valid request for that
+    account, it may not have read the malformed part. The line comes whatever the verdicts say.
+    """
+    operations: list[str] = []
+    for entry in document.requirements:
+        operations += texts_in_values(entry.message, _MALFORMED_OPERATION)
+    if operations:
+        each_once = list(dict.fromkeys(operations))
         yield (
-            f"unseen outside a sandbox: malformed requests to {listed([*names])}, answered like valid ones for an "
+            f"unseen outside a sandbox: malformed requests to {listed(each_once)}, answered like valid ones for an "
             "unknown account (the report names them)"
         )
 
 
 def _not_exercised(document: RunDocument) -> list[Text]:
-    """A line for each reason why requirements at failing levels were not exercised, that of most requirements first."""
-    counting = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
-    not_exercised = [entry for entry in counting if entry.verdict == Verdict.NOT_EXERCISED]
+    """A line for each reason why requirements were not exercised. The reason of most requirements is the first.
+
+    Only levels at which a deviation fails the run are listed (`fail_on`, for example MUST).
+    """
+    at_failing_levels = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
+    not_exercised = [entry for entry in at_failing_levels if entry.verdict == Verdict.NOT_EXERCISED]
     groups = sorted(grouped(not_exercised, attrgetter("message")).values(), key=len, reverse=True)
     return [joined((first_few([entry.id for entry in group]), group[0].message), ": ") for group in groups]

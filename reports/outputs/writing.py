@@ -105,15 +105,15 @@ def digest(path: Path) -> str:
 
 
 def point_latest(folder: Path) -> None:
-    """Let the link `latest` beside the folder lead to it. Raises OSError."""
+    """Make the link `latest` beside the folder lead to this folder. Raises OSError."""
     link = folder.with_name("latest")
     temporary = folder.with_name(f".latest-{secrets.token_hex(4)}")
     temporary.symlink_to(folder.name, target_is_directory=True)
-    temporary.replace(link)
+    temporary.replace(link)  # in one step, so that there is always a link
 
 
 def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
-    """Write every file but the page. Gives the reason for each file that could not be made or written, by its name."""
+    """Write every file but the page. Returns the reasons, by file name, why files could not be made or written."""
     reasons = {}
     for name, make in OUTPUTS.items():
         why = _write_output(folder / name, make, document)
@@ -123,7 +123,7 @@ def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
 
 
 def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:
-    """Make and write one file. Gives the reason why it could not be, or an empty text."""
+    """Make the text of one file and write it. Returns the reason if that fails, else an empty text."""
     try:
         write(path, make(document))
     except Exception as error:  # a fault of the suite in one format is no reason to lose the others

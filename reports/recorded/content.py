@@ -57,7 +57,7 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
     for content in (members_of(request.get("postData")), members_of(request.get("content"))):
         if text_of(content, "text"):
             body, is_exact = _bytes_of(content)
-            is_whole = is_exact and len(body) >= _least_size(headers)
+            is_whole = is_exact and len(body) >= _announced_size(headers)
             return RecordedBody(body, is_recorded=is_whole or _is_json(body))
     sizes = [number_of(headers.get("content-length")), number_of(request.get("bodySize"))]
     recorded_sizes = [size for size in sizes if size is not None]
@@ -75,13 +75,14 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
     if codings:
         body = _decoded(raw, codings, headers)
     else:
-        is_whole = _least_size(headers) <= len(raw) or _is_written_anew(answer, content, raw)
-        body = RecordedBody(raw, is_whole or _lacks_only_a_mark(raw, _least_size(headers)))
+        announced_size = _announced_size(headers)
+        is_whole = announced_size <= len(raw) or _is_written_anew(answer, content, raw)
+        body = RecordedBody(raw, is_recorded=is_whole or _lacks_only_byte_order_mark(raw, announced_size))
     if body.broken:
         return body
     size = number_of(content.get("size")) or 0
-    counts_base64 = size == len(content["text"])
-    may_be_smaller = counts_base64 or _lacks_only_a_mark(body.content, size)
+    counts_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
+    may_be_smaller = counts_base64 or _lacks_only_byte_order_mark(body.content, size)
     is_cut = size > len(body.content) and not may_be_smaller
     is_whole = not is_cut and not _broke_off(answer)
     is_recorded = body.is_recorded and is_exact
@@ -109,7 +110,10 @@ def text_of(members: Mapping[str, Any], name: str) -> str:
 
 
 def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
-    """The bytes of a recorded text. False if they are not those that were sent, because they could not be text."""
+    """The bytes of a recorded body, and true if they are exactly those that were sent.
+
+    It is false if the recorder could not write the bytes as text, or cut their base64.
+    """
     text = text_of(content, "text")
     if text_of(content, "encoding").lower() == "base64":
         compact = "".join(text.split())
@@ -147,17 +151,20 @@ def _broke_off(answer: Mapping[str, Any]) -> bool:
 
 
 def _is_json(body: bytes) -> bool:
-    """True for a JSON object or array. Then it is whole, whatever its recorded size, because no part of one is JSON."""
+    """True for a JSON object or array. Then the body is whole, whatever its recorded size: a part of it is no JSON."""
     return body.lstrip()[:1] in (b"{", b"[") and read_json(body).readable
 
 
-def _least_size(headers: Mapping[str, str]) -> int:
-    """Least number of bytes that the body had: Content-Length, or 0 without it."""
+def _announced_size(headers: Mapping[str, str]) -> int:
+    """Number of bytes that the sender announced in Content-Length; 0 if it announced none.
+
+    A recording with fewer bytes is not whole. It may have more, because a recorder undoes compression.
+    """
     return number_of(headers.get("content-length")) or 0
 
 
-def _lacks_only_a_mark(body: bytes, size: int) -> bool:
-    """True for whole JSON whose recorded size also counts a byte order mark, which the recorder left out."""
+def _lacks_only_byte_order_mark(body: bytes, size: int) -> bool:
+    """True for whole JSON whose recorded `size` is larger only by a byte order mark, which the recorder left out."""
     return size == len(body) + _BYTE_ORDER_MARK and _is_json(body)
 
 
@@ -180,14 +187,15 @@ def _codings(headers: Mapping[str, str]) -> list[str]:
 
 
 def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> RecordedBody:
-    """The body without its content codings. Most recorders have undone them already.
+    """The body without its content codings, such as gzip. Most recorders have undone them already.
 
-    A coding that does not fit the bytes is a fault of the service only if they are the bytes that it sent: they are as
-    many as Content-Length says, or they begin as gzip does.
+    `raw` are the recorded bytes, and `codings` those that Content-Encoding names. A coding that does not fit the bytes
+    is a fault of the service only if these are the bytes that it sent: they are as many as Content-Length says, or they
+    begin as gzip does.
     """
-    if _is_plain(raw):
+    if _is_text(raw):  # compressed bytes are no text, so the recorder has undone the codings
         return RecordedBody(raw)
-    if _least_size(headers) > len(raw):
+    if _announced_size(headers) > len(raw):  # fewer bytes than were sent: the recorder cut them
         return NOT_RECORDED
     is_as_sent = number_of(headers.get("content-length")) == len(raw)
     body = raw
@@ -195,14 +203,16 @@ def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> Reco
     for coding in reversed(codings):
         try:
             body, has_end = _without_coding(coding, body)
-        except LookupError:
+        except LookupError:  # the suite cannot undo this coding, so it cannot judge the body
             return NOT_RECORDED
         except _NotThisCodingError:
             begins_as_gzip = coding.endswith("gzip") and raw.startswith(b"\x1f\x8b")
             is_broken = is_as_sent or begins_as_gzip
             return RecordedBody(broken=_BROKEN.of(coding=coding)) if is_broken else NOT_RECORDED
         is_whole = is_whole and has_end
-    return RecordedBody(body, is_whole or is_as_sent)
+    # Compressed bytes without their end are a body that was cut. If they are as many as Content-Length says, it was the
+    # service that cut it, and not the recorder, so the body is judged as it is.
+    return RecordedBody(body, is_recorded=is_whole or is_as_sent)
 
 
 class _NotThisCodingError(Exception):
@@ -238,8 +248,8 @@ def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
     return content, _is_json(content)
 
 
-def _is_plain(raw: bytes) -> bool:
-    """True for text, from which the recorder has removed the content coding."""
+def _is_text(raw: bytes) -> bool:
+    """True for UTF-8 text without control characters: bytes that are not compressed."""
     try:
         return not _CONTROL.search(raw.decode("utf-8"))
     except UnicodeDecodeError:

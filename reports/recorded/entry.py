@@ -1,9 +1,9 @@
 """Exchange of an entry of a HAR 1.2 file, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-- A recording does not say whether a token was right. Any token counts as valid here, and `tally.py` takes that back
-  until the token was granted something. If the answer is a page for people, the token has perhaps expired.
-- A field that is not as in HAR 1.2 is lost, and the rest of the entry is judged.
-- What is not recorded was not necessarily absent: `gaps` says what the recording lacks.
+- A recording does not say whether a token was valid. Here any token counts as valid. `tally.py` sets it to unknown
+  until an answer granted that token something. If the answer is an HTML page for people, the token may have expired.
+- A field that is not as in HAR 1.2 is ignored, and the rest of the entry is judged.
+- A part that is not recorded may have been sent all the same: `gaps` says what the recording lacks.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
 
 
 def _may_be_a_hidden_refusal(response: Response) -> bool:
-    """True for a 200 whose body is not recorded, because its envelope may say no."""
+    """True for a 200 whose body is not recorded. It may have been a refusal, because an envelope with status 200
+    may say no."""
     return response.status == 200 and bool(response.cut)
 
 
@@ -140,7 +141,7 @@ def _credential(headers: Headers, response: Response) -> str:
 
 @lru_cache(10_000)
 def _has_token(authorization: str) -> bool:
-    """True for an Authorization header with a token, and not with a text that stands for one."""
+    """True for an Authorization header with a token. A text that a recorder put in its place (`***`) is none."""
     return _TOKEN.fullmatch(authorization.strip()) is not None
 
 
@@ -160,7 +161,7 @@ def _moment(text: object) -> float:
 
 
 def _seconds(milliseconds: object) -> float:
-    """A duration; 0 if none is recorded."""
+    """A recorded duration in seconds; 0 if none is recorded. A negative one is 0, and one beyond 11 days is cut."""
     with suppress(ArithmeticError, TypeError, ValueError):
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # anything may stand there
         if isfinite(seconds):
@@ -236,21 +237,29 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
 
 
 def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
-    """The response of an entry. A media type that stands only beside the body counts as Content-Type if it is sure."""
+    """The response of an entry of a HAR file.
+
+    Some recorders write the media type only beside the body (`mimeType`). It becomes the header Content-Type if it is
+    not made up by the recorder.
+    """
     headers = _headers(recorded_response)
     by_name = headers_by_name(headers)
     body = body_of_response(recorded_response, status, by_name)
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
     # Recorders make up a media type if none was sent, but never that of JSON.
-    is_sure = not headers or "json" in media_type.lower()
-    is_missing = "content-type" not in by_name
-    if media_type and is_missing and is_sure:
+    is_of_the_service = not headers or "json" in media_type.lower()
+    header_is_missing = "content-type" not in by_name
+    if media_type and header_is_missing and is_of_the_service:
         headers = (*headers, ("Content-Type", media_type))
     return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
 
 
 def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:
-    """True if the headers are recorded without Content-Type, and a media type stands beside the body: it is made up."""
+    """True if the recording shows that the answer had no Content-Type.
+
+    So it is if its headers are recorded without one. A media type beside the body (`mimeType`) is then made up by
+    the recorder.
+    """
     names = [text_of(members_of(header), "name").lower() for header in _recorded_headers(recorded_response)]
     if not names or "content-type" in names:
         return False

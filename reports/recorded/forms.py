@@ -1,7 +1,8 @@
 """Judges one recorded exchange by all rules that it can show, although nothing was asked for it.
 
-Many thousands of answers have the same form: status, and names and types of members. Most rules look at the form alone.
-They judge the first answer of a form, and their judgement counts for all answers of that form.
+Many thousands of answers have the same form: the same status, and the same names and types of members. Most rules look
+at the form and at no value. They judge the first answer of a form, and their judgement counts for all answers of that
+form.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Judged = tuple[str, Judgement]
 Deviations = tuple[str, tuple[Finding, ...]]
 """A requirement id, and its findings."""
 _HeldAndBroken = tuple[tuple[str, ...], list[Deviations]]
-"""Ids of the requirements that an exchange holds, and those that it breaks."""
+"""Ids of the requirements that an exchange meets, and those that it breaks, with their findings."""
 _BY_VALUE = re.compile(r".*\.(stackTrace|id\.matches|document\.(masked|partly)|Key\.(matches|example))")
 """Requirements whose rules look at values, and not only at the form of an answer."""
 _MEMBERS_OF_THE_FORM = ("status", "type", "Success")
@@ -53,14 +54,19 @@ class Forms:
 
     def __init__(self) -> None:
         self.held = Counter[tuple[str, ...]]()
-        """How many exchanges hold all requirements with these ids. A tuple for each form keeps it fast."""
-        self._judged: dict[int, _HeldAndBroken] = {}
+        """How many exchanges meet all of these requirements, by a tuple of their ids. One count for each form, and not
+        for each requirement, keeps it fast."""
+        self._judged: dict[int, _HeldAndBroken] = {}  # by the hash of a form
 
     def deviations(self, exchange: RecordedExchange, response: Response) -> Iterator[Deviations]:
-        """The requirements that the exchange breaks. Those that it holds are counted in `held`."""
+        """The requirements that the exchange breaks, with their findings. Those that it meets are counted in `held`.
+
+        Rules that look at the form alone are asked only for the first answer of a form. Rules that look at values are
+        asked for each answer.
+        """
         by_form, by_value = _rules_of(exchange.operation)
         form = hash(_form(exchange, response))
-        # Of a member that stands twice, the form has only one value. Such an answer is always judged anew.
+        # If a member is there twice, the form has only one of its values. So such an answer is always judged.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()
@@ -79,7 +85,10 @@ def _judged_by(ids: Iterable[str], exchange: RecordedExchange) -> list[Judged]:
 
 
 def _held_and_broken(judgements: Iterable[Judged]) -> _HeldAndBroken:
-    """The requirements that judgements hold, and those that they break. An inconclusive judgement is neither."""
+    """The requirements that these judgements call met, and those that they call broken, with findings.
+
+    A requirement whose judgement is inconclusive is in neither list.
+    """
     held = []
     broken = []
     for id, judgement in judgements:
@@ -126,7 +135,10 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
 
 
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
-    """Names and types of members. All numbers have one Python type, so that True stands for an integer."""
+    """Names and types of members, as a part of a form. True stands for the type integer.
+
+    All JSON numbers are `Decimal` here, so the Python type would not tell an integer from another number.
+    """
     types = [is_integer(value) or type(value) for value in members.values()]
     return (*members, *types)
 
@@ -141,7 +153,10 @@ def _key_type_of(exchange: Exchange) -> str | None:
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
-    """True for a success with data: a documented result, or any number, object or array. Texts may be an excuse."""
+    """True for a success with data: a documented result, or any number, object or array.
+
+    A text alone is not enough, because it may say why nothing was granted.
+    """
     values = (data_of(response) or {}).values()
     has_data = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in values)
     if not has_data or response.status != HTTPStatus.OK:
@@ -150,7 +165,7 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
 
 
 def says_no(exchange: Exchange, response: Response) -> bool:
-    """True if an answer has a member Success which does not say yes, in a result of any operation."""
+    """True if an answer has a member Success whose value is not yes ("true"), whatever the operation."""
     has_member = member_named(data_of(response) or {}, "Success") is not None
     return has_member and not grants_protected_result(exchange)
 

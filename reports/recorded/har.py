@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 _LARGEST = 1 << 25
 """Characters of an entry. Such a large one takes some hundred megabytes of memory."""
 _TORN = 1 << 10
-"""Characters at the end of the window in which the text may only seem broken, because it goes on."""
+"""Characters at the end of the window in which JSON may seem broken only because its rest was not read so far."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODE = JSONDecoder().raw_decode
 _NOT_JSON = say("not the JSON of a HAR file")
@@ -56,15 +56,15 @@ def entries(file: TextIO) -> Iterator[Any]:
 
 
 class _Window:
-    """The part of a file that is in memory, and the place in it that is read next."""
+    """Reads JSON from a file of which only a part, the window, is in memory."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._text = ""
-        self._at = 0
+        self._text = ""  # the part in memory
+        self._at = 0  # position in it of the character that is read next
 
     def peek(self) -> str:
-        """The next character that is no blank, which is not taken; empty at the end."""
+        """The next character that is no blank; empty at the end of the file. It is read again by the next call."""
         while True:
             self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]  # it always matches
             if self._at < len(self._text) or not self._grow():
@@ -78,7 +78,10 @@ class _Window:
             yield name
 
     def parts(self, opening: str, closing: str) -> Iterator[None]:
-        """Yield before each part of an object or an array. The caller reads the part."""
+        """Yield before each member of an object or item of an array. The caller must read it before it goes on.
+
+        `opening` and `closing` are the brackets: `{` and `}`, or `[` and `]`.
+        """
         self._take(opening)
         if self._take_if_next(closing):
             return
@@ -88,7 +91,7 @@ class _Window:
         self._take(closing)
 
     def value(self) -> Any:
-        """Read the value that comes next. The window grows until it holds the whole value."""
+        """Read the next JSON value. The window grows until it has the whole value. Raises DamagedError."""
         if not self.peek():
             raise DamagedError(_CUT)
         while True:
@@ -106,7 +109,10 @@ class _Window:
             return value
 
     def _grow_or_give_up(self, error: JSONDecodeError) -> None:
-        """Read on, because the text may only seem broken where the window ends. Raises DamagedError if it is broken."""
+        """Read more of the file if the JSON may be broken only because the window ends there.
+
+        Raises DamagedError if it is broken in any case, if the value is too large, or if the file has ended.
+        """
         may_go_on = error.msg.startswith("Unterminated") or error.pos + _TORN > len(self._text)
         if not may_go_on:
             raise DamagedError(_NOT_JSON) from None
@@ -128,9 +134,9 @@ class _Window:
             raise DamagedError(_NOT_JSON if self.peek() else _CUT)
 
     def _grow(self) -> bool:
-        """Read on in the file, and forget the text before the place. False at the end of the file.
+        """Read more of the file, and forget the text that was used already. False at the end of the file.
 
-        The unread text doubles at least, so that a large entry is not decoded once for each chunk.
+        The text that is not used so far at least doubles, so that a large entry is not decoded once for each chunk.
         """
         more = self._file.read(max(_CHUNK, len(self._text) - self._at))
         if more:

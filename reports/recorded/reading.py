@@ -87,7 +87,7 @@ def _library(name: str) -> Any:
 def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
     """The tally of all files. With a `scheduler`, an address of Dask, the workers of its cluster judge them."""
     if len(files) == 1 and not scheduler:
-        return merge(Tally(), tally_of(files[0], profile))  # a merge drops the keys that are too many
+        return merge(Tally(), tally_of(files[0], profile))  # merging drops keys beyond the limit, see `merge`
     judge = partial(tally_of, profile=profile)  # not a function within this one, because another process runs it
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:
@@ -98,12 +98,12 @@ def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None =
 
 
 def tally_of(file: str, profile: Profile) -> Tally:
-    """The tally of one file, as far as it can be read."""
+    """The tally of one file: counts of what its entries show. A file that is damaged counts up to the damage."""
     maker = TallyMaker(file, profile)
     base_url = address_of(profile.base_url)
     number = 0  # of the last entry that was read
     try:
-        with _opened(file) as text:
+        with _open_text(file) as text:
             for number, entry in enumerate(entries(text), 1):
                 exchange = exchange_of(entry, number, base_url)
                 if isinstance(exchange, RecordedExchange):
@@ -117,8 +117,11 @@ def tally_of(file: str, profile: Profile) -> Tally:
     return maker.finished()
 
 
-def _opened(file: str) -> Any:
-    """The text of a file, at a path or at an address that the library fsspec knows. The caller closes it."""
+def _open_text(file: str) -> Any:
+    """Open a file as text, at a path or at an address such as `s3://…` that the library fsspec knows.
+
+    Bytes that are not UTF-8 do not fail. The caller closes it.
+    """
     if "://" in file:
         open_file = _library("fsspec").open
         return open_file(file, "rt", compression="infer", encoding="utf-8-sig", errors="surrogateescape")

@@ -30,9 +30,10 @@ from spec.interface import operations
 from spec.message import Date, Text, say, say_many
 from spec.requirements import requirements
 
-_ONE_IS_ENOUGH = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
-"""Ends of the ids of requirements that hold if a single answer shows it. An endpoint that answered once is there. Other
-answers of a registration may be about another key type, or about a key that was registered before."""
+_ENDS_OF_MET_BY_ONE_ANSWER = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
+"""Ends of the ids of requirements that a single answer is enough to meet, even if others deviate. An endpoint that
+answered once exists. Other answers to registrations may be about another key type, or about a key that was registered
+before."""
 
 
 def recorded_profile(profile: Profile) -> Profile:
@@ -47,7 +48,7 @@ def recorded_profile(profile: Profile) -> Profile:
 
 
 def take_tally(run: Run, tally: Tally) -> None:
-    """Fill the record of a run that sent nothing with the results, exchanges and notes of a tally."""
+    """Fill a run that sent nothing with the results, exchanges and notes of a tally, which has counts of all files."""
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
     run.notes += [_note(key, sightings[0], tally) for key, sightings in tally.of(GAP)]
     run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
@@ -55,13 +56,14 @@ def take_tally(run: Run, tally: Tally) -> None:
     for id in requirements():
         if not _judged_answers(tally, id):
             continue
-        is_settled = bool(tally.times[HELD, id]) and id.endswith(_ONE_IS_ENOUGH)
-        findings_that_count = () if is_settled else tuple(findings[id])
-        run.results.append(_result(id, findings_that_count, run.profile.fail_on))
+        was_met_once = tally.times[HELD, id] > 0
+        one_is_enough = id.endswith(_ENDS_OF_MET_BY_ONE_ANSWER)
+        findings_of_result = () if was_met_once and one_is_enough else tuple(findings[id])
+        run.results.append(_result(id, findings_of_result, run.profile.fail_on))
 
 
 def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
-    """The findings of a tally by requirement. The record of the run gets the exchanges that show them."""
+    """The findings of a tally by requirement. The exchanges that show them are added to the run."""
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _Numbers()
     for key, sightings in tally.of(ALIKE):
@@ -77,18 +79,21 @@ def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Fi
 
 
 class _Numbers:
-    """Numbers of exchanges in the run, from 1: one for each entry that a finding cites."""
+    """Gives each entry of a file that a finding cites a number, as exchanges of a run have: 1, 2, 3, …"""
 
     def __init__(self) -> None:
-        self._by_entry: dict[tuple[str, int], int] = {}
+        self._by_entry: dict[tuple[str, int], int] = {}  # by file, and number of the entry in it
 
     def of(self, sighting: Sighting) -> int:
-        """The number of an entry, which is a new one for an entry that had none."""
+        """The number of the entry of a sighting: the same each time, and the next free one at the first time."""
         return self._by_entry.setdefault((sighting.file, sighting.entry), len(self._by_entry) + 1)
 
 
 def _has_a_success(tally: Tally) -> bool:
-    """True if an answer could be judged as a success. Only robustness is judged of any other answer."""
+    """True if at least one answer was judged as a success.
+
+    Of other answers only robustness requirements are judged, so a judgement on any other requirement shows a success.
+    """
     return any(
         _judged_answers(tally, requirement.id)
         for requirement in requirements().values()
@@ -127,7 +132,10 @@ def _deviation_of(sighting: Sighting) -> ShownDeviation:
 
 
 def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
-    """A note on entries that were not judged for one reason, or only in part."""
+    """A note on entries that were not judged, or only in part, for one reason: how many, and where the first is.
+
+    If the recording itself is at fault, such as a file that was cut, a person has to look at it (SET_UP).
+    """
     why = first.gap
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)

@@ -1,8 +1,8 @@
 """Tally of recorded traffic: how many exchanges hold or break each requirement, and the first that show each finding.
 
-A tally counts entries by keys. The first part of a key is its sort: HELD, BROKEN, ALIKE, GAP or EXCHANGES. Its other
-parts say what it counts by, such as a requirement. A sighting is an entry that a person may look up, because it shows a
-deviation or has a gap. A gap is a reason why an entry was not judged, or not as a whole.
+A tally counts entries of HAR files by keys (no PIX keys). The first part of a key says what is counted: HELD, BROKEN,
+ALIKE, GAP or EXCHANGES. Its other parts say for what, such as a requirement. A sighting is an entry that a person may
+look up, because it shows a deviation or has a gap. A gap is a reason why an entry was not judged, or not as a whole.
 
 Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
 key only the first few sightings, as they may be shown.
@@ -35,7 +35,7 @@ from spec.message import Message, Text
 from spec.requirements import requirements
 
 TallyKey = tuple[str, ...]
-"""A sort, and what it counts by."""
+"""What is counted (HELD, BROKEN, …), and for what, such as a requirement id."""
 EXCHANGES = ("exchanges",)
 """Key of the number of exchanges that were judged."""
 HELD = "held"
@@ -83,16 +83,17 @@ class Tally:
     until: float = -inf
 
     def of(self, sort: str) -> list[tuple[TallyKey, list[Sighting]]]:
-        """Each key of a sort with its first sightings, the most frequent key first."""
+        """Each key that begins with `sort`, such as GAP, with its first sightings; the most frequent key first."""
         keys = [key for key in self.first if key[0] == sort]
         most_frequent_first = sorted(keys, key=lambda key: (-self.times[key], key))
         return [(key, self.first[key]) for key in most_frequent_first]
 
 
 def merge(part_a: Tally, part_b: Tally) -> Tally:
-    """The tally of both parts.
+    """The tally of both parts of the traffic together.
 
-    If there are too many keys, the smallest ones are kept. So the result does not depend on what was merged before.
+    If a requirement or a file has more than 20 keys, the first 20 in the order of their texts are kept. So the result
+    does not depend on the order in which parts are merged.
     """
     first = {}
     for key in {*part_a.first, *part_b.first}:
@@ -105,8 +106,8 @@ def merge(part_a: Tally, part_b: Tally) -> Tally:
 
 
 def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
-    """The smallest keys of each requirement, and of each file with gaps."""
-    groups = grouped(keys, lambda key: key[:2])
+    """The keys to keep: of each requirement, and of each file with gaps, the first 20 in the order of their texts."""
+    groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
     return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
 
 
@@ -141,7 +142,7 @@ class TallyMaker:
             self.tally.first[key].append(Sighting(self._file, number, gap=why))
 
     def judge(self, exchange: RecordedExchange) -> None:
-        """Judge an exchange, which has a response, and count what it shows."""
+        """Judge an exchange by all rules, and count its deviations and gaps. It must have a response."""
         most_keys_of_all = _MOST_KEYS * len(requirements())
         if len(self.tally.first) > most_keys_of_all:
             self.tally = merge(self.tally, Tally())  # drops the keys that are too many
@@ -162,24 +163,25 @@ class TallyMaker:
                 self._count_deviation(_key_of(id, finding), finding, exchange, response)
 
     def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
-        """Count a deviation that an exchange shows."""
+        """Count a deviation, and keep the exchange as an example if fewer than three are kept."""
         self._count(key)
         if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
             shown_deviation = self._shown(finding, exchange, response)
             self.tally.first[key].append(Sighting(self._file, exchange.number, deviation=shown_deviation))
 
     def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
-        """The exchange. Its credential is unknown until its token was granted something in this file.
+        """The exchange; with an unknown credential, if it is not known that its token was valid.
 
-        A service may answer a wrong token with a 200, too, so that a 200 alone says nothing about the token.
+        A token counts as valid once an answer in this file granted it something, such as an account. A 200 alone is not
+        enough, because a service may answer a wrong token with a 200, too.
         """
         token = hash(headers_by_name(exchange.request.headers).get("authorization"))
         is_declined = says_no(exchange, response)
         if not is_declined and grants_something(exchange, response):
             self._granted_tokens.add(token)
-        if token not in self._granted_tokens:
+        if token not in self._granted_tokens:  # perhaps the token is wrong, so the answer cannot be judged as a whole
             return replace(exchange, credential=UNKNOWN, valid=False, gaps=(*exchange.gaps, NO_TOKEN))
-        if is_declined:
+        if is_declined:  # Success is not "true", so perhaps the token was not valid for this request
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 
@@ -210,7 +212,11 @@ class TallyMaker:
 
 
 def _key_of(id: str, finding: Finding) -> TallyKey:
-    """The key of a deviation. Numbers within a message, and places in arrays, do not count."""
+    """The key under which a deviation is counted. Deviations with the same key are shown as one.
+
+    It has the requirement, the code of the finding, its values and its JSON pointers. Numbers within a message, and
+    positions in arrays, are left out, because they differ from answer to answer.
+    """
     values = []
     for _, value in finding.parameters:
         values.append(value.template if isinstance(value, Message) else str(value))

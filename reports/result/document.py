@@ -1,11 +1,15 @@
 """The document of a run. Each output is made from it: conformance.json, junit.xml, page, terminal, summary of a job.
 
-`document_of` in `reports/outputs/conformance_json.py` builds it once. conformance.json is its dump, and
-conformance.schema.json is its schema. A text is a message until one of the outputs renders it, and a deviation is a
-`Finding`. A text from the command line, the file system or a service has no form to be checked here: no such text costs
-a run its report.
+`document_of` in `reports/outputs/conformance_json.py` builds it once. conformance.json is the document as JSON, and
+conformance.schema.json is its schema.
 
-At the end is `EarlierRun`: the few members that are read of the conformance.json of another run.
+- A text of the suite is a message (`spec/message.py`) until an output puts it into its language.
+- A requirement has its findings as `Finding`, with the templates of their words. Only conformance.json has them as
+  `Deviation`, which is plain data.
+- A text from the command line, the file system or a service is taken as it is. A pattern for such a text could refuse
+  one, and then the run would have no report.
+
+At the end is `EarlierRun`: the few members that the suite reads from the conformance.json of another run.
 
 Self-tests: reports/outputs/test_conformance_json.py.
 """
@@ -226,7 +230,10 @@ class Deviation(Published):
 
 
 def _deviation(finding: Finding) -> Deviation:
-    """The finding as the file has it. Only generated requests are counted, and named by their class."""
+    """The finding as conformance.json has it.
+
+    Only a finding that generated requests show has `shown_by` and `times`.
+    """
     return Deviation(
         code=finding.code,
         parameters={name: value if isinstance(value, int) else str(value) for name, value in finding.parameters},

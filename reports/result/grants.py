@@ -1,7 +1,7 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
-An operation grants a request if its answer is a success. An operation is ready if its answer is not only "later", such
-as a 429, or that of a gateway, such as a 502.
+An operation grants a request if its answer is a success. An operation was ready if it gave at least one answer that
+does not ask to come back later, such as 429, and is not that of a gateway, such as 502.
 
 The verdict of a run asks for them: an operation that never succeeded was not tested, whatever its tests say. If nothing
 succeeded, a note says what is probably wrong, such as the token or base_url.
@@ -46,8 +46,8 @@ class Grants:
     def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
         """The grants that the exchanges show.
 
-        A page for people, such as a page to log in, is no success. It is one only if the operation answers a wrong
-        token in another way, because then it did look at the token.
+        An HTML page for people, such as a page to log in, is no success. It counts as one only if the operation answers
+        a wrong token without a page, because then the operation did look at the token.
         """
         grants = cls()
         documented = [exchange for exchange in exchanges if exchange.operation]
@@ -166,7 +166,10 @@ class Generated:
     """Requests that were left out, in words."""
 
     def take(self, operation: str, answers: Collection[Exchange], why_cut: str = "") -> None:
-        """Note the answers of one operation, and why requests to it were left out. Several tests may note the same."""
+        """Count the answers to the generated requests of an operation, as accepted or by their refusal.
+
+        `why_cut` is the reason why requests to it were left out. Several tests may call this with the same answers.
+        """
         refusals: Counter[Text] = Counter(answer_in_words(exchange) for exchange in answers if not is_granted(exchange))
         self.refused[operation] = refusals
         self.accepted[operation] = len(answers) - refusals.total()

@@ -24,7 +24,10 @@ from spec.requirements import LEVELS
 
 
 def _day_of_the_calendar(text: str) -> str:
-    """The text unchanged. ValueError for 2026-02-30, because a record may be edited by hand."""
+    """The text unchanged. Raises ValueError for a day that does not exist, such as 2026-02-30.
+
+    The file of a record may be edited by hand.
+    """
     date.fromisoformat(text)
     return text
 

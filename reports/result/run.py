@@ -1,7 +1,7 @@
-"""The record of a run as data: results, observations, exchanges, notes and counts.
+"""What happened in a run, as data (`Run`): results, observations, exchanges, notes and counts.
 
 `tests/harness/watching.py` adds the results of each test, and `finishing.py` there adds the exchanges and the notes.
-`run_verdict.py` says what the record shows.
+`run_verdict.py` decides the verdict from it.
 
 Self-tests: reports/result/test_verdicts.py, reports/sentences/test_headline.py.
 """
@@ -90,7 +90,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class LeftKey:
-    """A key that the run registered and did not clean up."""
+    """A PIX key that the run registered at the service and did not delete again."""
 
     what: Text  # the key, as it may be shown
     why: str
@@ -119,10 +119,10 @@ class Recording:
 
 @dataclass
 class Run:
-    """The record of a run: what its tests found, and what it sent.
+    """What happened in a run: the results of its tests, and what it sent.
 
-    It is filled while the run lasts, and does not change after `close`. `result_of_run` in `run_verdict.py` says what
-    it shows.
+    It is filled while the run lasts, and does not change after `close`. `result_of_run` in `run_verdict.py` decides the
+    verdict from it.
     """
 
     profile: Profile
@@ -174,5 +174,5 @@ class Run:
         return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
 
     def close(self) -> None:
-        """End the run: its record does not change any more."""
+        """End the run. From now on, setting a member raises AttributeError."""
         self.finished = datetime.now(UTC)

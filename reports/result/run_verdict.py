@@ -1,4 +1,4 @@
-"""The verdict of a run, the result of each requirement and the notes: a pure function of the record of the run.
+"""The verdict of a run, the result of each requirement, and the notes, decided from the data of the run (`Run`) alone.
 
 docs/verdicts.md says which verdict comes when.
 
@@ -38,7 +38,7 @@ NOTHING_TESTED = say("nothing was tested")
 
 @dataclass(frozen=True)
 class RunResult:
-    """What the record of a run shows."""
+    """The verdict of a run, and the results and notes that follow from its data."""
 
     verdict: RunVerdict
     why: Text  # what is missing, if the verdict is incomplete or drifted; else empty
@@ -101,7 +101,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
 
 
 def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterator[Text]:
-    """Reasons why a run without a failure is no verdict on the service. The first one that is not empty counts.
+    """Reasons why a run without a failure is incomplete. The first one that is not empty counts.
 
     `share` is the share of testable requirements that were tested.
     """
@@ -216,7 +216,11 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:
-    """The result of a requirement that no test has a result for: the first of these verdicts that is true, and why."""
+    """The result of a requirement that no test judged, and why.
+
+    The first that applies of: untestable, not exercised by recorded traffic, out of scope without a permission, not
+    exercised because no test reached it.
+    """
     if requirement.untestable:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
     if run.recorded is not None:
@@ -250,7 +254,7 @@ def _notes(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> tuple
 
 
 def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
-    """Notes that follow from the whole record, such as a target that is gone."""
+    """Notes that follow from the data of the whole run, such as a target that is gone."""
     for observation in run.observations:
         if observation.first:
             facts = message_of(facts_in_words(observation.facts))

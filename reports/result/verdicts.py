@@ -130,17 +130,17 @@ def merged_results(results: Iterable[RequirementResult]) -> dict[str, Requiremen
 def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     """One result of all results of a requirement. Results of weaker verdicts are left out."""
     most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # it stands first in Verdict
-    counting = [result for result in results if result.verdict == most_severe]
+    decisive = [result for result in results if result.verdict == most_severe]
     if most_severe == Verdict.OUT_OF_SCOPE:
         # Each test names the permissions that it needs. The test that needs least is enough, and has the shortest text.
-        counting = [min(counting, key=lambda result: len(str(result.why)))]
-    numbers = chain(*(result.exchanges for result in counting))
+        decisive = [min(decisive, key=lambda result: len(str(result.why)))]
+    numbers = chain(*(result.exchanges for result in decisive))
     return RequirementResult(
         requirement_id,
         most_severe,
-        why=joined(result.why for result in counting),
+        why=joined(result.why for result in decisive),
         exchanges=tuple(dict.fromkeys(numbers)),
-        findings=merged_findings(chain(*(result.findings for result in counting))),
+        findings=merged_findings(chain(*(result.findings for result in decisive))),
         judged=sum(result.rests_on for result in results),
     )
 

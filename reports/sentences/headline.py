@@ -98,7 +98,10 @@ def exception_in_words(document: RunDocument) -> Text:
 
 
 def _known_failures_until(document: RunDocument) -> Message:
-    """The number of known failures, and the last day on which all of them are known."""
+    """The number of known failures, and the day until which all of them are known.
+
+    Entries of known_failures may have different last days, or none. Then it is the earliest of these days.
+    """
     known_failures = [requirement for requirement in document.requirements if requirement.is_known]
     counted = known_failures_in_words(len(known_failures))
     last_days = [requirement.known_until for requirement in known_failures]
@@ -134,7 +137,7 @@ def run_line(document: RunDocument) -> Text:
 
 
 def traffic_in_words(document: RunDocument) -> Text:
-    """Sandbox or not, the transfers executed, and the number of requests."""
+    """What a run did, in words: whether its target is a sandbox, the transfers executed, and the number of requests."""
     where = say("a sandbox") if document.environment.sandbox else say("not a sandbox")
     return say("{where}: {sent}", where=where, sent=_counts_of_traffic(document))
 
@@ -288,7 +291,10 @@ def left_out(document: RunDocument) -> list[LeftOut]:
 
 def _why_left_out(verdict: Verdict, requirements: list[ReportedRequirement]) -> Iterator[Text]:
     """Why the requirements of that verdict were not tested: the permissions that are missing, then the first other
-    reason, and how many more there are."""
+    reason, and how many more there are.
+
+    Messages about permissions have them in the placeholder `needed` (`missing_permission` in wording.py).
+    """
     if verdict is Verdict.UNTESTABLE:
         yield say("no exchange can show them")
         return

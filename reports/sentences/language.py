@@ -96,7 +96,7 @@ comment tags and options, which are not used here."""
 
 
 def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
-    """The texts of requirements.yaml, findings.yaml or fixes.yaml."""
+    """The texts to translate in requirements.yaml, findings.yaml or fixes.yaml, for pybabel."""
     for entry in _entries_of(yaml.safe_load(file)):
         texts = [entry[name] for name in _TEXTS if name in entry]
         if "section" in entry:
@@ -118,6 +118,9 @@ def _extracted(text: Any) -> Extracted:
 
 
 def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
-    """The entries of a catalogue with the comment `by hand`."""
+    """The texts with the comment `by hand` in a catalogue, for pybabel, so that it keeps them.
+
+    Such a text is in no call of `say`, for example because it is the value of an enum.
+    """
     by_hand = [message.id for message in read_po(file) if "by hand" in message.user_comments]
     yield from map(_extracted, by_hand)

@@ -27,7 +27,7 @@ class Plan:
 
     exchanges: Sequence[Exchange] = ()
     denied: frozenset[str] = frozenset()  # operations of the selection that the profile does not permit
-    executes: bool = False  # a selected requirement needs an execution
+    executes: bool = False  # true if a selected requirement needs an execution
     barred: Sequence[str] = ()  # codes that an earlier run sent
     cut: Sequence[Text] = ()  # limits that leave requests out, in words
     few: Sequence[str] = ()  # situations that statements name and few exchanges show, each with the line to change
@@ -63,7 +63,7 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
 
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
-    """The target, and the number of requests to each operation by purpose."""
+    """Lines about the target, and about the number of requests to each operation, by purpose (why they are sent)."""
     target = _target(profile)
     yield f"nothing was sent; a run with {profile.path} would send to {target}, {selected}if answered as documented:"
     if profile.redirected:
@@ -79,7 +79,7 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
 
 
 def _target(profile: Profile) -> str:
-    """The address, whether it is that of --base-url, and whether it is a sandbox."""
+    """The target in words: its address, whether --base-url named it, and whether it is a sandbox."""
     of_the_option = "" if profile.redirected is None else " (of --base-url, not that of the profile)"
     sandbox_or_not = "a sandbox" if profile.is_sandbox else "not a sandbox"
     return f"{profile.base_url}{of_the_option}, {sandbox_or_not}"
@@ -105,14 +105,14 @@ def purposes_in_words(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 
 def _purposes(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Number of requests for each purpose."""
+    """A line for each purpose of these requests, with its number of requests."""
     times = Counter(exchange.purpose for exchange in exchanges if exchange.purpose)
     for purpose, number in times.items():
         yield f"  {'':<17} {number:>5}  {purpose.value}"
 
 
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Forms of wrong tokens, and the number of requests with one to each operation."""
+    """Lines about wrong tokens: their limit, their forms, and the number of requests with one to each operation."""
     invalid = [exchange for exchange in plan.exchanges if exchange.credential != VALID]
     with_wrong_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
     yield _limit_of_wrong_tokens(profile) if with_wrong_token else "wrong tokens: none"
@@ -122,7 +122,7 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
         if name in WANT_THE_TOKEN:
-            yield from _unsent_forms(plan, profile, name, credentials)
+            yield from _wrong_tokens_left_out(plan, profile, name, credentials)
 
 
 def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
@@ -136,28 +136,31 @@ def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
         yield f"  in other ways: {', '.join(unusual_ways_to_write)}"
 
 
-def _unsent_forms(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
-    """A line about the forms of wrong tokens that are not sent to an operation, and why.
+def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
+    """A line about the forms of wrong tokens that the plan does not send to an operation, and why.
 
-    `credentials` are the names of those that are sent.
+    A form says what stands in the Authorization header, such as "the token cut short". `name` is the operation, and
+    `credentials` are the names of the forms that are sent to it.
     """
-    unsent = [form.name for form in forms(profile) if form.name not in credentials]
-    if not unsent:
+    left_out = [form.name for form in forms(profile) if form.name not in credentials]
+    if not left_out:
         return
+    # A wrong token goes with the code or key of a valid request. Without such a request there is nothing to send it
+    # with; otherwise only the limit can be the reason.
     has_code_or_key = any(exchange.valid for exchange in plan.to(name))
     why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to send with"
-    yield f"  {name}: {why} {', '.join(unsent)}"
+    yield f"  {name}: {why} {', '.join(left_out)}"
 
 
 def _limit_of_wrong_tokens(profile: Profile) -> str:
-    """How many requests with a wrong token are sent at most, and to which operations."""
+    """A line about limits.wrong_tokens: how many requests with a wrong token are sent at most, and where."""
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
     limit += f", and {TIMES_FOR_NOBODY * profile.limits.wrong_tokens} with synthetic identifiers"
     return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
 def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Keys that are registered, and what becomes of each."""
+    """Lines about the keys that the run registers, and what becomes of each."""
     yield "keys:"
     if not plan.to("registerPixKey"):
         yield "  none is registered"
@@ -167,13 +170,13 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
-    end = "is deleted" if profile.deletes_keys else _why_it_stays(profile)
+    end = "is deleted" if profile.deletes_keys else _why_keys_are_not_deleted(profile)
     yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
-def _why_it_stays(profile: Profile) -> str:
-    """Why a run of this profile deletes no key."""
+def _why_keys_are_not_deleted(profile: Profile) -> str:
+    """The words `stays: …` for a key that the run registers and does not delete, with what a deletion would need."""
     needs = "delete-keys in allow and requests.deletePixKey"
     if profile.is_sandbox:
         return f"stays: a deletion needs {needs}"
@@ -181,9 +184,9 @@ def _why_it_stays(profile: Profile) -> str:
 
 
 def _after_registration(key: PixKey, profile: Profile) -> str:
-    """What becomes of a key of the profile that the run registered: deleted, or stays."""
+    """What becomes of a key of the profile after the run registered it, in words: it is deleted, or it stays."""
     if not profile.deletes_keys:
-        return _why_it_stays(profile)
+        return _why_keys_are_not_deleted(profile)
     is_made_by_service = key.type == "RANDOM" and not key.key
     if is_made_by_service:  # its value has to be found before it can be deleted
         if key.disposable or profile.is_sandbox:
@@ -195,7 +198,7 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
 
 
 def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Requests that may prepare or move a transfer. Executions are not among them."""
+    """Lines about the requests that may prepare a transfer or move money, except executions."""
     exchanges = plan.to(*PREPARING)
     limit = profile.limits.transfers
     number = len(exchanges)
@@ -213,7 +216,7 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Executions, by the codes that they execute, and why codes are not executed."""
+    """Lines about the codes that are executed, and about those that are not, with the reason."""
     supplied = profile.transactions.codes
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
     in_sequences = [exchange for exchange in valid if exchange.is_generated]
@@ -231,9 +234,10 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
 
 
 def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
-    """Lines about the codes that are executed, and about the requests that offer them with a wrong token before.
+    """Lines about the codes that are executed.
 
-    `supplied` are the codes of the profile.
+    They also say how many requests have the code with a wrong token before, because a service that ignores tokens
+    executes it then. `supplied` are the codes of the profile; the run prepares the others itself.
     """
     executions = plan.to("executePix")
     targeted = [exchange for exchange in executions if exchange.valid and not exchange.is_generated]
@@ -254,7 +258,7 @@ def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
 
 
 def _with_wrong_tokens(plan: Plan, code: str) -> list[Exchange]:
-    """Requests that offer a code without a token, or with a wrong one."""
+    """The executions of a code without a token, or with a wrong one."""
     executions = [exchange for exchange in plan.to("executePix") if exchange.request.last_segment == code]
     return [exchange for exchange in executions if exchange.credential != VALID]
 
@@ -271,13 +275,13 @@ def _why_no_execution(plan: Plan) -> str:
 
 
 def _places(codes: Sequence[str], supplied: Sequence[str]) -> str:
-    """The places of codes in the profile, which stand for the codes: `number 1 and number 3 of transactions.codes`."""
+    """Codes in words that do not show them: `number 1 and number 3 of transactions.codes`."""
     numbers = [f"number {supplied.index(code) + 1}" for code in codes]
     return f"{listed(numbers)} of transactions.codes"
 
 
 def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Operations that the profile does not permit, each with the permission that it needs."""
+    """Lines about the operations that the profile does not permit, each with the permission that it needs."""
     missing = [operation for operation in operations().values() if operation.id in plan.denied]
     yield "out of scope:" if missing else "out of scope: no operation"
     for operation in missing:

@@ -18,19 +18,19 @@ GroupKey = TypeVar("GroupKey")
 
 
 def listed(parts: Sequence[Text]) -> Text:
-    """`a`, `a and b`, `a, b and c`."""
+    """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none."""
     if len(parts) < 2:
         return parts[0] if parts else ""
     return say("{some} and {last}", some=in_a_row(parts[:-1], ", "), last=parts[-1])
 
 
 def first_few(parts: Sequence[object]) -> Text:
-    """`a, b, c and 2 more`."""
+    """The first three parts and the number of the others in one text: `a, b, c and 2 more`."""
     return listed(capped(list(map(str, parts)), _MOST_NAMED))
 
 
 def capped(texts: Sequence[Text], most: int) -> list[Text]:
-    """The first `most` texts, and `2 more` for the others."""
+    """The first `most` texts, and one text such as `2 more` in the place of the others, if there are any."""
     if len(texts) <= most:
         return list(texts)
     return [*texts[:most], say("{n} more", n=len(texts) - most)]

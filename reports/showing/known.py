@@ -1,7 +1,8 @@
 """Known values, which are never shown: the token, and the accounts, keys and codes of the profile.
 
-`KnownValues` finds all of them in a text in one pass, in the forms in which a text may hold them, and gives the
-placeholder of each, such as `<token>` or `<account 2>`.
+`KnownValues` finds all of them in a text in one pass, and gives the placeholder of each, such as `<token>` or
+`<account 2>`. A text may hold a value in several spellings, such as percent-encoded or in base64 (`forms_of`). A folded
+text is one without letter case.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LEAST = 4
 _ORDINARY = NAME_WORDS | frozenset(COMMON_TYPES.split())
 """Words and media types that a profile and an answer may both hold by chance."""
 _LONG_ENOUGH = 8
-"""Characters of a value that is no part of another word by chance."""
+"""Characters of a value that is hardly ever a part of another word by chance."""
 _DIGIT = re.compile(r"\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -45,13 +46,15 @@ class KnownValues:
         self.plain = {}
         self.origins = {}
         self._placeholders: dict[str, str] = {}  # by the folded value
-        self._placeholders_in_requests: dict[str, str] = {}  # of values that are looked for in our own requests alone
-        self._forms: dict[str, tuple[str, bool]] = {}  # by the folded form: placeholder; true if part of a word counts
-        self._words: set[str] = set()  # words of secrets without a digit
+        # By the folded value: placeholders of values that are hidden only in requests of the suite, not in answers.
+        self._placeholders_in_requests: dict[str, str] = {}
+        # By the folded spelling: the placeholder, and true if the spelling is hidden within a longer word, too.
+        self._forms: dict[str, tuple[str, bool]] = {}
+        self._words: set[str] = set()  # words of which secrets without a digit are made, see `has_word`
         last_numbers: Counter[str] = Counter()  # by the name of values
         for known_value in values:
             is_new = self._is_new(known_value)
-            if known_value.place:  # the values of the profile have the numbers that a reader counts there
+            if known_value.place:  # a value of a list in the profile: its placeholder has its number in that list
                 last_numbers[known_value.name] = known_value.place
             elif is_new:
                 last_numbers[known_value.name] += 1
@@ -68,23 +71,34 @@ class KnownValues:
         return not placeholder
 
     def _add(self, known_value: Known, number: int) -> None:
-        """Add a value. `number` is its place in the profile, or else the next number of its name."""
+        """Add a value, so that it is found in texts from now on.
+
+        `number` is the number in its placeholder, such as 2 in `<account 2>`. The first value of a name has none. A
+        secret never has one: a token that was fetched again is `<token>`, too.
+        """
         value = _fold(known_value.value)
         has_number = number > 1 and not known_value.secret
         placeholder = f"<{known_value.name} {number}>" if has_number else f"<{known_value.name}>"
         self.plain.setdefault(placeholder, known_value.value)
         if known_value.origin:
             self.origins[placeholder] = known_value.origin
-            if len(value) < LEAST or value in _ORDINARY:  # such as 1 or `type`: an answer that has it tells nothing
+            # A text such as `1` or `type` may be in an answer by chance, so it is hidden only in requests of the suite.
+            if len(value) < LEAST or value in _ORDINARY:
                 self._placeholders_in_requests[value] = placeholder
                 return
         self._placeholders[value] = placeholder
         self._add_forms(known_value, placeholder)
+        # A password such as `correct horse` is made of words that may be shown as ordinary ones. Their list lets the
+        # caller hide each of them (`has_word`).
         if known_value.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))
 
     def _add_forms(self, known_value: Known, placeholder: str) -> None:
-        """Add the forms in which a text may hold a value. A form of a short value does not count within a word."""
+        """Add the spellings of a value, so that each is found in texts.
+
+        A short value is found only as a whole word, because it may be a part of another word by chance. A secret is
+        found everywhere.
+        """
         value = _fold(known_value.value)
         is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH
         counts_within_words = is_long_enough and value not in NAME_WORDS
@@ -93,7 +107,7 @@ class KnownValues:
                 self._forms.setdefault(form, (placeholder, counts_within_words))
 
     def split(self, text: str) -> list[str]:
-        """The text in pieces: every second one is the placeholder of a known value.
+        """The text in pieces: text, placeholder, text, placeholder, …, text. A placeholder stands for a known value.
 
         If several values start at one place, the longest counts. Of values that overlap, the first counts.
         """
@@ -106,7 +120,10 @@ class KnownValues:
         return [*pieces, text[end_of_last:]]
 
     def _matches(self, folded: str) -> Iterator[tuple[int, int, str]]:
-        """Start, negative end and placeholder of each match: sorted, the longest of one start comes first."""
+        """Start, negative end and placeholder of each known value in a folded text.
+
+        The end is negative, so that of matches with one start the longest comes first when they are sorted.
+        """
         for number, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
             placeholder, counts_within_words = self._placeholders_of_forms[number]
             neighbours = folded[max(start - 1, 0) : start] + folded[end : end + 1]
@@ -130,21 +147,25 @@ class KnownValues:
         return bool(self.whole(text)) or len(self.split(text)) > 1
 
     def has_word(self, word: str) -> bool:
-        """True for a word, in lower-case letters, of a secret that may be made of ordinary words."""
+        """True if a secret without a digit has this word, which is in lower-case letters."""
         return word in self._words
 
 
 def _fold(text: str) -> str:
-    """A text without letter case and of the same length, so that a place in it is a place in the text.
+    """A text in small letters and of the same length, so that a position in it is the same position in the text.
 
-    Half a surrogate pair, which the automaton cannot read, is `?`.
+    Half a surrogate pair, which the search (ahocorasick_rs) cannot read, becomes `?`.
     """
     return text.lower() if text.isascii() else "".join(map(_folded_character, text))
 
 
 @lru_cache(10_000)
 def _folded_character(character: str) -> str:
-    """A character in small letters. One whose small letter is two characters stays, such as `İ`."""
+    """A character as a small letter; `?` for half a surrogate pair.
+
+    A character stays as it is if its small letter is two characters, as that of `İ`, because the length of the text
+    must not change.
+    """
     if "\ud800" <= character <= "\udfff":
         return "?"
     lower = character.lower()
@@ -152,9 +173,10 @@ def _folded_character(character: str) -> str:
 
 
 def forms_of(value: str) -> Iterator[str]:
-    """The forms in which a text may hold the value: plain, percent-encoded, JSON, and base64.
+    """The spellings in which a text may hold the value: as it is, percent-encoded, in JSON, in Python, and in base64.
 
-    Of base64 only the characters that the value alone decides: the last one may depend on what follows.
+    The base64 is cut to the characters that the value alone decides. The character after them also depends on what
+    follows the value.
     """
     data = value.encode("utf-8", "surrogatepass")
     yield value

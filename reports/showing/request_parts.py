@@ -112,7 +112,7 @@ def expressions_of_secrets(profile: Profile) -> dict[str, str]:
 
 
 def shown_parts(parts: Iterable[Part]) -> str:
-    """The first 4,000 characters of the parts, for people."""
+    """The parts as a text for people: at most its first 4,000 characters, with placeholders for redacted values."""
     text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
     if len(text) <= SHOWN:
         return text

@@ -132,7 +132,11 @@ class Resending:
         return f"{commands_before}{line}"
 
     def _money_warnings(self, exchange: Exchange, variable_of_code: str) -> Iterator[str]:
-        """Comments on a line that moves money, or may move money."""
+        """Comments that warn a person if the line moves money, or may move money.
+
+        `variable_of_code` is the variable of the shell for the transaction code; empty if the line has none. A comment
+        says of what kind of transfer that code was, because a person has to set the variable to such a code.
+        """
         if exchange.operation in PREPARING and exchange.valid:
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):

@@ -66,7 +66,10 @@ def printable(text: str) -> str:
 
 
 def shape(text: str) -> str:
-    """Letters as `A` or `a`, digits as `9`, punctuation as it is; of more than 64 characters the first four."""
+    """The shape of a text: letters become `A` or `a`, digits `9`, and punctuation stays. `Ana 12` is `Aaa 99`.
+
+    Of a text with more than 64 characters it is the shape of the first four, and the number of characters.
+    """
     if len(text) <= _LONGEST_SHAPE:
         return "".join(map(_shape_of, text))
     return f"{shape(text[:4])}…({len(text)} characters)"
@@ -251,7 +254,7 @@ class Display:
         return _joined_after_change(self.known.split(text), changed_between_identifiers)
 
     def _ordinary_words(self, text: str) -> str:
-        """The ordinary words of a text; of any other piece its shape."""
+        """A text in which only ordinary words are shown. Every other piece is replaced by its shape, such as `Aaaa`."""
         with_single_blanks = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
         return self._with_unknown_changed(with_single_blanks, self._words_or_shapes)
 
@@ -260,7 +263,10 @@ class Display:
         return _PIECE.sub(lambda match: self._word_or_shape(match[0]), text)
 
     def _word_or_shape(self, piece: str) -> str:
-        """A piece between blanks: as it is if all of its words are ordinary, else its shape."""
+        """A piece between blanks: as it is if all of its words are ordinary, else its shape, such as `Aaaa`.
+
+        Characters between the words, such as punctuation, are always shown as their shape.
+        """
         parts = _WORD.split(piece)
         words = parts[1::2]  # between them stands punctuation
         has_only_ordinary_words = all(map(self._is_ordinary, words))

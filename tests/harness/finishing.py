@@ -50,15 +50,17 @@ _OF_THE_SUITE = say("the request was invalid or generated")
 _COUNTED = (_OF_NOBODY, _OF_THE_SUITE, _DECLINED)
 """Reasons for which the report names a few exchanges alone, because nobody looks these transfers up one by one."""
 _FEWEST_OTHERWISE_ALONE = 3
-"""Requests that were answered otherwise alone, from which on a note tells of them: fewer may be passing trouble."""
+"""A note is written from this number of requests on whose answer was another one when they were sent again alone.
+Fewer may have a cause that is over soon."""
 
 
 def end_sending(session: Session, *, was_interrupted: bool) -> None:
-    """Send nothing more, and note the reason if the run ended before everything was sent."""
+    """Have the door send nothing more, and note the reason if the run ended before everything was sent."""
     run = session.run
     door = session.door
     limit = door.ending.limit
-    run.ended_by = limit if limit in door.unsent else ""  # a limit that kept no request from being sent ended nothing
+    # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
+    run.ended_by = limit if limit in door.unsent else ""
     if was_interrupted:
         run.interrupted = True
     door.ending.stop()
@@ -90,7 +92,10 @@ def close_record(session: Session) -> None:
 
 
 def _last_seen(reproduction: Reproduction) -> Text:
-    """With which exchange a service ended; empty if it answered none."""
+    """A sentence about the last exchange before the service could not be reached any more; empty if it answered none.
+
+    If requests were on their way then, they are named, because one of them may have ended the service.
+    """
     in_flight = reproduction.in_flight_at_the_end
     if in_flight:
         requests = dict.fromkeys(f"{exchange.operation}, {request_in_words(exchange)}" for exchange in in_flight)
@@ -133,15 +138,16 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
 
 def _in_order(names: Container[str]) -> list[str]:
-    """The operations in the order of the interface document."""
+    """These operations, sorted by their order in the interface document."""
     return [name for name in operations() if name in names]
 
 
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
-    """Reason why a prepared transfer was not executed, for the report; empty if it was, or may have been.
+    """Reason for the report why a prepared transfer was not executed; empty if it was executed, or may have been.
 
-    `reason` is the reason of the door, and `accounts` are those of the profile. The report counts transfers of the
-    suite, and those that name nobody, in one line each.
+    `reason` is the reason that the door noted, and `accounts` are those of the profile. Transfers by invalid or
+    generated requests get one common reason, and so do transfers of synthetic accounts, so that the report has one line
+    for each of both.
     """
     if reason and _is_declined(exchange):
         return _DECLINED
@@ -184,7 +190,8 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
     """The notes of a run, the most important one first. `name` is the profile in commands that a note names."""
     valid = [exchange for exchange in door.exchanges if exchange.expects_success]
     something_succeeded = any(map(is_granted, valid))
-    if not something_succeeded:  # then no account and no code is the cause of its refusal
+    if not something_succeeded:
+        # If everything was refused, the cause is not one account or one code, so no note is written about these.
         valid = []
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
@@ -245,7 +252,7 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
 
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
-    """Notes on answers that parallel requests, limits of the suite or gateways have changed."""
+    """Notes on answers that were changed by parallel requests, by limits of the suite, or by gateways."""
     for text in (
         *_changed_by_parallel_requests(reproduction),
         *_cut_by_limits(door.exchanges),
@@ -280,7 +287,7 @@ def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
 
 
 def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
-    """A line about answers that a gateway gave in the place of the service."""
+    """A line with the number of answers that a gateway gave in the place of the service; none if there are none."""
     of_gateways = [exchange for exchange in exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
     if of_gateways:
         yield say(

@@ -31,7 +31,7 @@ from spec.message import Text, joined, said_once, say
 from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, judge
 
-_MOST_WITNESSES = 3
+_MOST_CITED = 3
 """Most exchanges that are cited for a requirement that holds: a reader needs an example or two."""
 _MOST_REASONS = 3
 """Most reasons that are given why no exchange can show a requirement."""
@@ -59,7 +59,7 @@ def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
 
 
 def named(*requirement_ids: str) -> list[object]:
-    """Requirements as parameters of a test, each of which carries the marker of its requirement."""
+    """These requirements as parameters of a test, each with the marker `requirement` that names it."""
     return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
@@ -117,8 +117,10 @@ class DeviationError(AssertionError):
 
 @dataclass
 class _Assertions:
-    """The results of the assertions in the running test. One object is enough, because pytest runs one test at a
-    time."""
+    """The results of the assertions in the running test.
+
+    There is one object for all tests (`ASSERTIONS`), because pytest runs one test at a time.
+    """
 
     results: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
@@ -165,7 +167,7 @@ class JudgedTest:
         return [result for result in self.results if result.verdict == Verdict.FAIL]
 
     def leave_untested(self, gap: Untested) -> None:
-        """Note that its own requirement could not be judged, and why."""
+        """Note that the test's own requirement could not be judged. `gap` has the reason and the verdict."""
         self.own = replace(self.own, verdict=gap.verdict, why=gap.why)
 
 
@@ -184,7 +186,8 @@ def require_permission(permitted: object, missing: Text) -> None:
 def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -> None:
     """Give the requirement a warning if exchanges show the finding, else a pass.
 
-    Warn instead of failing: the interface document does not say when a granted request takes effect, or that it does.
+    It is no failure, because the interface document does not promise the behaviour: it does not say when a granted
+    request takes effect, or that it does.
     """
     if exchanges:
         ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [finding])
@@ -193,7 +196,7 @@ def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -
 
 
 def remark(requirement_id: str, text: Text) -> None:
-    """Note a text about the requirement that leaves its verdict as it is."""
+    """Add a text to the report of the requirement. Its verdict stays as it is."""
     ASSERTIONS.remarks[requirement_id] = text
 
 
@@ -235,12 +238,12 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
     if not holding:
         reasons = dict.fromkeys(judgement.why for judgement in judgements)
         raise NotExercised(said_once(list(reasons)[:_MOST_REASONS]))
-    for judgement in holding[:_MOST_WITNESSES]:
+    for judgement in holding[:_MOST_CITED]:  # the exchanges that the report cites as examples
         ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
 
 
 def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
-    """The judgement, whose findings say how many of the answers deviate."""
+    """The judgement, with findings that say how many answers deviate: `share` is (deviating, judged)."""
     return replace(judgement, findings=tuple(replace(finding, share=share) for finding in judgement.findings))
 
 
@@ -250,7 +253,7 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
     The test fails if one of them fails and the run is about that requirement. Raises NotExercised if there is no result
     for the test's own requirement, OutOfScope if its result is out of scope.
     """
-    results = list(results)
+    results = list(results)  # they are needed twice
     ASSERTIONS.results += results
     own_results = [result for result in results if result.id == requirement_id]
     if not own_results:

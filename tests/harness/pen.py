@@ -25,8 +25,10 @@ _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 
 
 class OurLine(str):
-    """A line of the suite. It is printed as it is, because the suite has hidden known values in it already: a word of
-    the suite may have the same text as a code."""
+    """A line that the suite itself prints. No values are hidden in it, because the suite has done so already.
+
+    If they were hidden a second time, a word of the suite that has the same text as a code would be replaced, too.
+    """
 
 
 class Pen:
@@ -42,14 +44,16 @@ class Pen:
         sys.excepthook = self._print_crash
 
     def restore(self) -> None:
-        """Restore logging and the hook for crashes. The hook stays if an exception is under way, which it is to
-        print."""
+        """Restore the log records and the hook for crashes (`sys.excepthook`) that were there before.
+
+        The hook stays if an exception is being raised now, because the hook is to print that exception.
+        """
         logging.setLogRecordFactory(self._original_record_factory)
         if sys.exc_info()[0] is None:
             sys.excepthook = self._original_excepthook
 
     def guard(self, writer: Any) -> None:
-        """Hide known values in all that pytest writes to the terminal with this writer."""
+        """Hide known values in all that pytest writes to the terminal with this writer, a `TerminalWriter`."""
         writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
         self._terminal = writer._file
 
@@ -64,7 +68,7 @@ class Pen:
             self._terminal.is_ours_alone = False
 
     def _clean_record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
-        """A log record in whose texts known values are hidden."""
+        """A log record in whose texts known values are hidden. `logging` calls this method to make each record."""
         record = self._original_record_factory(*args, **kwargs)
         if isinstance(record.args, tuple):  # a library may log what a service wrote
             record.args = tuple(map(self._clean_argument, record.args))
@@ -73,7 +77,7 @@ class Pen:
         except (TypeError, ValueError):
             text = str(record.msg)
         record.msg = self._display.foreign(text)
-        record.args = ()
+        record.args = ()  # they are in the text
         if record.exc_info:
             record.exc_text = self._traceback_in_log(record.exc_info)
             record.exc_info = None
@@ -86,8 +90,11 @@ class Pen:
         return self._display.text(str(argument))
 
     def _traceback_in_log(self, exc_info: Any) -> str:
-        """The traceback and the name of a logged exception. Its message is shown as a text of the service, because it
-        may quote one: urllib3 logs in this way headers that it cannot read."""
+        """The text of a logged exception: its traceback, its name and its message, without known values.
+
+        The message may quote an answer: urllib3 logs headers that it cannot read in this way. So only ordinary words of
+        it are shown, as of any text of a service.
+        """
         error_type, error, trace = exc_info
         if error is None:  # it was logged outside of an exception handler
             return ""

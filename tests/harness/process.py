@@ -3,7 +3,7 @@
 Python ends with 1 after an exception that nobody catches, and pytest after a pipe that nobody reads. From the import of
 this module on:
 
-- output that cannot be written raises nothing: it is lost, and `lost_output` says why
+- output that cannot be written raises nothing: it is lost, and `reason_of_lost_output` says why
 - an exception that nobody catches ends the process with another status, and one line says which it is
 
 It is the first plugin that pytest loads (`addopts` in pyproject.toml). PYTEST_DONT_REWRITE keeps pytest from a warning,
@@ -32,26 +32,29 @@ WRONG_USE = 4
 
 
 class _Output(io.FileIO):
-    """A file descriptor that raises nothing if it cannot be written."""
+    """Standard output or error. Writing raises nothing, even if nobody reads the pipe or the disk is full."""
 
     lost: OSError | None = None
     """The first error with which something was not written; None if everything was."""
 
     def write(self, data: Any) -> int:
-        """Write the data, or a part of it, or drop it. Gives the number of bytes that are written or dropped."""
+        """Write the data. Returns the number of bytes that were written, or of all bytes if they cannot be written.
+
+        In the second case they are dropped, and `lost` keeps the first error.
+        """
         try:
-            written = super().write(data)
-            while written is None:  # a parent process made the pipe non-blocking, and it is full
-                select.select([], [self], [])
-                written = super().write(data)
+            number_of_bytes = super().write(data)
+            while number_of_bytes is None:  # a parent process made the pipe non-blocking, and it is full
+                select.select([], [self], [])  # waits until there is room
+                number_of_bytes = super().write(data)
         except OSError as error:
             self.lost = self.lost or error
-            written = len(data)
-        return written
+            number_of_bytes = len(data)
+        return number_of_bytes
 
 
 def _guarded(stream: Any) -> TextIO:
-    """A stream of the interpreter that raises nothing, whatever characters it gets and whoever reads it."""
+    """A stream in the place of sys.stdout or sys.stderr. It raises nothing, whatever characters are written to it."""
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(_Output(stream.fileno(), "wb", closefd=False)),
@@ -98,7 +101,7 @@ def _first_output_error() -> OSError | None:
     return raw.lost if isinstance(raw, _Output) else None
 
 
-def lost_output() -> str:
+def reason_of_lost_output() -> str:
     """Reason why a part of the output could not be written; empty if all of it was."""
     error = _first_output_error()
     return f"the output cannot be written: {error.strerror}" if error else ""
@@ -111,7 +114,7 @@ def end_without_a_verdict(session: pytest.Session) -> None:
     """
     error = _first_output_error()
     if error and error.errno != errno.EPIPE:
-        print(f"ERROR: {lost_output()}", file=sys.stderr)
+        print(f"ERROR: {reason_of_lost_output()}", file=sys.stderr)
         session.exitstatus = INTERNAL_ERROR
 
 

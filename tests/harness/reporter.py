@@ -59,7 +59,7 @@ from reports.sentences.wording import first_few
 from reports.showing.show import printable
 from spec.message import say, say_many
 from tests.harness.pen import OurLine
-from tests.harness.process import lost_output
+from tests.harness.process import reason_of_lost_output
 from tests.harness.selection import keep_failed
 
 Clean = Callable[[str], str]
@@ -87,7 +87,8 @@ class Reporter:
         self._run_before = run_before(folder) if self._has_folder_of_its_own else None
         self._document: RunDocument | None = None
         self._reason_of_missing_part = ""
-        # The word with which the runner of GitHub takes commands again. A service cannot guess it.
+        # `begin` has the runner of GitHub stop to take commands, and this word has it take them again. It is random, so
+        # that no answer of a service contains it.
         self._github_word = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
     def begin(self, config: pytest.Config) -> None:
@@ -99,7 +100,11 @@ class Reporter:
             terminal.write_line(OurLine(f"::stop-commands::{self._github_word}"))
 
     def conclude(self, session: pytest.Session, exitstatus: int) -> None:
-        """Close the record and make the document of the run, so that the verdict stands before any file is written."""
+        """End the run, and make its document, from which all outputs are made.
+
+        From here on the verdict is final. Files are written later, so that no file has another verdict. `exitstatus` is
+        that of pytest.
+        """
         run = self.run
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             run.interrupted = True
@@ -108,7 +113,7 @@ class Reporter:
         stopped = session.shouldfail or session.shouldstop
         if stopped:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
-        self._reason_of_missing_part = lost_output()
+        self._reason_of_missing_part = reason_of_lost_output()  # a line that was not printed is a missing part, too
         if self._accepts:
             trouble_with_record = accept_behaviour(run, self._clean)
             if trouble_with_record:
@@ -117,7 +122,7 @@ class Reporter:
             run.drift = drifts(_accepted_behaviour(run, self._clean), result_of_run(run).behaviour)
         run.close()
         document = document_of(run)
-        _keep_failed(session.config, document)
+        _keep_failed_for_next_run(session.config, document)
         self._keep_document(document)
 
     def write_other_files(self) -> None:
@@ -140,7 +145,7 @@ class Reporter:
             terminal.section("conformance")
             for line in self._last_lines():
                 terminal.write_line(OurLine(line))
-        reason_of_loss = lost_output()
+        reason_of_loss = reason_of_lost_output()
         if reason_of_loss:
             if not self._reason_of_missing_part:
                 self._rewrite_because(reason_of_loss)
@@ -175,12 +180,15 @@ class Reporter:
         return self._document
 
     def note_missing_part(self, why: str) -> None:
-        """Note the reason why a part of the report cannot be written. The first reason stands."""
+        """Note the reason why a part of the report cannot be written. The first reason is kept, later ones are not."""
         if not self._reason_of_missing_part:
             self._reason_of_missing_part = why
 
     def _keep_document(self, document: RunDocument) -> None:
-        """Keep the document, compared with another run. If a part of the report is missing, the run is not green."""
+        """Keep the document, with its comparison with another run.
+
+        If a part of the report is missing, the document says so, and its exit status is not 0.
+        """
         if self._reason_of_missing_part:
             document = without_a_part_of_the_report(document)
         self._run_before = self._run_before or self._newest_comparable(document)
@@ -198,7 +206,7 @@ class Reporter:
         return newest_comparable(runs, document)
 
     def _write_files(self) -> dict[str, str]:
-        """Write every file but the page. Gives the reasons why files could not be written, by their names."""
+        """Write every file but the page. Returns the reasons why files could not be written, by their names."""
         if self._reason_of_missing_part:  # perhaps the page could not be written, which the document does not say yet
             self._keep_document(self.document)
         if self.folder is None:
@@ -213,7 +221,7 @@ class Reporter:
         return reasons
 
     def _write_summary_of_job(self) -> dict[str, str]:
-        """Append to the summary of a job of GitHub, if there is one. Gives the reason if that fails, like
+        """Append to the summary of a job of GitHub, if there is one. Returns the reason if that fails, like
         `_write_files`."""
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         try:
@@ -241,23 +249,24 @@ class Reporter:
         self._write_files()
 
 
-def _keep_failed(config: pytest.Config, document: RunDocument) -> None:
-    """Note in the cache of pytest which requirements failed, for --last-failed."""
+def _keep_failed_for_next_run(config: pytest.Config, document: RunDocument) -> None:
+    """Write to the cache of pytest which requirements failed. --last-failed of a later run selects them."""
     tested = [requirement.id for requirement in document.requirements if requirement.verdict in TESTED]
     failing = [requirement.id for requirement in document.requirements if requirement.fails]
     keep_failed(config, tested, failing)
 
 
 def _accepted_behaviour(run: Run, clean: Clean) -> Behaviour:
-    """The behaviour in the record that the run is compared with; empty if there is no record."""
+    """The accepted behaviour that the run is compared with, from `<name>.observed.yaml`; empty if there is no file."""
     return behaviour_of_data(run.record.observations, clean) if run.record else {}
 
 
 def accept_behaviour(run: Run, clean: Clean) -> str:
     """Write the observed behaviour of a run to the record beside the profile, for --accept.
 
-    The results of the run must stand. The run gets a line about what was written. Gives the reason why the record could
-    not be written, else an empty text.
+    Returns the reason if the file could not be written, else an empty text. `run.accepted` gets a line that says what
+    was written, or why nothing was. Nothing is written after a run that failed to observe the service, such as an
+    interrupted one.
     """
     result = result_of_run(run)
     name = clean(shown(run.profile.record))
@@ -279,7 +288,7 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
 
 
 def _reason_not_to_accept(run: Run, result: RunResult) -> str:
-    """Reason why the observed behaviour of a run is not written to the record; empty if there is none."""
+    """Reason why the observed behaviour of a run must not be accepted; empty if there is none."""
     if run.errors:
         return "the suite failed"
     if run.interrupted:

@@ -81,12 +81,12 @@ class Interruption:
                 self._handlers_before[number] = signal.signal(number, self._note_signal)
 
     def restore(self) -> None:
-        """Restore the handlers that were there before."""
+        """Restore the handlers that were there before, and end the thread that listens for signals."""
         if self._handlers_before:
             signal.set_wakeup_fd(self._descriptor_before)
         for number, handler in self._handlers_before.items():
             signal.signal(number, handler or signal.SIG_DFL)
-        self._writing_end.send(bytes([_NO_SIGNAL]))
+        self._writing_end.send(bytes([_NO_SIGNAL]))  # wakes the thread, which ends
         self._thread.join()
         self._reading_end.close()
         self._writing_end.close()

@@ -2,6 +2,14 @@
 
 `pytest_configure` in the conftest.py of the root calls `read_command_line`, then `open_asked_run`.
 
+| word | meaning |
+|---|---|
+| target | the service that is asked, or the sandbox of the suite |
+| door | the only way by which requests leave for the target |
+| run (`Run`) | what happened so far, as data: results, notes, exchanges. The report is made from it |
+| pen (`Pen`) | hides tokens, codes and other known values in everything that pytest prints |
+| reporter (`Reporter`) | writes the files of the report, and prints the summary |
+
 Self-tests: promises/test_command_line.py, promises/test_preflight.py.
 """
 
@@ -43,7 +51,10 @@ from tests.harness.session import SESSION, Interruption, Session, session_of
 
 
 def is_about_a_service(config: pytest.Config) -> bool:
-    """True if the command line asks for a run, or for facts about the requirements, and not for help or self-tests."""
+    """True if the command line asks for a conformance run, or for facts about requirements (--explain, --list).
+
+    It is false for help, and for the self-tests of the suite.
+    """
     if options_given(config, HELPING):
         return False
     return explains(config) or not only_selftests(config)
@@ -107,7 +118,10 @@ def code_in_file(file: str) -> str:
 
 
 def code_to_resend(profile: Profile, code: str) -> str:
-    """The code as the profile writes it. Raises ProfileError if it may not be sent again."""
+    """The code of --resend-code, as the profile writes it. Raises ProfileError if it must not be sent again.
+
+    It must not if it was executed, if it may have moved money, or if the profile does not have it.
+    """
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
@@ -115,7 +129,7 @@ def code_to_resend(profile: Profile, code: str) -> str:
             "--resend-code: the code is not in transactions.codes, or the target is a sandbox, which has no journal"
         )
     entry = journal_of(profile).entry(supplied)
-    if entry is None:
+    if entry is None:  # no run sent it before
         return supplied
     if entry.outcome is Outcome.SUCCESS:
         raise ProfileError(
@@ -131,9 +145,10 @@ def code_to_resend(profile: Profile, code: str) -> str:
 
 
 def start_journal(profile: Profile) -> Text:
-    """Start a journal for the codes of a profile, and give a line about it.
+    """Start a new journal, the file with the transaction codes that runs sent. Returns a line about it for the report.
 
-    Raises ProfileError if the target is a sandbox, or if the journal is whole.
+    Raises ProfileError if the target is a sandbox, or if the present journal can be read, because then no new one is
+    needed.
     """
     if profile.is_sandbox:
         raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
@@ -189,13 +204,16 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
 
 
 def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the target, its door and the folder of the report. `resend` has the code that may be sent again."""
+    """Open the parts of a run that sends requests: the target, the door to it, and the folder of the report.
+
+    `resend` has the code that may be sent again. pytest closes each part at its end (`add_cleanup`).
+    """
     target = open_target(profile)
     config.add_cleanup(target.stop)
     run = _run_that_sends(config, profile, target.base_url)
     door = open_door(profile, target, resend=resend)
     config.add_cleanup(door.close)
-    interruption = Interruption(door.ending.stop)
+    interruption = Interruption(door.ending.stop)  # Ctrl-C stops the sending, and the report is still written
     config.add_cleanup(interruption.restore)
     session = session_of(run, door, open_client(door, profile))
     config.stash[SESSION] = session
@@ -205,10 +223,13 @@ def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -
 
 
 def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> Run:
-    """The empty record of a run that sends requests. Raises UnreadableError for the record of behaviour."""
+    """A run that sends requests, still without results.
+
+    Raises UnreadableError if the file with the accepted behaviour (`<name>.observed.yaml`) cannot be read.
+    """
     seed = config.getoption("seed")
     if seed is None:
-        seed = secrets.randbelow(10**9)
+        seed = secrets.randbelow(10**9)  # nine digits at most, so that a person can type it
     selected = selection(config)
     run = Run(profile, base_url, selected, narrowed=selected is not None)
     run.seed = seed
@@ -228,7 +249,10 @@ def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
 
 
 def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Reporter, Pen]:
-    """The reporter and the pen of a run. From here on, no known value gets to the terminal."""
+    """The reporter, which writes the report of a run, and the pen, which hides known values on the terminal.
+
+    The pen works from its creation on.
+    """
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.restore)
     run.ci_job = ci_job(os.environ, display.foreign)

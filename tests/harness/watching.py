@@ -1,9 +1,10 @@
 """Around each conformance test: its assertions become results, and the results decide what pytest says of the test.
 
 A test has a requirement of its own, which its marker names. It may assert something of other requirements, too.
+`ASSERTIONS` (judging.py) has what the running test asserted.
 
-The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and `take_phase`
-after each phase: the set-up, the call and the teardown.
+The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and
+`note_end_of_phase` after each phase of a test: its set-up, its call and its teardown.
 
 Self-tests: harness/test_judging.py.
 """
@@ -50,19 +51,19 @@ LastAssertion = DeviationError | Untested | None
 
 
 def judge_test(item: pytest.Item, session: Session, last_assertion: LastAssertion) -> None:
-    """Give a test that was called its results, and let it fail or be skipped in pytest. A warning passes.
+    """Take over the results of a test that has run, and let it pass, fail or be skipped in pytest.
 
-    A failure that the profile lists among its known failures is an expected one (xfail).
+    A test with a warning passes. A failure that the profile lists in known_failures is an expected one (xfail).
     """
-    test = take_assertions(item, session, last_assertion)
+    test = collect_results(item, session, last_assertion)
     if test.failing:
         _end_as_failed(test, session.profile)
     if isinstance(last_assertion, Untested):
         raise last_assertion
 
 
-def take_assertions(item: pytest.Item, session: Session, last_assertion: LastAssertion = None) -> JudgedTest:
-    """Give the test that just ran its results, also the result of the assertion that ended it.
+def collect_results(item: pytest.Item, session: Session, last_assertion: LastAssertion = None) -> JudgedTest:
+    """The test that just ran, with the results of its assertions, also of the assertion that ended it.
 
     Results of other requirements count only if the user selected these requirements. Raises LookupError if the test
     asserted nothing of its own requirement, because then the test is wrong.
@@ -95,10 +96,10 @@ def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> d
     return combined
 
 
-def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, session: Session) -> None:
-    """Note how the set-up, the call or the teardown of a test ended, and explain it in the report of pytest.
+def note_end_of_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, session: Session) -> None:
+    """Note how the set-up, the call or the teardown of a test ended, and put the reason into the report of pytest.
 
-    After the teardown the results of the test go into the record.
+    After the teardown the results of the test are added to the run.
     """
     test = item.stash.get(JUDGED, None)
     if test is None:
@@ -106,14 +107,14 @@ def take_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, sess
     test.elapsed_s += call.duration
     if call.excinfo is not None:
         _note_error(test, call.when, call.excinfo.value, session.display)
-    _explain(report, test, session.display)
+    _put_reason_into_report(report, test, session.display)
     if report.when == "teardown":
         report.conformance = test.own
         record_test(test, session)
 
 
 def record_test(test: JudgedTest, session: Session) -> None:
-    """Add the results and observations of a test to the record of the run."""
+    """Add the results and observations of a test to the run, without known values."""
     run = session.run
     display = session.display
     run.results += (_shown(result, display) for result in test.results)
@@ -126,7 +127,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
 
 
 def _shown(result: RequirementResult, display: Display) -> RequirementResult:
-    """The result without known values in the placeholders of its messages, and without member names that are data."""
+    """The result as it may be shown: without known values in its messages, and without member names that are data."""
     findings = tuple(shown_finding(finding, display) for finding in result.findings)
     return replace(result, why=changed(result.why, display.foreign), findings=findings)
 
@@ -134,7 +135,8 @@ def _shown(result: RequirementResult, display: Display) -> RequirementResult:
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
     """The result of a requirement that is not met.
 
-    The level of the requirement decides the verdict, unless the code of a finding has a level of its own.
+    The level of the requirement decides the verdict, unless the code of a finding has a level of its own. A finding
+    that did not show again when the request was sent alone is marked, because other requests may be the cause.
     """
     judgements = [
         session.reproduction.marked_if_only_beside_others(error.requirement_id, judgement)
@@ -172,7 +174,7 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
         test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=test.error)
 
 
-def _explain(report: Any, test: JudgedTest, display: Display) -> None:
+def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> None:
     """Put the reason why a test failed or was skipped into the report of pytest, and hide known values there."""
     clean = display.foreign  # hides known values in a text that is not the suite's own
     failed_in_call = report.failed and report.when == "call"
@@ -188,9 +190,10 @@ def _explain(report: Any, test: JudgedTest, display: Display) -> None:
 
 
 def _combined(results: Sequence[RequirementResult], remark: Text) -> RequirementResult:
-    """One result of all results of a requirement in a test: the most severe verdict, with all exchanges and findings.
+    """One result in the place of several results of one requirement: the most severe verdict, all exchanges, all
+    findings.
 
-    The last reason counts, or else the remark.
+    Its reason is the last one that a result has. If none has a reason, it is the remark.
     """
     texts = [result.why for result in results if result.why]
     return RequirementResult(

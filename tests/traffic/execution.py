@@ -255,7 +255,7 @@ class _Executions:
     def _prepared_codes(self, plan: _CodePlan) -> list[str]:
         """Prepare transfers, and return their codes. If the run has no code at all, put the reason in `missing`."""
         guard = self._door.guard
-        most = min(plan.most_prepared, guard.room)
+        most = min(plan.most_prepared, guard.executions_possible)
         preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))
         if not codes and not plan.supplied:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from environments.door.client import Client
-from environments.door.opening import journal_in_words, open_planned_door
+from environments.door.opening import journal_in_words, open_door_for_plan
 from environments.door.outgoing import Sending
 from environments.door.preflight import Preflight, preflight
 from environments.profiles.loading import load
@@ -133,7 +133,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     `resend` has the codes that may be sent although an earlier run sent them.
     """
     new_journal = config.getoption("new_journal")
-    door = open_planned_door(profile, TOKEN, _PlanningWire(profile), resend=resend, new_journal=new_journal)
+    door = open_door_for_plan(profile, TOKEN, _PlanningWire(profile), resend=resend, new_journal=new_journal)
     client = Client(door)
     preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)

@@ -146,7 +146,9 @@ class World:
         """
         may_follow_again = True
         for sequence in self._with_transfers:
-            if not self.client.door.guard.room:  # without an execution, the transfers would stay prepared
+            if (
+                not self.client.door.guard.executions_possible
+            ):  # without an execution, the transfers would stay prepared
                 return
             followed = self._follow_with_transfer(sequence)
             if may_follow_again and _deviates(followed):

@@ -103,7 +103,7 @@ class Together:
         They must be called in two threads, as `send_all` does.
         """
         barrier = threading.Barrier(2)
-        return [partial(self._door.meet, barrier, send) for send in sends]
+        return [partial(self._door.send_at_same_moment, barrier, send) for send in sends]
 
     def send_beside(self, send: Send, send_companion: Send) -> Exchange:
         """Send a request and a companion at the same moment, and return the exchange of the request.

@@ -62,7 +62,7 @@ def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirem
 
 
 def _is_tested_whole(document: RunDocument, level: str) -> bool:
-    """True if each requirement of a level was tested, in a run that came to a whole verdict on the service."""
+    """True if each requirement of a level was tested, in a run with a verdict on the service that is not partial."""
     coverage = document.coverage.get(level)
     if coverage is None or coverage.tested == 0:
         return False

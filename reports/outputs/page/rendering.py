@@ -1,4 +1,4 @@
-"""Our part of report.html, which stands before the table of pytest-html: the variables that the templates show.
+"""The suite's part of report.html, before the table of tests that pytest-html writes: the variables of its templates.
 
 A QA manager reads its first screen in a minute, and an engineer acts on the findings.
 
@@ -52,7 +52,7 @@ _GENERAL = "general"
 
 
 def summary_html(run: Run, document: RunDocument) -> str:
-    """Our part of the page as HTML. The templates escape every value."""
+    """The suite's part of the page as HTML. The templates escape every value."""
     variables = {**_first_screen(run, document), **_requirements(document), **exchange_list(run, document)}
     variables["timeline"] = timeline(document)
     variables["fixes"] = {finding.cause: fix_for(requirements()[finding.cause]) for finding in document.findings}
@@ -307,10 +307,11 @@ def _line_that_begins_with(token: Token) -> Line:
 
 
 def _line_at(wanted: str, body: list[Line]) -> Line:
-    """The line of a JSON pointer. Of a name that stands twice, it is the last line, as parsers have it.
+    """The line in the body at which the JSON value of a pointer starts. `wanted` is the pointer.
 
-    For a missing member a new line with its name is put behind the line of the object that should have it. The first
-    line stands for a pointer that leads nowhere.
+    - If a name stands twice in an object, it is the last of both lines, because JSON parsers keep the last value.
+    - For a missing member, a new line with its name is inserted after the line of the object that should have it.
+    - For a pointer that leads nowhere, it is the first line.
     """
     places = {line.pointer: place for place, line in enumerate(body)}
     enclosing = wanted  # pointer to the innermost value around the wanted one that has a line
@@ -327,9 +328,10 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
 
 
 def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
-    """The side that shows a deviation, and the header or the lines of its body that show it.
+    """A few lines of an exchange that show the deviation of a requirement, and their side: `request` or `response`.
 
-    If none does, it is the first lines of the body of the response, which may be none.
+    They are the deviating header, or lines of the body around the deviating one. If no line shows the deviation, they
+    are the first lines of the body of the response, which may have none.
     """
     side, place = places_of(requirement, exchange.number)[0]
     content = exchange.request if side == "request" else exchange.response
@@ -345,7 +347,7 @@ def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[
 
 
 def _from_mark_on(body: list[Line]) -> list[Line]:
-    """The lines from just before the first marked one; none if no line is marked."""
+    """The lines from two before the first line with a mark on; none if no line has a mark."""
     for place, line in enumerate(body):
         if line.marks:
             return body[max(place - _LINES_BEFORE, 0) :]

@@ -23,7 +23,7 @@ from tests.harness.judging import (
     remark,
     warn,
 )
-from tests.harness.watching import JUDGED, take_assertions
+from tests.harness.watching import JUDGED, collect_results
 from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
@@ -47,8 +47,8 @@ def judge_test(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
         for assertion in assertions:
             assertion()
     except (DeviationError, Untested) as outcome:
-        return take_assertions(item, session, outcome)
-    return take_assertions(item, session)
+        return collect_results(item, session, outcome)
+    return collect_results(item, session)
 
 
 def verdicts(test):

@@ -24,7 +24,7 @@ from requests import models
 from environments.credentials import Target
 from environments.door import bodies
 from environments.door.door import Door
-from environments.door.opening import open_client, open_door, open_planned_door
+from environments.door.opening import open_client, open_door, open_door_for_plan
 from environments.door.outgoing import Sending
 from environments.door.preflight import preflight
 from environments.profiles.loading import load
@@ -41,7 +41,7 @@ from spec.log import Log
 from tests.harness.finishing import close_record
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
-from tests.harness.watching import begin_test, record_test, take_assertions
+from tests.harness.watching import begin_test, collect_results, record_test
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, Trial, results_by_requirement
 from tests.traffic.phases import SENT, RunTraffic, send_and_clean_up
 
@@ -121,7 +121,7 @@ def sent_in_memory(
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
     chosen = conformance_tests(ids, generated=generated)
     with _without_chance():
-        door = open_planned_door(run.profile, service.token, _MemoryWire(service), resend=())
+        door = open_door_for_plan(run.profile, service.token, _MemoryWire(service), resend=())
         return _sent_in_no_time(run, door, chosen)
 
 
@@ -409,4 +409,4 @@ def _call(session: Session, item: Any, supplied: dict[str, Any]) -> None:
         item.obj(**supply(item, names), **params)
     except (DeviationError, Untested) as error:
         outcome = error
-    record_test(take_assertions(item, session, outcome), session)
+    record_test(collect_results(item, session, outcome), session)

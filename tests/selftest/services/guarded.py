@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from types import SimpleNamespace
 
-from environments.door.opening import open_client, open_planned_door
+from environments.door.opening import open_client, open_door_for_plan
 from spec.exchange import Response
 from tests.selftest.services.one_run import profile_off_sandbox
 
@@ -46,5 +46,5 @@ def client_of_profile(folder, **changes):
     profile = profile_off_sandbox(folder, **changes)
     profile = replace(profile, limits=replace(profile.limits, transfers=100))
     connections = SilentConnections()
-    door = open_planned_door(profile, "a token", connections, resend=())
+    door = open_door_for_plan(profile, "a token", connections, resend=())
     return SimpleNamespace(client=open_client(door, profile), door=door, connections=connections, profile=profile)

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from environments.door.client import Client
-from environments.door.door import Door, let_pass
+from environments.door.door import Door, permit_everything
 from environments.door.event_log import LogKey
 from environments.door.journal import NEVER_SENT, Journal, Outcome
 from environments.door.limits import Budget
@@ -72,7 +72,7 @@ class ManualRun:
         wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
-            budget=budget, check_amounts=let_pass, check_identifiers=let_pass, journal=journal, is_sandbox=is_sandbox,
+            budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, is_sandbox=is_sandbox,
         )  # fmt: skip
         self.client = Client(self.door)
 

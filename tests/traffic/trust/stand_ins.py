@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle
 
-from environments.door.wrong_tokens import ANOTHER, FORMS_FOR_NOBODY, NO_HEADER, forms, ways_with_the_documented_path
+from environments.door.wrong_tokens import (
+    ANOTHER,
+    FORMS_FOR_SYNTHETIC_IDENTIFIERS,
+    NO_HEADER,
+    forms,
+    ways_with_the_documented_path,
+)
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange, Headers
 from spec.interface import KEY_TYPES, MARK
@@ -152,7 +158,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     Off a sandbox they are harmless: a header names a synthetic user, no cookie of the service is sent, and
     registrations name e-mail addresses only.
     """
-    names = [form.name for form in forms(profile, token, among=FORMS_FOR_NOBODY)]
+    names = [form.name for form in forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:

@@ -551,13 +551,13 @@ def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions
     journal.start()
     manual_run = ManualRun(service, tmp_path, name="two")
     manual_run.door.guard.open_journal([CODE])
-    executions_before = manual_run.door.guard.room
+    executions_before = manual_run.door.guard.executions_possible
     journal.path.unlink()
     journal.path.mkdir()
     manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
 
     assert executions_before > 0
-    assert manual_run.door.guard.room == 0
+    assert manual_run.door.guard.executions_possible == 0
     assert manual_run.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
 
 

@@ -14,7 +14,7 @@ import pytest
 from environments.door.wrong_tokens import (
     ANOTHER,
     FORMS,
-    FORMS_FOR_NOBODY,
+    FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     RESTORABLE,
     authorization,
@@ -149,7 +149,7 @@ def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(tok
     The forms in RESTORABLE are the exception: they are sent only with the permission `fuzz`.
     """
     characters_shown = {}
-    for form in (*FORMS, *FORMS_FOR_NOBODY):
+    for form in (*FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS):
         blocks = SequenceMatcher(None, authorization(form.name, token), token, autojunk=False).get_matching_blocks()
         # a choice: up to three equal characters in a row may be chance
         characters_shown[form.name] = sum(block.size for block in blocks if block.size > 3)

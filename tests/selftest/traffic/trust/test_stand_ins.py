@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.wrong_tokens import FORMS_FOR_NOBODY, NO_HEADER, RESTORABLE
+from environments.door.wrong_tokens import FORMS_FOR_SYNTHETIC_IDENTIFIERS, NO_HEADER, RESTORABLE
 from spec.exchange import VALID, Exchange, Request, Response
 from spec.interface import KEY_TYPES, MARK
 from spec.log import Log
@@ -29,7 +29,7 @@ def names_and_forms(found):
 def test_each_family_and_each_form_goes_once_at_least(operation, profile):
     """Of a signed token all forms but that of a text, which has the forms of its own."""
     found = names_and_forms(stand_ins(operation, profile, TOKEN, SET))
-    forms = {form.name for form in FORMS_FOR_NOBODY} - {"an unsigned token (none) with other claims"}
+    forms = {form.name for form in FORMS_FOR_SYNTHETIC_IDENTIFIERS} - {"an unsigned token (none) with other claims"}
 
     assert found >= {*FAMILIES, QUERY, COOKIE, EVERYTHING, *forms}
 
