@@ -3,6 +3,8 @@
 A person who starts a pipeline by hand writes OPTIONS (options of pytest) and FIRST (a command that runs before pytest).
 Both are closed lists. Neither may name an address that the profile does not have, because the token would be sent
 there. Exit status 0, or 4 and one line.
+
+Self-tests: test_pipelines.py.
 """
 
 from __future__ import annotations

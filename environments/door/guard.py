@@ -264,10 +264,10 @@ class ExecutionGuard:
         return self._budget.executions_left
 
     def permit_again(self, *codes: str) -> bool:
-        """Permit spent codes to be sent once more, on a sandbox and if no outcome is unknown. True if it is permitted.
+        """Permit codes to be sent even if they are spent, on a sandbox and if no outcome is unknown.
 
-        A run sends two codes once more at the same moment to see if their answers are mixed up, and an executed code
-        once more to see if money moves a second time.
+        Returns true if it is permitted. A run sends an executed code once more to see if money moves a second time. It
+        also asks for the two codes that go at the same moment: they are not spent, but an unknown outcome forbids them.
         """
         if self.journal or self.unknown:
             return False

@@ -191,9 +191,10 @@ def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tup
 def with_known_failures(
     results: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
 ) -> tuple[dict[str, RequirementResult], list[Text]]:
-    """The results by requirement id, with known failures marked, and a line for each entry that no longer holds.
+    """The results by requirement id after `known_failures` of the profile, and a line for each entry that is outdated.
 
-    `entries` are those of `known_failures` in the profile.
+    A failure that an entry lists is marked as known. A listed requirement that passes gets a message, and it fails if
+    its entry is strict. `entries` are those of the profile.
     """
     marked = dict(results)
     notes = list[Text]()

@@ -473,7 +473,7 @@ class _Executions:
         codes = self._codes_of_pair
         if len(codes) != _CODES_OF_A_PAIR:
             return
-        is_permitted = self._door.guard.permit_again(*codes)
+        is_permitted = self._door.guard.permit_again(*codes)  # not spent, but an unknown outcome forbids them
         if is_permitted:
             sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
             self._together.send_all(self._together.meeting(*sends))

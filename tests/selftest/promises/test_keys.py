@@ -20,6 +20,7 @@ from spec.key_list import UUID
 from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
+from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_making import profile_path, with_keys
@@ -472,7 +473,7 @@ class RegistersBehindNoContent(TakesAnything):
         if request.method == "POST" and request.path.startswith("/v1/pix/keys/"):
             if self.is_granted(request):
                 return Response(422, b"{}")
-            account, key = request.path.rpartition("/")[2], json.loads(request.body).get("pixKey")
+            account, key = request.path.rpartition("/")[2], json_members(request).get("pixKey")
             self.held.add((account, key))
             return Response(204, b"")
         return super().respond(request)

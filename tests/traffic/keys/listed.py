@@ -4,11 +4,11 @@ The tests of registrations ask for it. An effect is a refused registration whose
 document does not say what a list holds: it may also show keys that wait, attempts that failed, or the last key that was
 named. So a refused registration fails only if all of this is true:
 
-
 - `key_at` of the profile says at which place of the list the keys are, and the key is there with the same marks as an
   accepted key. Marks are the values beside a key in the list, such as its status.
 - The key was absent before, and two lists show it after.
-- A registered key gets another answer. If it gets the same, another client may have registered the key in between.
+- The second registration of a registered key is answered in another way. If it is answered in the same way, another
+  client may have registered the key in between.
 
 Without `key_at`, a refused registration whose key is listed is a warning.
 """
