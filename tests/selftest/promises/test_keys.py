@@ -474,7 +474,8 @@ class RegistersBehindNoContent(TakesAnything):
             if self.is_granted(request):
                 return Response(422, b"{}")
             account, key = request.path.rpartition("/")[2], json_members(request).get("pixKey")
-            self.held.add((account, key))
+            if isinstance(key, str):
+                self.held.add((account, key))
             return Response(204, b"")
         return super().respond(request)
 
