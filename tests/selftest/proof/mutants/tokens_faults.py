@@ -93,7 +93,7 @@ WAYS = {
 }  # fmt: skip
 _TAKE_A_WRONG_TOKEN = (
     "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
-    "TakesAnyBearerAfterAGrant",
+    "TakesAnyBearerAfterAGrant", "ForgetsEverySecondTime",
 )  # fmt: skip
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
 _TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "OfEMAILNeedsNoToken")
