@@ -97,7 +97,7 @@ def _opened(profile: Profile) -> Iterator[Client]:
             if door.liveness.unreachable:
                 raise UnreachableError(door.liveness.unreachable)
     except UnreachableError as error:
-        why = Display(target.secrets).foreign(f"{profile.base_url} cannot be reached: {error}")
+        why = Display(target.secrets).without_known_values(f"{profile.base_url} cannot be reached: {error}")
         raise UnreachableError(why) from None
     finally:
         target.stop()

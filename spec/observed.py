@@ -44,7 +44,7 @@ ObservedValues = dict[Text, list[Facts | str]]
 # -- which answers are evidence --------------------------------------------------------------------------------------
 
 
-def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
+def final_answer(exchange: Exchange, log: Log) -> Exchange:
     """The exchange itself; or, if only the answer to the repeated request is evidence, the exchange of that request.
 
     The run sends some requests once more, to see whether the answer stays the same (`Exchange.repeats`).

@@ -77,7 +77,7 @@ class Identifiers:
         if leaves is None:
             _refuse_unreadable(sending.sent.body)
             leaves = []  # no JSON, so it has no values that could be looked at one by one
-        self._refuse_foreign(sending, leaves)
+        self._refuse_identifiers_of_others(sending, leaves)
         names_own_account = bool(own_accounts_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
         changes_keys = not sending.reaches.isdisjoint(_CHANGE_KEYS)
         if names_own_account and changes_keys:
@@ -102,7 +102,7 @@ class Identifiers:
                 accounts |= path_parameters_reached(name, sending.path)
         return accounts
 
-    def _refuse_foreign(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
+    def _refuse_identifiers_of_others(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
         """Raises ForbiddenError if the body may name an account or a key of somebody else.
 
         A random UUID in a registration is permitted: nobody else can have that key.

@@ -89,7 +89,7 @@ class RunKey:
     was_missed: bool = False  # True if a list did not show it, although its registration was accepted
 
     @property
-    def is_for_nobody(self) -> bool:
+    def is_at_synthetic_account(self) -> bool:
         """True if it was sent for a synthetic account."""
         return MARK in self.account
 
@@ -152,8 +152,8 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
         return state_before
     # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
     # the same holds for invalid requests. A status from 500 on is no clear refusal.
-    is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
-    no_list_can_show_it = key.value is None and is_for_nobody
+    is_at_synthetic_account = key.is_at_synthetic_account or (is_sandbox and not exchange.valid)
+    no_list_can_show_it = key.value is None and is_at_synthetic_account
     is_clear_refusal = exchange.response.status < 500
     if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE
@@ -213,8 +213,8 @@ def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> Ke
 
 def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
     """The state of a key when nothing more is sent, as far as the lists tell."""
-    is_refused_for_nobody = key.state is KeyState.REFUSED and key.is_for_nobody
-    if is_refused_for_nobody and not was_any_list_read:
+    is_refused_at_synthetic_account = key.state is KeyState.REFUSED and key.is_at_synthetic_account
+    if is_refused_at_synthetic_account and not was_any_list_read:
         return KeyState.GONE
     if key.state is KeyState.REGISTERED and key.was_never_listed:
         return KeyState.LATER
@@ -259,7 +259,7 @@ def may_have_become(key: RunKey, text: str) -> bool:
         return False
     key_is_blank = not key.value.strip()
     if key_is_blank:  # only a list of a synthetic account tells something of a blank key
-        return key.is_for_nobody and not text.strip()
+        return key.is_at_synthetic_account and not text.strip()
     both_are_synthetic = MARK in text and MARK in key.value
     plain_key = plain(key.value)
     plain_text = plain(text)

@@ -25,9 +25,10 @@ from spec.message import say
 _SPENT = say("limits.{setting} ({limit}) is spent")
 WANT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
-TIMES_FOR_NOBODY = 2
-"""Wrong tokens in requests that name nobody have a limit of their own, this many times `limits.wrong_tokens`: they
-spend no code and lock no account. With the default limit, all words and signed tokens are tried."""
+TIMES_FOR_SYNTHETIC = 2
+"""Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
+`limits.wrong_tokens`, because they spend no code and lock no account. With the default limit, all words and signed
+tokens are tried."""
 _CLEANING_UP = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list."""
 _Preparation = tuple[str, bool]
@@ -40,14 +41,14 @@ class Budget:
     `prepares` is the operation whose answers have codes to execute, and the JSON pointer to the code; both are empty if
     the run prepares none. The methods are called under the lock of the door.
 
-    A request that names nobody has only synthetic identifiers, which the suite made up.
+    Synthetic identifiers are accounts, keys and codes that the suite made up. They belong to nobody.
     """
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
-        self._for_nobody = Counter[str]()  # wrong tokens in requests that name nobody, by operation
+        self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
         # By operation, wrong tokens that are kept for the code that is executed first: they are sent with it later.
         self._kept_to_ask_again = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
@@ -73,9 +74,9 @@ class Budget:
             return
         operation = sending.intent.operation
         if not _names_somebody(sending):
-            if not self.wrong_tokens_left_for_nobody(operation):
+            if not self.wrong_tokens_left_for_synthetic(operation):
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
-            self._for_nobody[operation] += 1
+            self._with_synthetic_identifiers[operation] += 1
             return
         kept = 0 if sending.offers_executed_code else self._kept_to_ask_again[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
@@ -84,16 +85,18 @@ class Budget:
         if sending.offers_executed_code:
             self._kept_to_ask_again[operation] -= 1
 
-    def wrong_tokens_left_for_nobody(self, operation: str) -> int:
-        """Number of wrong tokens that may still be sent to the operation in requests that name nobody."""
-        return TIMES_FOR_NOBODY * self.limits.wrong_tokens - self._for_nobody[operation]
+    def wrong_tokens_left_for_synthetic(self, operation: str) -> int:
+        """Number of wrong tokens that may still be sent to the operation in requests that have only synthetic
+        identifiers."""
+        return TIMES_FOR_SYNTHETIC * self.limits.wrong_tokens - self._with_synthetic_identifiers[operation]
 
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True if the request counts against limits.wrong_tokens.
 
         - A request with a real code, or for an account of the profile, counts. Only the first request without a token
           for each code and each key type does not, if it is written as documented.
-        - A request that names nobody counts if it has a wrong token. An empty header is no wrong token.
+        - A request that has only synthetic identifiers counts if it has a wrong token. An empty header is
+          no wrong token.
         - Other operations than the two that document the token count only if the limit is 0.
         """
         if sending.offers_executed_code:

@@ -415,10 +415,10 @@ class Keys:
         was_shown_before = before is not None and before.shows(value)
         is_synthetic = not key.owned and MARK in value
         is_new_here = not was_shown_before and self._key_with_value(value, account) is None
-        is_refused_for_nobody = key.is_for_nobody and key.state is KeyState.REFUSED
+        is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
         if presence.is_shown and is_synthetic and is_new_here:
             self._add_listed(key, value, account)
-        elif presence.is_absent and is_refused_for_nobody:
+        elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:

@@ -6,7 +6,8 @@ One header has the valid token, which is also called the right one. All others m
 - A wrong token is the text that a form makes from the right one. It looks like the right one, and belongs to nobody.
   One token always gives the same wrong tokens, so that reports can hide all of them.
 - A way says how the request is written, such as with a slash at the end of its path.
-- A row is a form and a way that are tried together. The rows make up the table of wrong tokens.
+- An unauthorized request has no valid token. It is described by its form and its ways. The table of unauthorized
+  requests has all that are worth sending.
 """
 
 from __future__ import annotations
@@ -444,8 +445,8 @@ def _is_possible(way: str, *, has_a_body: bool) -> bool:
     return has_a_body or way != _CHUNKS
 
 
-class Row(NamedTuple):
-    """One line of the table of wrong tokens: what is sent as the token, and how the request is written."""
+class UnauthorizedRequest(NamedTuple):
+    """A planned request without the valid token: what is sent as the token, and how the request is written."""
 
     credential: str
     """The name of the form, or NO_HEADER."""
@@ -453,8 +454,8 @@ class Row(NamedTuple):
     """The names of the ways; empty if the request is written as documented."""
 
 
-def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
-    """The table of wrong tokens: a row for each request, in the order in which they are sent.
+def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) -> list[UnauthorizedRequest]:
+    """Unauthorized requests that are worth sending, in the order in which they are sent.
 
     `credentials` are the names of the forms. `has_a_body` is true if the request has a body.
 
@@ -469,8 +470,8 @@ def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
     for way in WAYS:
         if way != FOR_A_REGISTERED_KEY and _is_possible(way, has_a_body=has_a_body):
             ways.append(way)
-    as_documented = [Row(credential) for credential in credentials]
-    without_header = [Row(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
-    in_each_way = [Row(credential, (way,)) for credential, way in product(credentials, ways)]
-    table = [as_documented[0], Row(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
-    return list(dict.fromkeys(table))  # without repeated rows
+    as_documented = [UnauthorizedRequest(credential) for credential in credentials]
+    without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
+    in_each_way = [UnauthorizedRequest(credential, (way,)) for credential, way in product(credentials, ways)]
+    table = [as_documented[0], UnauthorizedRequest(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
+    return list(dict.fromkeys(table))  # without repetitions

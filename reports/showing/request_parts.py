@@ -51,7 +51,7 @@ _PUBLIC_CREDENTIALS = {_SCHEME.split(value)[2] for value in _AUTHORIZATIONS_WITH
 """Credentials that are not made from the token, and may be shown. The empty one is among them."""
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a body that is no JSON, such as a form."""
-_NAMES_NOBODY = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
+_HARMLESS_TOKEN = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
 """Words of a body that name nobody: NaN and the like, and numbers that are too short or too long for an account, a tax
 document or a telephone."""
 
@@ -276,7 +276,7 @@ def _is_personal_value(token: Token) -> bool:
     """True for the value of a personal member, unless the suite made it up, or it names nobody."""
     if not _is_value(token) or not token.is_personal:
         return False
-    if token.kind == "word" and _NAMES_NOBODY.fullmatch(token.text):
+    if token.kind == "word" and _HARMLESS_TOKEN.fullmatch(token.text):
         return False
     is_synthetic = token.content.startswith(MARK)
     tells_more_than_its_shape = shape(token.content) != token.content

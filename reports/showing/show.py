@@ -170,13 +170,13 @@ class Display:
             self._known = KnownValues(tuple(self._secrets.known))
         return self._known
 
-    def foreign(self, text: str) -> str:
+    def without_known_values(self, text: str) -> str:
         """A text that the suite does not build, such as a traceback: all of it but the known values."""
         return printable("".join(self.known.split(text)))
 
     def line(self, text: str) -> str:
         """A text that the suite does not build, in one line in which no CI system finds a command of its own."""
-        return one_line(self.foreign(text))
+        return one_line(self.without_known_values(text))
 
     def text(self, text: str) -> str:
         """A text of a service, such as an error message: the ordinary words in its first 300 characters."""

@@ -12,7 +12,7 @@ from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text, joined
 from spec.rules import Reproduction
-from tests.harness.judging import require_permission, require_supplied
+from tests.harness.judging import not_exercised_unless, out_of_scope_unless
 from tests.harness.session import SESSION, Session
 from tests.traffic.keys.listed import types_left_alone
 from tests.traffic.keys.purposes import valid_registrations
@@ -66,9 +66,9 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 @pytest.fixture(scope="session")
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """The log of a run that had keys to register. In another run the test cannot judge, and is skipped."""
-    require_supplied(traffic.selects(register), NO_REGISTRATION)
+    not_exercised_unless(traffic.selects(register), NO_REGISTRATION)
     why_nothing_was_sent = traffic.missing.get("registerPixKey", "")
-    require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
+    not_exercised_unless(not why_nothing_was_sent, why_nothing_was_sent)
     has_keys_to_register = valid_registrations(log) or not left_alone_types
-    require_permission(has_keys_to_register, joined(left_alone_types.values()))
+    out_of_scope_unless(has_keys_to_register, joined(left_alone_types.values()))
     return log

@@ -14,7 +14,7 @@ from spec.exchange import Exchange
 from spec.findings import finding
 from spec.log import Log
 from spec.message import say
-from tests.harness.judging import assert_found, assert_holds, observe, require_supplied, requirement, rules_of, warn
+from tests.harness.judging import assert_found, assert_holds, not_exercised_unless, observe, requirement, rules_of, warn
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import nothing_to_delete
@@ -26,9 +26,9 @@ from tests.traffic.undescribed import why_no_shape
 def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that this run had registered. The test is skipped if there are none."""
     what_to_supply = missing_for_deletions(profile)
-    require_supplied(not what_to_supply, what_to_supply)
+    not_exercised_unless(not what_to_supply, what_to_supply)
     answers = valid_deletions(registrations_log)
-    require_supplied(answers, nothing_to_delete(registrations_log))
+    not_exercised_unless(answers, nothing_to_delete(registrations_log))
     return answers
 
 
@@ -46,7 +46,7 @@ def test_a_granted_deletion_deletes_its_key_alone(deletions, traffic):
     """
     keys = traffic.client.door.keys
     granted = list(filter(is_granted, deletions))
-    require_supplied(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
+    not_exercised_unless(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
     warn("deletePixKey.exists", finding("kept"), keys.deletions_still_listed(granted))
     warn("deletePixKey.exists", finding("besides"), granted if keys.lists.gone_after_a_deletion else [])
@@ -65,6 +65,6 @@ def test_json_is_understood(deletions):
 def test_shape_of_the_answer(log, profile):
     """The report says with which status, media type and JSON members a deletion is answered."""
     observation = observed("deletePixKey.data", log)
-    require_supplied(observation.values, why_no_shape(log, profile, "deletePixKey"))
+    not_exercised_unless(observation.values, why_no_shape(log, profile, "deletePixKey"))
 
     observe("deletePixKey.data", observation.values, observation.exchanges[:3])

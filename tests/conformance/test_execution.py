@@ -16,9 +16,9 @@ from tests.harness.judging import (
     assert_found,
     assert_holds,
     named,
+    not_exercised_unless,
     observe,
     remark,
-    require_supplied,
     requirement,
     rules_of,
 )
@@ -56,9 +56,9 @@ FIELDS_OBSERVED_IN_RESULTS = named("executePix.status.values", "executePix.date.
 @pytest.fixture(scope="session")
 def executions_log(log: Log, traffic: Traffic) -> Log:
     """The log of a run that had a real code to send. Without a real code the test is skipped."""
-    require_supplied(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
+    not_exercised_unless(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
     why_nothing_was_sent = traffic.missing.get("executePix", "")
-    require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
+    not_exercised_unless(not why_nothing_was_sent, why_nothing_was_sent)
     return log
 
 
@@ -120,8 +120,8 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     granted_again = list(filter(grants_protected_result, asked_again))
     deviations = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
     judgement = token_is_required([*offers, *to_anybody], successes, "executed", *deviations)
-    require_supplied([*offers, *asked_again], "no request without a valid token was sent")
-    require_supplied(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
+    not_exercised_unless([*offers, *asked_again], "no request without a valid token was sent")
+    not_exercised_unless(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
     remark("executePix.token.required", credentials_tried)
 
@@ -153,9 +153,9 @@ def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
 def test_unknown_code(log):
     """The report says how a transaction code that does not exist is answered."""
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
-    require_supplied(answers, "not reached")
+    not_exercised_unless(answers, "not reached")
     observation = observed("executePix.unknownCode", log)
-    require_supplied(observation.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
+    not_exercised_unless(observation.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
 
     observe("executePix.unknownCode", observation.values, observation.exchanges)
 
@@ -164,7 +164,7 @@ def test_unknown_code(log):
 def test_observed_values_of_result_fields(requirement_id, executions_log):
     """The report says which values the status and accountType of execution results have, and which unit the date."""
     observation = observed(requirement_id, executions_log)
-    require_supplied(observation.values, "no execution result has a value that shows it")
+    not_exercised_unless(observation.values, "no execution result has a value that shows it")
 
     observe(requirement_id, observation.values, observation.exchanges)
 
@@ -174,6 +174,6 @@ def test_status_before_the_execution(log):
     """The report says which status the answer to a preparation has, before the transfer is executed."""
     observation = observed("executePix.status.transitions", log)
     why_none = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
-    require_supplied(observation.values, why_none)
+    not_exercised_unless(observation.values, why_none)
 
     observe("executePix.status.transitions", observation.values, observation.exchanges)

@@ -9,7 +9,14 @@ import pytest
 
 from reports.result.grants import NOTHING_GRANTED
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, operations_with, require_supplied, requirement, rules_of
+from tests.harness.judging import (
+    assert_found,
+    assert_holds,
+    not_exercised_unless,
+    operations_with,
+    requirement,
+    rules_of,
+)
 from tests.traffic.existence import ask_what_is_open, endpoint_exists, prefix_is_served
 from tests.traffic.undescribed import valid_answers
 
@@ -17,7 +24,7 @@ from tests.traffic.undescribed import valid_answers
 @pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
-    require_supplied(traffic.selects(ask_what_is_open), NOTHING_GRANTED)
+    not_exercised_unless(traffic.selects(ask_what_is_open), NOTHING_GRANTED)
 
     assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 

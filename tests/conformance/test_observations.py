@@ -13,7 +13,7 @@ from spec.answers import answers_in_words
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from spec.message import say
-from tests.harness.judging import observe, operations_with, require_supplied, requirement
+from tests.harness.judging import not_exercised_unless, observe, operations_with, requirement
 from tests.traffic.observations import observed
 from tests.traffic.undescribed import reads_or_orders, why_no_shape
 
@@ -31,7 +31,7 @@ def why_nothing_was_refused(operation, log, profile):
 def test_shape_of_an_answer(operation, log, profile):
     """The report says with which status, media type and JSON members an undescribed operation answers."""
     observation = observed(f"{operation}.shape", log)
-    require_supplied(observation.values, why_no_shape(log, profile, operation))
+    not_exercised_unless(observation.values, why_no_shape(log, profile, operation))
 
     observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
@@ -41,7 +41,9 @@ def test_token_of_a_read(operation, log):
     """The report says whether a read needs the token."""
     reads = reads_or_orders(log, operation)
     observation = observed(f"{operation}.token", log)
-    require_supplied(observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
+    not_exercised_unless(
+        observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads))
+    )
 
     observe(f"{operation}.token", observation.values, reads)
 
@@ -52,7 +54,7 @@ def test_token_of_a_read(operation, log):
 def test_token_of_operations_that_write(log):
     """The report says whether an operation that writes refuses a request without the token before it reads the body."""
     observation = observed("general.otherTokens", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("general.otherTokens", observation.values, observation.exchanges)
 
@@ -61,7 +63,7 @@ def test_token_of_operations_that_write(log):
 def test_refusals(operation, log, profile):
     """The report says how the operation refuses requests: by status, media type and members of the JSON."""
     observation = observed(f"{operation}.refusal", log)
-    require_supplied(observation.values, why_nothing_was_refused(operation, log, profile))
+    not_exercised_unless(observation.values, why_nothing_was_refused(operation, log, profile))
 
     observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])
 
@@ -72,7 +74,7 @@ def test_codes(log):
     refusals: list[Exchange] = []
     for operation in sorted(operations()):
         refusals += observed(f"{operation}.refusal", log).exchanges
-    require_supplied(refusals, NOTHING_REFUSED)
+    not_exercised_unless(refusals, NOTHING_REFUSED)
 
     observe("general.codeValues", observed("general.codeValues", log).values, refusals[:5])
 
@@ -88,7 +90,7 @@ def test_rate_limits(log):
 def test_size_limits(log):
     """The report says whether large requests are refused for their size, and how."""
     observation = observed("general.sizeLimit", log)
-    require_supplied(observation.values, "no large request was sent: add read or register-keys to allow")
+    not_exercised_unless(observation.values, "no large request was sent: add read or register-keys to allow")
 
     observe("general.sizeLimit", observation.values, observation.exchanges)
 
@@ -97,7 +99,7 @@ def test_size_limits(log):
 def test_formats_of_identifiers(log):
     """The report says of which characters accountId and transactionId are made in granted requests."""
     formats = observed("general.identifierFormat", log).values
-    require_supplied(formats, "no request that names an account or a code was granted")
+    not_exercised_unless(formats, "no request that names an account or a code was granted")
 
     observe("general.identifierFormat", formats)
 
@@ -106,6 +108,6 @@ def test_formats_of_identifiers(log):
 def test_headers_about_versions(log):
     """The report says which headers about versions and deprecation answers have."""
     headers = observed("general.deprecation", log).values
-    require_supplied(headers, "no request succeeded")
+    not_exercised_unless(headers, "no request succeeded")
 
     observe("general.deprecation", headers)

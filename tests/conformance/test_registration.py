@@ -14,10 +14,10 @@ from tests.harness.judging import (
     assert_found,
     assert_holds,
     named,
+    not_exercised_unless,
     observe,
+    out_of_scope_unless,
     remark,
-    require_permission,
-    require_supplied,
     requirement,
     rules_of,
     warn,
@@ -132,8 +132,8 @@ def test_example_of_success_holds_for_a_new_key(registrations_log):
 def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types, profile):
     """The registration of a RANDOM key is answered with Key null."""
     has_random_key = any(key.type == "RANDOM" for key in profile.pix_keys)
-    require_permission(has_random_key, say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"))
-    require_permission("RANDOM" not in left_alone_types, left_alone_types.get("RANDOM", ""))
+    out_of_scope_unless(has_random_key, say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"))
+    out_of_scope_unless("RANDOM" not in left_alone_types, left_alone_types.get("RANDOM", ""))
 
     assert_holds("registerPixKey.Key.example", registrations_of_free_keys(registrations_log))
 
@@ -169,7 +169,7 @@ def test_a_valid_token_is_accepted(traffic, registrations_log):
 def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     """The token bare or under another scheme does not register a key."""
     answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
-    require_supplied(answers, deletions_needed(profile))
+    not_exercised_unless(answers, deletions_needed(profile))
 
     assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
 
@@ -181,10 +181,10 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
 def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone_types, traffic, profile):
     """Keys of a documented type can be registered."""
     has_key_of_this_type = any(key.type == key_type for key in profile.pix_keys)
-    require_permission(
+    out_of_scope_unless(
         has_key_of_this_type, say("pix_keys permits no key of the type {type}; supply one", type=key_type)
     )
-    require_permission(key_type not in left_alone_types, left_alone_types.get(key_type, ""))
+    out_of_scope_unless(key_type not in left_alone_types, left_alone_types.get(key_type, ""))
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
     why_not_tried = traffic.missing.get(requirement_id, say("not reached"))
 
@@ -212,7 +212,7 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
 def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
-    require_supplied(registrations, deletions_needed(profile))
+    not_exercised_unless(registrations, deletions_needed(profile))
     answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
@@ -237,7 +237,7 @@ def test_the_documented_request_is_enough(requirement_id, registrations_log):
 def test_repeated_registration(registrations_log):
     """The report says how a second registration of the same key is answered."""
     observation = observed("registerPixKey.repeated", registrations_log)
-    require_supplied(observation.values, "no key was registered twice")
+    not_exercised_unless(observation.values, "no key was registered twice")
 
     observe("registerPixKey.repeated", observation.values, repeated_registrations(registrations_log))
 
@@ -251,7 +251,7 @@ def test_numeric_key_types(registrations_log, profile):
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
     why_not_tried = why_no_digits if profile.deletes_keys else deletions_needed(profile)
-    require_supplied(observation.values, why_not_tried)
+    not_exercised_unless(observation.values, why_not_tried)
 
     observe("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
 
@@ -261,7 +261,7 @@ def test_numeric_key_types(registrations_log, profile):
 def test_required_fields(log):
     """The report says which fields of the body a registration needs."""
     observation = observed("registerPixKey.body.required", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("registerPixKey.body.required", observation.values, observation.exchanges)
 
@@ -271,7 +271,7 @@ def test_required_fields(log):
 def test_another_account_in_the_body(log):
     """The report says whether a registration is accepted whose body names another account than its path."""
     observation = observed("registerPixKey.account.relation", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("registerPixKey.account.relation", observation.values, observation.exchanges)
 
@@ -282,7 +282,7 @@ def test_formats_of_keys(registrations_log):
     observation = observed("registerPixKey.pixKey.format", registrations_log)
     accepted = accepted_registrations(registrations_log)
     answers = valid_registrations(registrations_log)
-    require_supplied(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
+    not_exercised_unless(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
     observe("registerPixKey.pixKey.format", observation.values, accepted[:5])
 
@@ -292,6 +292,6 @@ def test_formats_of_keys(registrations_log):
 def test_a_text_that_is_no_key(log):
     """The report says whether a text that is no key of its type is accepted."""
     observation = observed("registerPixKey.pixKey.format", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:])

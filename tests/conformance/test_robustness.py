@@ -12,7 +12,7 @@ import pytest
 from spec.interface import operations
 from spec.message import joined
 from spec.rules import ROBUSTNESS
-from tests.harness.judging import assert_found, named, require_permission
+from tests.harness.judging import assert_found, named, out_of_scope_unless
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import (
     kinds_of_invalid_request_not_sent,
@@ -32,5 +32,5 @@ def test_no_request_breaks_the_service(requirement_id, log, profile, reproductio
     why_not_tested = why_only_on_a_sandbox(log, profile, operation)
 
     judgement = never_broken(requirement_id, log, reproduction, joined([not_sent, tested_nothing]))
-    require_permission(judgement.deviates or not why_not_tested, why_not_tested)  # a deviation is reported in any case
+    out_of_scope_unless(judgement.deviates or not why_not_tested, why_not_tested)  # a deviation is reported in any case
     assert_found(requirement_id, judgement)

@@ -44,10 +44,10 @@ from spec.rules import Reproduction
 from spec.rules.robustness import request_in_words
 from tests.harness.session import Session
 
-_OF_NOBODY = say("its account is synthetic")
+_SYNTHETIC_ACCOUNT = say("its account is synthetic")
 _DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
-_OF_THE_SUITE = say("the request was invalid or generated")
-_COUNTED = (_OF_NOBODY, _OF_THE_SUITE, _DECLINED)
+_MADE_BY_THE_SUITE = say("the request was invalid or generated")
+_COUNTED = (_SYNTHETIC_ACCOUNT, _MADE_BY_THE_SUITE, _DECLINED)
 """Reasons for which the report names a few exchanges alone, because nobody looks these transfers up one by one."""
 _FEWEST_OTHERWISE_ALONE = 3
 """A note is written from this number of requests on whose answer was another one when they were sent again alone.
@@ -70,18 +70,20 @@ def close_record(session: Session) -> None:
     """Take over from the door the number of requests, the keys and transfers that are left behind, and the notes."""
     run = session.run
     door = session.door
-    foreign = session.display.foreign  # hides known values in a text that is not the suite's own
+    without_known_values = (
+        session.display.without_known_values
+    )  # hides known values in a text that is not the suite's own
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
-    run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
+    run.unreachable = run.unreachable or without_known_values(door.liveness.unreachable)
     run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
-            name = changed(key.name, foreign)
+            name = changed(key.name, without_known_values)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
         run.not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
@@ -155,7 +157,7 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
     if may_be_of_profile:
         return reason
     names_own_account = any(account.encode() in exchange.request.body for account in accounts)
-    return _OF_THE_SUITE if names_own_account else _OF_NOBODY
+    return _MADE_BY_THE_SUITE if names_own_account else _SYNTHETIC_ACCOUNT
 
 
 def _is_declined(exchange: Exchange) -> bool:

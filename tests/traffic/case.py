@@ -222,7 +222,7 @@ def documented_members(operation: str, profile: Profile) -> Members | None:
     return _members_with_payer(operation, profile, accounts)
 
 
-def members_for_nobody(operation: str, profile: Profile) -> Members | None:
+def members_with_synthetic_values(operation: str, profile: Profile) -> Members | None:
     """The same members, but a transfer names no account of the profile, on a sandbox either."""
     return _members_with_payer(operation, profile, ())
 

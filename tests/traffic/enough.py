@@ -132,5 +132,5 @@ def few_exchanges(traffic: Traffic) -> Iterator[str]:
         if traffic.subjects_among(situation.operation) and 0 < shown < ENOUGH:
             line = situation.line(profile)
             yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, more with {line}"
-    if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:
+    if profile.is_sandbox and traffic.selection.needs_real_codes and profile.transactions.prepare is None:
         yield "executePix, an execution that is repeated: 0, more with transactions.prepare"

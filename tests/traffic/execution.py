@@ -7,7 +7,7 @@ Words of this module:
 |---|---|
 | real code | the transaction code of a prepared transfer: with the valid token it moves money |
 | to offer a code | to send it with wrong tokens before its execution; that must not execute it |
-| row | one such wrong token, with the unusual ways in which its request is spelled: a row of a table of them |
+| unauthorized request | a request without the valid token; it has a form of token and unusual ways to write it |
 | spent code | a code that the service does not execute any more, perhaps because of a wrong token |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
 | neighbour | a request right before an execution, on the same connection |
@@ -24,7 +24,7 @@ from typing import Any
 
 from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, UnauthorizedRequest, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -49,7 +49,12 @@ from tests.traffic.money.executions import (
 )
 from tests.traffic.money.preparing import prepare
 from tests.traffic.neighbours import Events, first_quiet_place, neighbours_of_executions
-from tests.traffic.refused_credentials import ASKED_AGAIN, rows_of_one_code, send_first_code_again, wrong_token_rows
+from tests.traffic.refused_credentials import (
+    ASKED_AGAIN,
+    requests_with_one_code,
+    send_first_code_again,
+    unauthorized_requests,
+)
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
@@ -63,7 +68,8 @@ _SHOWN_BY_SIMULTANEOUS_REQUESTS = f"{EXECUTE}.id.matches"
 _CODES_OF_A_PAIR = 2
 """Codes that are executed at the same moment."""
 _MOST_SPENT = 3
-"""Codes that were perhaps spent, on a sandbox: three in a row may fall into a window in which the service is closed."""
+"""Most codes that were perhaps spent, on a sandbox: a service that is closed for a while may
+refuse three one after the other."""
 _LEAST_WITH_A_PAIR = 4
 """Fewest executions in limits.executions with which two of them are kept for the pair: of the other two, one goes
 first, and one is offered."""
@@ -124,17 +130,17 @@ class _Executions:
         self._traffic = traffic
         self._profile = traffic.profile
         self._log = traffic.log
-        self._wants = traffic.reach.wants
+        self._includes = traffic.selection.includes_any
         self._door = traffic.client.door
         self._together = traffic.together
         self._unknown_code = synthetic()
         self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
         self._events: Events | None = None  # on a sandbox with enough codes, in place of the neighbours
         self._codes_of_pair: list[str] = []
-        self._rows_by_place: dict[int, list[Row]] = {}  # by index of a code, the wrong tokens to offer it with
-        self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
+        self._unauthorized_by_index: dict[int, list[UnauthorizedRequest]] = {}  # by index of a code
+        self._unauthorized_by_code: dict[str, Sequence[UnauthorizedRequest]] = {}  # those that were sent, by code
         self._service_is_broken = False  # True once an offer with the usual spelling got a 5xx or no answer
-        self._first_code_is_to_be_sent_again = self._wants(_TOKEN)  # without the valid token, once it was executed
+        self._first_code_is_to_be_sent_again = self._includes(_TOKEN)  # without the valid token, once it was executed
 
     def send_unknown_code(self) -> None:
         """Send a code that does not exist, with the valid token."""
@@ -147,10 +153,10 @@ class _Executions:
         service says nothing about a credential.
         """
         send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
-        if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
+        if self._includes(_SCHEME, "executePix.refusal", *_ROBUST):
             for credential in (NO_HEADER, ANOTHER):
                 send(credential=credential)
-        if self._wants(_SCHEME, *_ROBUST):
+        if self._includes(_SCHEME, *_ROBUST):
             other_schemes = forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
@@ -161,11 +167,11 @@ class _Executions:
         It ends early if the door keeps codes back, because an execution was answered 401: the token may have expired.
         """
         self._door.budget.keep_to_ask_again(EXECUTE, ASKED_AGAIN if self._first_code_is_to_be_sent_again else 0)
-        if not self._traffic.reach.spends_codes:
+        if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
         self._events = self._events_of(plan)
-        self._rows_by_place = self._wrong_tokens_by_place(plan)
+        self._unauthorized_by_index = self._unauthorized_by_index_of_code(plan)
         codes_are_kept_back = self._offer_and_execute(plan.supplied, 0, plan, self._execute_supplied)
         if codes_are_kept_back:
             return
@@ -189,7 +195,7 @@ class _Executions:
         further codes back, because an execution was answered 401.
         """
         for place, code in enumerate(codes, first_place):
-            code_is_spent = self._offer(code, self._rows_by_place.get(place, []))
+            code_is_spent = self._offer(code, self._unauthorized_by_index.get(place, []))
             if code_is_spent:
                 continue
             execute(code, place, plan)
@@ -248,7 +254,7 @@ class _Executions:
         """The number of codes of the pair: 2, or 0 if there is no pair."""
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
             return 0
-        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
+        is_wanted = self._together.is_possible and self._includes(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
         has_room = self._profile.limits.executions >= _LEAST_WITH_A_PAIR
         return _CODES_OF_A_PAIR if is_wanted and has_room else 0
 
@@ -274,51 +280,51 @@ class _Executions:
 
     # -- offers: requests with a wrong token ------------------------------------------------------------------------
 
-    def _wrong_tokens_by_place(self, plan: _CodePlan) -> dict[int, list[Row]]:
-        """By index of a code, the wrong tokens that it is offered with. A code that is not offered is missing.
+    def _unauthorized_by_index_of_code(self, plan: _CodePlan) -> dict[int, list[UnauthorizedRequest]]:
+        """By index of a code, the unauthorized requests for it. A code that only valid requests name is missing.
 
-        The rows of the table are shared out among the codes. The first code is offered only if there is no other one.
+        The codes share the requests of the table. The first code has some only if there is no other code.
         """
-        if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
+        if not self._includes(*_SHOWN_BY_WRONG_TOKENS):
             return {}
-        table = wrong_token_rows(self._traffic, EXECUTE)
-        without_rows = self._events.places_without_wrong_tokens if self._events else ()
-        may_be_offered = [place for place in range(1, plan.before_pair) if place not in without_rows]
+        table = unauthorized_requests(self._traffic, EXECUTE)
+        without_wrong_tokens = self._events.places_without_wrong_tokens if self._events else ()
+        may_be_offered = [place for place in range(1, plan.before_pair) if place not in without_wrong_tokens]
         places = [place for place in may_be_offered if not self._is_executed_beside_a_request(place, plan)]
         if not places:
             places = [0]
-        rows_by_place = {}
+        requests_by_index = {}
         for turn, place in enumerate(places):
-            rows_by_place[place] = rows_of_one_code(table, turn, number_of_codes=len(places))
-        return rows_by_place
+            requests_by_index[place] = requests_with_one_code(table, turn, number_of_codes=len(places))
+        return requests_by_index
 
-    def _offer(self, code: str, rows: list[Row]) -> bool:
+    def _offer(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
         """Send a code with wrong tokens, one after the other. Returns True as soon as one may have executed it.
 
         The first one leaves right after the execution of the code before, on the same connection, because some services
         do not check the token on a connection that was authorized before. After one that breaks the service no wrong
         token is sent any more.
         """
-        rows = self._rows_unless_spent(rows)
-        rows_with_companion = self._rows_with_companion(rows)
-        self._rows_offered[code] = rows
-        for row in rows:
+        requests = self._unauthorized_unless_spent(requests)
+        with_companion = self._requests_with_companion(requests)
+        self._unauthorized_by_code[code] = requests
+        for request in requests:
             if self._service_is_broken:
                 return False
-            offer = self._send_offer(code, row, with_companion=row in rows_with_companion)
+            offer = self._send_offer(code, request, with_companion=request in with_companion)
             # Not before the first offer, because that one has to leave right after an execution.
             self._send_first_code_again_once()
             was_sent = offer.number > 0
             if not was_sent:
                 continue
-            self._send_again_if_broken(offer, row)
+            self._send_again_if_broken(offer, request)
             may_be_executed = offer.response is None or offer.number in self._door.guard.unknown
             if may_be_executed or grants_protected_result(offer):
                 return True
         return False
 
-    def _rows_unless_spent(self, rows: list[Row]) -> list[Row]:
-        """The wrong tokens to offer the next code with, which change if a wrong token may have spent an earlier code.
+    def _unauthorized_unless_spent(self, requests: list[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
+        """The unauthorized requests for the next code. They change if a wrong token may have spent an earlier code.
 
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
@@ -330,43 +336,43 @@ class _Executions:
         """
         spent = perhaps_spent(self._log)
         if not spent:
-            return rows
+            return requests
         if len(spent) > _MOST_SPENT or not self._profile.is_sandbox:
             return []
-        return list(self._rows_offered.get(spent[0].request.last_segment, []))
+        return list(self._unauthorized_by_code.get(spent[0].request.last_segment, []))
 
-    def _rows_with_companion(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows that are sent at the same moment as a valid request: one without a header, and one wrong token.
+    def _requests_with_companion(self, requests: Sequence[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
+        """The unauthorized requests that leave at the same moment as a valid one: the first two of different kinds.
 
-        The first row is not among them, because it has to leave right after an execution. Empty off a sandbox, and
+        The first request is not among them, because it has to leave right after an execution. Empty off a sandbox, and
         before a code was executed.
         """
         if not self._profile.is_sandbox or not successful_executions(self._log):
             return []
-        later_rows = rows[1:]
-        without_header = [row for row in later_rows if row.credential == NO_HEADER]
-        with_token = [row for row in later_rows if row.credential != NO_HEADER]
+        later_requests = requests[1:]
+        without_header = [request for request in later_requests if request.credential == NO_HEADER]
+        with_token = [request for request in later_requests if request.credential != NO_HEADER]
         return [*without_header[:1], *with_token[:1]]
 
-    def _send_offer(self, code: str, row: Row, *, with_companion: bool) -> Exchange:
+    def _send_offer(self, code: str, request: UnauthorizedRequest, *, with_companion: bool) -> Exchange:
         """Send a code with a wrong token, alone or at the same moment as a valid request."""
         purpose = Execution.OFFERED
-        send = partial(self._send, code, credential=row.credential, spelling=row.spelling, purpose=purpose)
+        send = partial(self._send, code, credential=request.credential, spelling=request.spelling, purpose=purpose)
         if not with_companion:
             return send()
         [offer] = self._together.send_each_with_a_companion(EXECUTE, send)
         return offer
 
-    def _send_again_if_broken(self, offer: Exchange, row: Row) -> None:
+    def _send_again_if_broken(self, offer: Exchange, request: UnauthorizedRequest) -> None:
         """If an offer broke the service, send a synthetic code with the same token, to see whether it does so again.
 
         A request with an unusual spelling does not count, because a service need not know such a spelling.
         """
         is_error = offer.response is None or offer.response.status >= 500
-        self._service_is_broken = is_error and not row.spelling
+        self._service_is_broken = is_error and not request.spelling
         if self._service_is_broken:
             purpose = Execution.BREAKS_AGAIN
-            self._send(synthetic(), credential=row.credential, spelling=row.spelling, purpose=purpose)
+            self._send(synthetic(), credential=request.credential, spelling=request.spelling, purpose=purpose)
 
     def _send_first_code_again_once(self) -> None:
         """Send the code that was executed first without the valid token, unless it was sent so before.
@@ -441,7 +447,7 @@ class _Executions:
     def _is_executed_beside_a_request(self, place: int, plan: _CodePlan) -> bool:
         """True if the code with this index is executed at the same moment as another request: only the third one is."""
         is_third_and_not_of_the_pair = place == _PLACE_BESIDE and place < plan.before_pair
-        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
+        is_wanted = self._together.is_possible and self._includes(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
         return is_third_and_not_of_the_pair and is_wanted
 
     def _send_beside_execution(self) -> Exchange:

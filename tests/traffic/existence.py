@@ -30,7 +30,7 @@ from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
-from tests.harness.judging import NotExercised, require_permission, require_supplied
+from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.at_times import FOR_THE_PATH, MAY_MISS_A_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
@@ -60,11 +60,11 @@ def ask_what_is_open(traffic: Traffic) -> None:
 
 def _operations_to_judge(traffic: Traffic) -> list[str]:
     """The operations whose existence is a selected requirement, or may show that the prefix is served."""
-    wants = traffic.reach.wants
+    selects_any = traffic.selection.includes_any
     to_judge = []
     for operation in operations():
-        shows_the_prefix = wants("general.versionPrefix") and traffic.permitted(operation)
-        if wants(f"{operation}.exists") or shows_the_prefix:
+        shows_the_prefix = selects_any("general.versionPrefix") and traffic.permitted(operation)
+        if selects_any(f"{operation}.exists") or shows_the_prefix:
             to_judge.append(operation)
     return to_judge
 
@@ -79,9 +79,11 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
 
     Raises OutOfScope if the profile permits nothing at all, and NotExercised if no operation can be judged.
     """
-    require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
+    out_of_scope_unless(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
     to_judge = _operations_to_judge(traffic) if traffic.selects(ask_what_is_open) else []
-    require_supplied(to_judge, say("all that is permitted may move money: add read to allow, or select an operation"))
+    not_exercised_unless(
+        to_judge, say("all that is permitted may move money: add read to allow, or select an operation")
+    )
     judgements = [endpoint_exists(traffic, operation) for operation in to_judge]
     shown: list[Exchange] = []
     for judgement in judgements:

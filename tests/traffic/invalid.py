@@ -5,7 +5,7 @@ Schemathesis does not draw them (`drawing.py`), and the tables here have them.
 
 A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
 is a class, with the value that takes the place of the usual one. `invalid_requests` makes a case of each class. The
-rest of the request is valid, or names nobody: identifiers in it begin with the mark of the suite (`MARK`).
+rest of the request is valid, or has synthetic identifiers, which begin with the mark of the suite (`MARK`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -34,7 +34,7 @@ from tests.traffic.case import (
     Members,
     documented_members,
     harmless_path_parameter,
-    members_for_nobody,
+    members_with_synthetic_values,
     names_own_account,
     safe_cases,
     synthetic_text,
@@ -242,7 +242,7 @@ def _in_turns(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> li
 
 
 def _cases(operation: str, profile: Profile) -> Iterator[Case]:
-    """A case for each class. The rest of the request is valid, or names nobody."""
+    """A case for each class. The rest of the request is valid, or has synthetic identifiers."""
     members = documented_members(operation, profile)
     path_parameter = operations()[operation].path_parameter
     case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
@@ -253,8 +253,10 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each_value(case, "query", "query", QUERIES, MORE_QUERIES if members is None else {})
-    nobody = members_for_nobody(operation, profile)  # because the operation may be open to everybody
-    case = replace(case, body=as_bytes(nobody) if nobody else None)
+    synthetic_members = members_with_synthetic_values(
+        operation, profile
+    )  # because the operation may be open to everybody
+    case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
     credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
     yield from _with_each_value(case, "Authorization", "credential", credentials)
 

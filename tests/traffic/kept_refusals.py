@@ -64,7 +64,7 @@ def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
     For the accounts this is done twice: the second time the wrong token goes in a read of the account.
     """
     profile = traffic.profile
-    operations = [name for name in (_EXECUTE, _REGISTER) if traffic.reach.wants(f"{name}.token.accepted")]
+    operations = [name for name in (_EXECUTE, _REGISTER) if traffic.selection.includes_any(f"{name}.token.accepted")]
     if not profile.limits.wrong_tokens:
         operations = []
     for operation in filter(traffic.permitted, operations):

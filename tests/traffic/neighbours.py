@@ -64,7 +64,7 @@ def neighbours_of_registrations(traffic: Traffic) -> list[Send]:
     """Functions that send what goes right before registrations: each refusal three times, and each read once."""
     refusals: list[Send] = []
     for turn in range(_TIMES):
-        if traffic.reach.wants(f"{_REGISTER}.token.required"):
+        if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
             refusals.append(partial(_send_unreadable, traffic, NO_HEADER, Neighbour.REFUSED_CALLER))
         if turn == 1 and traffic.permitted(_EXECUTE):
             purpose = Neighbour.REFUSED_REQUEST
@@ -92,7 +92,7 @@ def _refusals_of_code(traffic: Traffic, unknown_code: str) -> list[Send]:
     """Functions that send a code that does not exist: without a token if the selection wants that, then with it."""
     send = partial(traffic.client.send, _EXECUTE, unknown_code)
     refusals: list[Send] = []
-    if traffic.reach.wants(f"{_EXECUTE}.token.required"):
+    if traffic.selection.includes_any(f"{_EXECUTE}.token.required"):
         refusals.append(partial(send, credential=NO_HEADER, purpose=Neighbour.REFUSED_CALLER))
     refusals.append(partial(send, purpose=Neighbour.UNKNOWN_CODE))
     return refusals

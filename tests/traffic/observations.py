@@ -18,7 +18,7 @@ from spec.facts import Facts
 from spec.interface import PREPARING, READS, operations
 from spec.log import Log
 from spec.message import Text
-from spec.observed import ObservedValues, answer_that_stands
+from spec.observed import ObservedValues, final_answer
 from spec.requirements import requirements
 from tests.traffic import observed_values as values
 from tests.traffic.keys.purposes import Registering
@@ -157,7 +157,7 @@ def _values_shown_in(situation: Situation, requirement_id: str, log: Log) -> lis
         phrase = situation.phrase_of(exchange, log)
         if phrase is None:
             continue
-        answer = exchange if situation.every_attempt else answer_that_stands(exchange, log)
+        answer = exchange if situation.every_attempt else final_answer(exchange, log)
         value = situation.read(answer, log)
         if value is not None:
             shown.append((phrase, value, answer))

@@ -46,7 +46,7 @@ from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Text, joined
-from spec.observed import answer_of, answer_that_stands, indistinguishable, is_evidence, is_refused
+from spec.observed import answer_of, final_answer, indistinguishable, is_evidence, is_refused
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
@@ -259,7 +259,7 @@ def _complete_registration(log: Log) -> Exchange | None:
     complete = _request_of_class(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
-    answer = answer_that_stands(complete, log)
+    answer = final_answer(complete, log)
     return answer if is_evidence(answer) else None
 
 
@@ -317,7 +317,7 @@ def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
     if how_it_is_unusual != _MISSING:
         return joined(exchange.unusual, ": ")
     complete = _complete_registration(log)
-    answer = answer_that_stands(exchange, log)
+    answer = final_answer(exchange, log)
     if complete is None or indistinguishable(answer, complete):
         return None  # registerPixKey.body.required shows whether the field is needed
     return "a field: missing"
@@ -353,7 +353,7 @@ def _is_taken_for_valid(exchange: Exchange) -> bool:
 def _answer_to_unknown_code(log: Log) -> Exchange | None:
     """The first execution of an unknown code whose answer is evidence; None if there is none."""
     for exchange in log.of(_EXECUTE, Execution.UNKNOWN_CODE):
-        answer = answer_that_stands(exchange, log)
+        answer = final_answer(exchange, log)
         if is_evidence(answer):
             return answer
     return None

@@ -37,7 +37,7 @@ from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
-from tests.harness.selection import ids_tested, in_scope, reach_of, requirement_of, uses
+from tests.harness.selection import ids_tested, in_scope, requirement_of, selection_of, uses
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
@@ -49,7 +49,7 @@ from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_in_words
 from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
-from tests.traffic.stateful import World
+from tests.traffic.stateful import DrawnSequences
 from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
 from tests.traffic.undescribed import (
     prepare_transfers,
@@ -84,7 +84,7 @@ class RunTraffic:
     """The requests of the scenarios."""
     generation: Generation
     """The generated requests."""
-    world: World | None
+    sequences: DrawnSequences | None
     """The sequences of registrations, deletions, preparations and executions; None if none were selected."""
 
 
@@ -143,18 +143,18 @@ def send_everything(
     """Send everything that these tests judge, through this client. The seed decides what is drawn.
 
     A test says by its fixtures which traffic it judges: `traffic` (the scenarios), `generation` (generated requests)
-    or `world` (sequences).
+    or `sequences` (sequences).
     """
     items_in_scope = in_scope(items, profile)
-    traffic = Traffic(client, profile, reach_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
+    traffic = Traffic(client, profile, selection_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
     _share_transfers(traffic)
-    sent_by_scenarios = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
+    sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
-    world = None
-    if profile.accounts and any(uses(item, "world") for item in items_in_scope):
-        reach = reach_of(ids_tested(items_in_scope, "traffic", "world"), profile)
-        world = World(client, profile, reach, reproduction)
-    run_traffic = RunTraffic(traffic, generation, world)
+    sequences = None
+    if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
+        selection = selection_of(ids_tested(items_in_scope, "traffic", "sequences"), profile)
+        sequences = DrawnSequences(client, profile, selection, reproduction)
+    run_traffic = RunTraffic(traffic, generation, sequences)
     _draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
@@ -168,8 +168,8 @@ def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequ
         if uses(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
-    if run_traffic.world is not None:
-        run_traffic.world.draw(seed, examples_of(config, profile))
+    if run_traffic.sequences is not None:
+        run_traffic.sequences.draw(seed, examples_of(config, profile))
 
 
 def _share_transfers(traffic: Traffic) -> None:
@@ -182,11 +182,11 @@ def _share_transfers(traffic: Traffic) -> None:
 def _send_in_phases(run_traffic: RunTraffic) -> None:
     """Send the traffic of a run, phase after phase."""
     traffic, generation = run_traffic.traffic, run_traffic.generation
-    world = run_traffic.world
+    sequences = run_traffic.sequences
     generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)
-    if world is not None:  # after the executions, because it executes a transfer twice if there is room left
-        world.follow()
+    if sequences is not None:  # after the executions, because it executes a transfer twice if there is room left
+        sequences.follow()
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     traffic.send(WITH_STAND_INS)
@@ -194,8 +194,8 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     generation.send(traffic.together)
     traffic.send(LAST)
     generation.send_smaller_cases()
-    if world is not None:
-        world.send_shorter_sequences()
+    if sequences is not None:
+        sequences.send_shorter_sequences()
 
 
 def _note_lockouts(traffic: Traffic) -> None:
@@ -218,12 +218,12 @@ _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
 
 def check_target(session: Session) -> None:
     """Check the target once. A run whose target cannot be reached ends here."""
-    run, foreign = session.run, session.display.foreign
+    run, without_known_values = session.run, session.display.without_known_values
     reason = preflight(session.client)
     if reason:
-        run.unreachable = foreign(reason)
+        run.unreachable = without_known_values(reason)
         why = f"{run.base_url} cannot be reached: {reason}; this is no verdict on the service"
-        pytest.exit(foreign(why), returncode=RunVerdict.UNREACHABLE.exit_status)
+        pytest.exit(without_known_values(why), returncode=RunVerdict.UNREACHABLE.exit_status)
 
 
 def send_showing_progress(session: Session, tests: pytest.Session) -> None:

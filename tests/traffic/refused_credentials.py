@@ -4,7 +4,7 @@
 |---|---|
 | form | a kind of wrong credential, such as a token with another signature, or no header at all |
 | way | an unusual spelling of the request, such as two spaces behind the scheme |
-| table | all combinations of forms and ways that are worth a request (`wrong_tokens.py`); a `Row` is one of them |
+| table | all combinations of forms and ways that are worth a request (`wrong_tokens.py`) |
 | plain request | the one without a token and with the usual spelling |
 
 The interface document says which two operations need the token (Authentication 1).
@@ -17,7 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
+from environments.door.wrong_tokens import (
+    ANOTHER,
+    NO_HEADER,
+    OTHER_SCHEMES,
+    UnauthorizedRequest,
+    forms,
+    table_of_unauthorized_requests,
+)
 from environments.profiles.model import Profile
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
@@ -28,9 +35,9 @@ MOST_CITED = 9
 """Exchanges that a judgement names if they all show the same. The number is a choice."""
 _MOST_NAMED = 6
 """Credentials that a finding names. The number is a choice."""
-_CODES_WITH_ROWS = 5
-"""Codes of a sandbox among which the rows are shared out: four are offered, and if one of them was perhaps spent, its
-rows are sent again with a fifth one."""
+_CODES_WITH_WRONG_TOKENS = 5
+"""Codes of a sandbox that share the unauthorized requests: four codes, and a fifth one. If wrong tokens perhaps spent a
+code, its requests are sent again with the fifth one."""
 _WITH_A_REGISTERED_KEY = 3
 """Requests without the valid token for keys that are registered."""
 ASKED_AFTER_A_WRONG_TOKEN = 2
@@ -43,39 +50,39 @@ execution and at the end of the run.
 On a sandbox, as many requests are kept back for wrong tokens with keys that are no e-mail addresses."""
 
 
-# -- which rows are sent ----------------------------------------------------------------------------------------------
+# -- which unauthorized requests are sent ---------------------------------------------------------------------------
 
 
-def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
-    """The wrong tokens that are sent with real codes or keys, in the order of the table.
+def unauthorized_requests(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
+    """The requests of the table that are sent with real codes or keys, in its order.
 
     There are as many as limits.wrong_tokens permits. The plain request without a token is always among them, because
     the limit does not count it.
     """
-    most_counted = _most_rows(traffic, operation)
-    chosen: list[Row] = []
+    most_counted = _most_unauthorized(traffic, operation)
+    chosen: list[UnauthorizedRequest] = []
     counted = 0
-    for row in _whole_table(traffic, operation):
-        is_plain = row == Row(NO_HEADER)
+    for request in _whole_table(traffic, operation):
+        is_plain = request == UnauthorizedRequest(NO_HEADER)
         if is_plain:
-            chosen.append(row)
+            chosen.append(request)
         elif counted < most_counted:
-            chosen.append(row)
+            chosen.append(request)
             counted += 1
     return chosen
 
 
-def _most_rows(traffic: Traffic, operation: str) -> int:
+def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     """Most requests with a wrong token that may have real codes or keys.
 
     It is limits.wrong_tokens without the requests that are kept back for other uses:
 
     1. The requests for the code that was executed first; on a sandbox as many for registrations (`ASKED_AGAIN`).
-    2. For registrations: the wrong tokens with keys that are no rows of the table, or that go to own accounts.
-    3. For executions, on a sandbox: the rows of one code. They are sent again with another code if the first one was
+    2. For registrations: those that are not in the table: for registered keys, with other schemes, and at own accounts.
+    3. For executions, on a sandbox: those of one code. They are sent again with another code if the first one was
        perhaps spent by a wrong token.
 
-    If 1 leaves anything, at least one row is sent.
+    If 1 leaves anything, at least one request is sent.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
@@ -84,37 +91,39 @@ def _most_rows(traffic: Traffic, operation: str) -> int:
         most -= ASKED_AGAIN
     fewest = min(most, 1)
     if not is_execution:
-        most -= _tokens_besides_the_rows(profile)
+        most -= _kept_for_other_uses(profile)
     elif profile.is_sandbox:
-        most -= most // _CODES_WITH_ROWS
+        most -= most // _CODES_WITH_WRONG_TOKENS
     return max(fewest, most)
 
 
-def _tokens_besides_the_rows(profile: Profile) -> int:
-    """Number of wrong tokens that go with keys, or at own accounts, beside the rows of the table."""
+def _kept_for_other_uses(profile: Profile) -> int:
+    """Number of unauthorized registrations that are not in the table but count against limits.wrong_tokens, too."""
     with_own_accounts = len(profile.accounts[:ASKED_AFTER_A_WRONG_TOKEN]) if profile.is_sandbox else 0
     return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
-def _whole_table(traffic: Traffic, operation: str) -> list[Row]:
-    """Every row of the table for an operation. Which forms there are depends on the access token, such as a JWT."""
+def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
+    """The table for an operation. Which forms there are depends on the access token, such as a JWT."""
     names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
-    return rows(names, has_a_body=operation == "registerPixKey")
+    return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey")
 
 
-def rows_of_one_code(table: Sequence[Row], place: int, number_of_codes: int) -> list[Row]:
-    """The wrong tokens that one of several codes is sent with, in the order of sending.
+def requests_with_one_code(
+    table: Sequence[UnauthorizedRequest], place: int, number_of_codes: int
+) -> list[UnauthorizedRequest]:
+    """The unauthorized requests for one of several codes, in the order of sending.
 
-    The rows of the table are shared out among `number_of_codes` codes in turns. `place` is the index of this code. Its
-    rows are, in this order:
+    `number_of_codes` codes share the requests of the table in turns. `place` is the index of this code. Its requests
+    are, in this order:
 
-    1. One with a wrong token. Its request leaves right after the execution of the code before, on the same connection,
+    1. One with a wrong token. It leaves right after the execution of the code before, on the same connection,
        and some services do not check the token on a connection that was authorized before.
-    2. The rows without a header. Each code has at least one.
-    3. The other rows with wrong tokens.
+    2. Those without a header. Each code has at least one.
+    3. The others with wrong tokens.
     """
-    without_header = [row for row in table if row.credential == NO_HEADER]
-    with_token = [row for row in table if row.credential != NO_HEADER]
+    without_header = [request for request in table if request.credential == NO_HEADER]
+    with_token = [request for request in table if request.credential != NO_HEADER]
     tokens_of_code = with_token[place::number_of_codes]
     bare_of_code = without_header[place::number_of_codes] or without_header[:1]
     return [*tokens_of_code[:1], *bare_of_code, *tokens_of_code[1:]]
@@ -143,7 +152,7 @@ def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traff
     return say("credentials tried: {names} ({share})", names=credentials_in_words(exchanges), share=share)
 
 
-def _pairs_of_form_and_way(requests: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
+def _pairs_of_form_and_way(requests: Iterable[UnauthorizedRequest | Exchange]) -> set[tuple[str, str]]:
     """Each pair of a form and a way in these requests. The way is empty if the request has the usual spelling."""
     pairs: set[tuple[str, str]] = set()
     for request in requests:

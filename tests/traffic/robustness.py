@@ -71,7 +71,7 @@ _SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in INVALI
 def send_invalid(traffic: Traffic) -> None:
     """Send the invalid requests whose answers are observed."""
     cases: list[Case] = []
-    for operation in sorted(traffic.reach.subjects):
+    for operation in sorted(traffic.selection.tested_operations):
         cases += invalid_requests(operation, traffic.profile, observed=True)
     _send_cases(traffic, with_transfers_last(cases), Invalid.IS_OBSERVED)
 
@@ -84,7 +84,7 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     token, the answers differ. Nothing is done in any case, because nobody can read the body.
     """
     operations = list(filter(traffic.permitted, MAY_BE_OPEN))
-    if not traffic.reach.wants("general.otherTokens"):
+    if not traffic.selection.includes_any("general.otherTokens"):
         operations = traffic.subjects_among(*operations)
     cases = []
     for operation in operations:

@@ -15,7 +15,7 @@ from environments.profiles.model import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange, Purpose
 from spec.key_list import Listing
-from tests.harness.selection import Reach
+from tests.harness.selection import Selection
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.preparing import prepare
 
@@ -130,7 +130,7 @@ class Following:
 
     registrar: Registrar
     profile: Profile
-    reach: Reach
+    selection: Selection
     purpose: Purpose
     key: PixKey | None
     """None if the run may not register and delete a key."""
@@ -169,7 +169,7 @@ class Following:
 
     def _read(self, operation: str) -> Exchange | None:
         """Read the list of keys, or the balance, of the first account; None if the selection does not reach that."""
-        if operation not in self.reach.operations:
+        if operation not in self.selection.operations:
             return None
         return self.registrar.client.send(operation, self.profile.accounts[0], valid=True, purpose=self.purpose)
 
@@ -177,7 +177,7 @@ class Following:
 
     def _register(self) -> Exchange | None:
         """Register the key of the sequence; None if there is none, or if the selection does not reach registrations."""
-        if self.key is None or "registerPixKey" not in self.reach.operations:
+        if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
         exchange = self.registrar.register(self.key, self.purpose)
         self.key_is_registered = self.key_is_registered or registered(exchange)
@@ -189,7 +189,7 @@ class Following:
         If it is not registered, the deletion is sent on a sandbox only: elsewhere the service might delete the key of
         somebody else.
         """
-        if self.key is None or "registerPixKey" not in self.reach.operations:
+        if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
         if not self.key_is_registered and not self.profile.is_sandbox:
             return None

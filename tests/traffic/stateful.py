@@ -17,7 +17,7 @@ from environments.profiles.model import PixKey, Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.rules import Reproduction, judge
-from tests.harness.selection import Reach
+from tests.harness.selection import Selection
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 from tests.traffic.collecting import Findings, requirements_of
 from tests.traffic.keys.registrar import Registrar
@@ -59,17 +59,17 @@ class InSequence(Purpose):
     SHORTER = "a step of a part of a drawn sequence, to see if that shows the same finding"
 
 
-class World:
+class DrawnSequences:
     """The sequences of one run, which register and delete keys and move money.
 
     Draws them, sends their requests, and hands the answers in to `Findings`, which judges them. It also executes one
     transfer twice.
     """
 
-    def __init__(self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> None:
+    def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
         self.client = client.of_part(SEQUENCES)
         self.profile = profile
-        self.reach = reach
+        self.selection = selection
         self.registrar = Registrar(self.client, profile)
         self.of_keys = Findings(reproduction)
         """The answers to sequences without transfers."""
@@ -101,7 +101,11 @@ class World:
     def _may_execute(self) -> bool:
         """True if sequences may execute transfers: on a sandbox, transfers that the run prepares, if a selected
         requirement needs an execution."""
-        return self.profile.is_sandbox and self.profile.transactions.prepare is not None and self.reach.spends_codes
+        return (
+            self.profile.is_sandbox
+            and self.profile.transactions.prepare is not None
+            and self.selection.needs_real_codes
+        )
 
     def follow(self) -> None:
         """Send everything that was drawn, and execute one transfer twice.
@@ -198,7 +202,7 @@ class World:
 
         The key is deleted at the end if it is still registered. Nothing is sent once a limit of the profile is reached.
         """
-        following = Following(self.registrar, self.profile, self.reach, purpose, key)
+        following = Following(self.registrar, self.profile, self.selection, purpose, key)
         if not self.of_keys.cut and not self.of_transfers.cut:
             for step in sequence:
                 following.take(step)
@@ -225,7 +229,7 @@ class World:
 
     def _execute_twice(self) -> None:
         """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
-        is_wanted = self._may_execute() and self.reach.wants("executePix.repeated")
+        is_wanted = self._may_execute() and self.selection.includes_any("executePix.repeated")
         if is_wanted and not self.of_keys.cut:
             self.twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
 
@@ -241,7 +245,7 @@ class World:
         limit of the profile is reached.
         """
         answers: dict[str, Exchange] = {}
-        if "getBalance" not in self.reach.operations:
+        if "getBalance" not in self.selection.operations:
             return answers
         for account in self.profile.accounts[:_MOST_BALANCES]:
             if self.of_transfers.cut:
@@ -256,7 +260,7 @@ class World:
 class _Search:
     """A search for the shortest sequence that shows a finding."""
 
-    world: World
+    sequences: DrawnSequences
     findings: Findings
     """All findings of sequences of this sort, to which the new answers are handed in."""
     requirement_id: str
@@ -283,7 +287,7 @@ class _Search:
         steps = tuple(step.value for step in sequence)
         if steps not in self.shown_by:
             may_be_followed = self.times_sent + len(steps) < self.most  # one less: it may delete its key at the end
-            followed = self.world.follow_shorter(sequence, self.findings) if may_be_followed else []
+            followed = self.sequences.follow_shorter(sequence, self.findings) if may_be_followed else []
             self.times_sent += len(followed)
             self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in followed)
         return self.shown_by[steps]

@@ -21,7 +21,7 @@ from spec.interface import PREPARING, READS, operations
 from spec.log import Log
 from spec.message import Text, say
 from spec.observed import is_evidence
-from tests.harness.judging import require_supplied
+from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
 from tests.traffic.at_times import MAY_MISS_A_PATH
 from tests.traffic.invalid import unreadable_request
@@ -136,7 +136,7 @@ def _operations_read(traffic: Traffic) -> list[str]:
 @scenario(serves=[f"{operation}.shape" for operation in READS])
 def send_reads_after_changes(traffic: Traffic) -> None:
     """Send each read once more if requests were sent that may have changed its answer."""
-    if traffic.reach.operations & CHANGE_ACCOUNTS:
+    if traffic.selection.operations & CHANGE_ACCOUNTS:
         for operation in _operations_read(traffic):
             _send_read(traffic, operation, Reading.AFTER_CHANGES)
 
@@ -187,7 +187,7 @@ def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
         exchanges = log.of(operation, Reading.WITH_TOKEN) + log.of(operation, Reading.WITHOUT_TOKEN)
     else:
         exchanges = log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
-    require_supplied(exchanges, NO_ACCOUNT)
+    not_exercised_unless(exchanges, NO_ACCOUNT)
     return exchanges
 
 

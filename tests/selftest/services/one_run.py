@@ -23,7 +23,7 @@ from spec.exchange import VALID
 from spec.interface import operations
 from spec.log import Log
 from spec.requirements import requirements
-from tests.harness.selection import ids_of, reach_of
+from tests.harness.selection import ids_of, selection_of
 from tests.selftest.proof.directly import run_tests_in_memory
 from tests.selftest.schemas import schema_deviations
 from tests.selftest.services.running import TOKEN_VARIABLES, RunResult, write_profile
@@ -93,7 +93,7 @@ class ManualRun:
         """
         wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
         self.secrets.learn("code", *profile.transactions.codes)
-        traffic = Traffic(self.client, profile, reach_of(wanted, profile))
+        traffic = Traffic(self.client, profile, selection_of(wanted, profile))
         execute.send(traffic)
         return traffic.log
 

@@ -247,7 +247,7 @@ class Registrar:
             return False
         keys = []
         for key in self.keys.not_cleaned_up():
-            is_in_no_list = key.state is KeyState.REFUSED and key.is_for_nobody
+            is_in_no_list = key.state is KeyState.REFUSED and key.is_at_synthetic_account
             if key.state is not KeyState.LATER and not is_in_no_list:
                 keys.append(key)
         deleted_together = [key for key in keys if self._may_be_deleted_beside_others(key)]

@@ -109,8 +109,8 @@ def _askers(traffic: Traffic) -> list[_Asker]:
     profile = traffic.profile
     if "read" not in profile.allow or not profile.limits.wrong_tokens or not profile.accounts:
         return []
-    wanted = [operation for operation, name in _REQUIRED.items() if traffic.reach.wants(name)]
-    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, wanted)]
+    selected = [operation for operation, name in _REQUIRED.items() if traffic.selection.includes_any(name)]
+    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, selected)]
 
 
 class _Asker:
@@ -187,7 +187,7 @@ class _Asker:
         Stand-ins without an Authorization header are all sent, because the limit does not count them. Of the others so
         many are left out that one of them can still be proved to be let in.
         """
-        wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_nobody(self.operation)
+        wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
         with_wrong_token = [stand_in for stand_in in all_stand_ins if stand_in.credential != NO_HEADER]
         left_out = with_wrong_token[max(0, wrong_tokens_left - kept_for_proof) :]

@@ -395,7 +395,7 @@ def test_a_synthetic_key_is_another_one_at_each_account(history):
     history.list().register(MADE_UP).register(MADE_UP).register(MADE_UP, account=NOBODY)
 
     assert [key.account for key in history.keys.not_cleaned_up()] == [ACCOUNT, NOBODY]
-    assert [key.is_for_nobody for key in history.keys.not_cleaned_up()] == [False, True]
+    assert [key.is_at_synthetic_account for key in history.keys.not_cleaned_up()] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from environments.door.wrong_tokens import (
     RESTORABLE,
     authorization,
     forms,
-    rows,
     signed_parts,
+    table_of_unauthorized_requests,
     wrong_tokens,
 )
 from environments.profiles.loading import load
@@ -28,7 +28,7 @@ from spec.interface import MARK
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
-from tests.traffic.refused_credentials import rows_of_one_code
+from tests.traffic.refused_credentials import requests_with_one_code
 
 # four valid tokens of different sorts
 SIGNED = SignsItsToken().token
@@ -239,8 +239,8 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
     The first request with a code has a wrong token, and the second one has none. The very first one has the form of
     wrong token that every token has, in the documented spelling.
     """
-    table = rows(NAMES, has_a_body=False)
-    rows_by_code = [rows_of_one_code(table, index, number_of_codes) for index in range(number_of_codes)]
+    table = table_of_unauthorized_requests(NAMES, has_a_body=False)
+    rows_by_code = [requests_with_one_code(table, index, number_of_codes) for index in range(number_of_codes)]
 
     assert set().union(*rows_by_code) == set(table)
     assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
@@ -253,9 +253,13 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
 def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
     """A service that refuses an unusual spelling of the header would hide what it does with the token."""
     names = [form.name for form in forms(load("sandbox"), token)]
-    rows_with_a_token = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
-    first_rows = rows_with_a_token[: len(names)]
-    spellings_of_next_rows = [row.spelling for row in rows_with_a_token[len(names) :][:3]]
+    requests_with_a_token = [
+        request
+        for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)
+        if request.credential != NO_HEADER
+    ]
+    first_rows = requests_with_a_token[: len(names)]
+    spellings_of_next_rows = [row.spelling for row in requests_with_a_token[len(names) :][:3]]
 
     assert first_rows == [(name, ()) for name in names]  # an empty tuple is the documented spelling
     # the likeliest unusual spellings come next
