@@ -34,7 +34,7 @@ from environments.profiles.model import Profile, ProfileError
 from reports.outputs.terminal import print_lines
 from reports.outputs.writing import write
 from reports.showing.show import Display
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -145,9 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     new.add_argument(
         "--prepare-with",
-        choices=PREPARING,
+        choices=PREPARING_OPERATIONS,
         metavar="OPERATION",
-        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING)}",
+        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING_OPERATIONS)}",
     )
     new.add_argument("--count", type=int, metavar="N", help="prepare N transfers with it (default: 1)")
     new.add_argument("--force", action="store_true", help="replace an existing profile, of which only tls is kept")
