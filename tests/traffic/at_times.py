@@ -23,7 +23,7 @@ from functools import partial
 from environments.door.permission import synthetic
 from spec.answers import RefusalKind, refusal_kind, refusal_of_the_caller
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import READS, operations
+from spec.interface import READ_OPERATIONS, operations
 from spec.log import Log
 from spec.observed import indistinguishable
 from tests.traffic.kept_refusals import KeptRefusal
@@ -188,7 +188,7 @@ def _equal_requests(log: Log, operation: str) -> list[Exchange]:
 
     A registration that is answered like the second registration of a key is left out: its key may be registered.
     """
-    if operation in READS:
+    if operation in READ_OPERATIONS:
         return log.valid(operation)
     sent = log.of(operation, *_PURPOSES_OF_EQUAL_REQUESTS.get(operation, ()))
     answers = [exchange for exchange in sent if exchange.credential == VALID]

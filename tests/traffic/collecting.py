@@ -17,10 +17,10 @@ from functools import cache
 from itertools import chain
 
 from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
-from spec.answers import answer_in_words, refused_or_lost
+from spec.answers import answer_in_words, refusal_or_failure
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
-from spec.message import Text, in_a_row, say
+from spec.message import Text, joined_with_repeats, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
@@ -57,7 +57,7 @@ class Findings:
         """
         self._judged = None  # the judgements so far lack this exchange
         was_sent = exchange.number > 0  # the door numbers only what it sends
-        if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
+        if refusal_or_failure(exchange) is FailureKind.NO_CONNECTION:
             attempts = self.reproduction.exchanges
             self.cases_with_answers += [(case, attempt) for attempt in attempts if attempt.request == exchange.request]
         elif was_sent:
@@ -149,7 +149,7 @@ def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], se
     if case.steps:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
         template = _OF_AN_EXECUTION if case.how_unusual == WITH_EXECUTION else _OF_A_SEQUENCE
-        shown_by = template.of(steps=in_a_row(list(steps), ", "))
+        shown_by = template.of(steps=joined_with_repeats(list(steps), ", "))
     elif case.unusual_part:
         shown_by = say("{where}, {what}", where=say(case.unusual_part), what=say(case.how_unusual))
     times = len([shown for shown, _ in cases if shown.how_unusual != SMALLER])

@@ -42,7 +42,7 @@ from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
 from reports.outputs.writing import RUNS
-from spec.interface import MARK, READS, openapi, operations
+from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, openapi, operations
 from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than, leaves_of
 from tests.traffic.case import (
     AMOUNT,
@@ -287,7 +287,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
-            is_usual = operation not in READS and text == _example_of_path_parameter(operation, profile)
+            is_usual = operation not in READ_OPERATIONS and text == _example_of_path_parameter(operation, profile)
             case.path_parameters[name] = text if is_usual else synthetic_path_parameter(operation, text, profile)
         if not isinstance(case.body, NotSet):
             case.body = with_synthetic_identifiers(case.body, operation, profile)
@@ -479,7 +479,7 @@ def _kinds_of(case: Case) -> _Kinds:
 def _kind_of(value: Any) -> str:
     """The kind of a value. Values of one kind are alike for a service, so one of them is sent."""
     if isinstance(value, str):
-        return _kind_of_text(value.replace(MARK, ""))
+        return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _kind_of_number(value)
     return repr(value) if isinstance(value, bool) else type(value).__name__
@@ -659,7 +659,7 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
     if isinstance(value, list):
         return [_part_of(draw, item, whole) for item in value if draw(_IS_KEPT)]
     if isinstance(value, str) and value not in whole:
-        return _part_of_text(draw, value.replace(MARK, ""))
+        return _part_of_text(draw, value.replace(SYNTHETIC_PREFIX, ""))
     return value
 
 

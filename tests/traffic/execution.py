@@ -31,7 +31,7 @@ from spec.answers import (
     answer_in_words,
     grants_protected_result,
     is_granted,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import Exchange
@@ -469,7 +469,7 @@ class _Executions:
             return False
         refused = []
         for answer in self._log.of(EXECUTE, Execution.PREPARED):
-            is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
+            is_refused = refusal_or_failure(answer) in ABOUT_THE_REQUEST
             if is_refused and not is_refused_and_done(answer):  # a code that is DONE was executed all the same
                 refused.append(answer)
         return len(refused) == 1

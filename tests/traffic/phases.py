@@ -31,7 +31,7 @@ from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
 from spec.rules import Reproduction
@@ -174,7 +174,7 @@ def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequ
 
 def _share_transfers(traffic: Traffic) -> None:
     """Have the door share limits.transfers among the operations that may prepare a transfer."""
-    preparing = [operation for operation in PREPARING if traffic.may_send_to(operation)]
+    preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
     traffic.client.door.budget.share_transfers(preparing, with_valid_body)
 

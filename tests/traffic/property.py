@@ -23,7 +23,7 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
-from spec.interface import MONEY, READS, operations
+from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
 from spec.rules import Reproduction, judge
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.traffic.case import SMALLER, Case, safe_cases
@@ -117,7 +117,7 @@ class Generation:
     def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
         """The cases of one operation, of all sorts."""
         examples, profile = self._examples[operation], self._profile
-        if operation in READS:
+        if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
         observed = False if operation in self._observed else None  # False: without those that scenarios send
         yield from invalid_requests(operation, profile, observed=observed)
@@ -206,7 +206,7 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
 
 def _may_send_smaller(operation: str, profile: Profile) -> bool:
     """True if parts of a drawn request move no money. On a sandbox a prepared transfer is worth nothing."""
-    moves_money = operations()[operation].permission in MONEY
+    moves_money = operations()[operation].permission in MONEY_PERMISSIONS
     return operation != "executePix" and (profile.is_sandbox or not moves_money)
 
 

@@ -34,9 +34,9 @@ from environments.door.wrong_tokens import (
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
-from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
+from spec.answers import answer_in_words, answers_in_words, refusal_or_failure, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
@@ -397,7 +397,7 @@ def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
     bodies: dict[str, dict[str, Any]] = {}
     for answer in filter(registered, registrations_of_free_keys(registrar.log)):
         body = body_sent(answer)
-        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
+        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(SYNTHETIC_PREFIX)
         if is_permitted and registrar.is_deleted(answer) and _needs_more_answers(registrar.log, body):
             bodies.setdefault(body["pixKeyType"], body)
     return list(bodies.values())
@@ -592,7 +592,7 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list twice if a registration was refused, because the list may show the key nevertheless."""
-    if refused_or_lost(exchange) in REFUSALS:
+    if refusal_or_failure(exchange) in REFUSALS:
         registrar.read_key_list()
         registrar.read_key_list()
 

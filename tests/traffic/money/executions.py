@@ -17,7 +17,7 @@ from spec.answers import (
     grants_protected_result,
     is_done,
     is_refusal,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose
@@ -117,7 +117,7 @@ def perhaps_spent(log: Log) -> list[Exchange]:
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless = _wrong_tokens_before_a_success(log)
     not_offered = [answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens]
-    refused_anyway = [answer for answer in not_offered if refused_or_lost(answer) is not None]
+    refused_anyway = [answer for answer in not_offered if refusal_or_failure(answer) is not None]
     spent = []
     for answer in refused:
         had_harmless_tokens = wrong_tokens[_transaction_code_of(answer)] <= harmless
@@ -139,9 +139,11 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     answered = [execution for execution in executions if execution.response]
     offered = [execution for execution in answered if _transaction_code_of(execution) in wrong_tokens]
     if len(offered) == len(executions):
-        return [execution for execution in offered if refused_or_lost(execution) is RefusalKind.CONFLICT]
+        return [execution for execution in offered if refusal_or_failure(execution) is RefusalKind.CONFLICT]
 
-    refused = [execution for execution in offered if refused_or_lost(execution) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
+    refused = [
+        execution for execution in offered if refusal_or_failure(execution) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER
+    ]
     not_offered = [answer for answer in successful_executions(log) if _transaction_code_of(answer) not in wrong_tokens]
     origins_that_succeeded = {
         _is_of_prepared_code(success) for success in not_offered
