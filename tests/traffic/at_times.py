@@ -81,7 +81,7 @@ _PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
 def ask_where_answers_disagree(traffic: Traffic) -> None:
     """Send the same request again and again to each operation whose answers disagree about the token or the path."""
     for operation in ("executePix", *MAY_MISS_A_PATH):
-        if not traffic.permitted(operation) or not _answers_disagree(traffic.log, operation):
+        if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
         send = _same_request(traffic, operation)
         if send is None:

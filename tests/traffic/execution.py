@@ -265,7 +265,7 @@ class _Executions:
         preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))
         if not codes and not plan.supplied:
-            self._traffic.missing[EXECUTE] = plan.left_out or self._why_no_code(preparations)
+            self._traffic.why_not_sent[EXECUTE] = plan.left_out or self._why_no_code(preparations)
         return codes
 
     def _why_no_code(self, preparations: Sequence[Exchange]) -> Text:

@@ -63,7 +63,7 @@ def _operations_to_judge(traffic: Traffic) -> list[str]:
     selects_any = traffic.selection.includes_any
     to_judge = []
     for operation in operations():
-        shows_the_prefix = selects_any("general.versionPrefix") and traffic.permitted(operation)
+        shows_the_prefix = selects_any("general.versionPrefix") and traffic.may_send_to(operation)
         if selects_any(f"{operation}.exists") or shows_the_prefix:
             to_judge.append(operation)
     return to_judge

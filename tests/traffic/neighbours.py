@@ -50,7 +50,7 @@ def _reads_of_others(traffic: Traffic) -> list[Send]:
     """Functions that send the reads that the profile permits, of the last account of the profile."""
     accounts = traffic.profile.accounts
     reads: list[Send] = []
-    for operation in filter(traffic.permitted, _READ_BEFORE):
+    for operation in filter(traffic.may_send_to, _READ_BEFORE):
         names_an_account = operations()[operation].path_parameter is not None
         if names_an_account and not accounts:
             continue
@@ -66,7 +66,7 @@ def neighbours_of_registrations(traffic: Traffic) -> list[Send]:
     for turn in range(_TIMES):
         if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
             refusals.append(partial(_send_unreadable, traffic, NO_HEADER, Neighbour.REFUSED_CALLER))
-        if turn == 1 and traffic.permitted(_EXECUTE):
+        if turn == 1 and traffic.may_send_to(_EXECUTE):
             purpose = Neighbour.REFUSED_REQUEST
             refusals.append(partial(traffic.client.send, _EXECUTE, synthetic(), purpose=purpose))
         else:
@@ -173,7 +173,7 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
     None if the run may not register and delete a key.
     """
     profile = traffic.profile
-    if not profile.is_sandbox or not profile.accounts or not traffic.permitted(_REGISTER):
+    if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
     if registrar.key_for_deletions() is None:
@@ -185,7 +185,7 @@ def _events_in_turn(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
     """Groups of functions that send what goes before the codes at the other places, one group for each code in turn."""
     *refusals_of_the_caller, with_the_token = _refusals_of_code(traffic, unknown_code)
     refusals_of_a_request: list[Send] = [with_the_token]
-    if traffic.permitted(_REGISTER):
+    if traffic.may_send_to(_REGISTER):
         refusals_of_a_request.append(partial(_send_unreadable, traffic, VALID, Neighbour.REFUSED_REQUEST))
     reads = _reads_of_others(traffic)
     return [refusals_of_the_caller, reads[:1], refusals_of_a_request, reads[1:2], reads[2:3]]

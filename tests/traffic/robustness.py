@@ -83,9 +83,9 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     Each gets one without a token, one with a wrong token, and one with the valid token. If the operation needs the
     token, the answers differ. Nothing is done in any case, because nobody can read the body.
     """
-    operations = list(filter(traffic.permitted, MAY_BE_OPEN))
+    operations = list(filter(traffic.may_send_to, MAY_BE_OPEN))
     if not traffic.selection.includes_any("general.otherTokens"):
-        operations = traffic.subjects_among(*operations)
+        operations = traffic.tested_among(*operations)
     cases = []
     for operation in operations:
         for credential in (*_INVALID_CREDENTIALS, VALID):
@@ -111,7 +111,7 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     if profile.is_sandbox:
         return
     cases = []
-    for operation in traffic.subjects_among(*_NAME_AN_ACCOUNT):
+    for operation in traffic.tested_among(*_NAME_AN_ACCOUNT):
         for _ in range(_TIMES_OF_A_REFERENCE):
             cases.append(_request_for_an_unknown_account(operation, profile))
     _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)

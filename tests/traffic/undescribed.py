@@ -29,12 +29,12 @@ from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled, prepare_one
 from tests.traffic.neighbours import register_right_behind_money
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _MORE_READS = 4
-"""Times that a read is repeated right away. It is fewer than ENOUGH, because reads are also sent later, and right
-before registrations and executions."""
+"""Times that a read is repeated right away. It is fewer than ENOUGH_ANSWERS, because reads are also sent later, and
+right before registrations and executions."""
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING_OPERATIONS})
 """Operations after which each read is repeated, because they may change its answer."""
 
@@ -65,7 +65,7 @@ class Order(Purpose):
 @scenario(serves=[f"{operation}.*" for operation in PREPARING_OPERATIONS])
 def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
-    for operation in traffic.subjects_among(*PREPARING_OPERATIONS):
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _send_order(traffic, operation)
     if traffic.profile.is_sandbox:
@@ -95,14 +95,14 @@ def _send_order(traffic: Traffic, operation: str) -> None:
 
 
 def _send_granted_orders_again(traffic: Traffic) -> None:
-    """Send the bodies that were granted again, together, until there are ENOUGH answers to each."""
+    """Send the bodies that were granted again, together, until there are ENOUGH_ANSWERS to each."""
     sends: list[Send] = []
-    for operation in traffic.subjects_among(*PREPARING_OPERATIONS):
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
         granted = list(filter(is_granted, traffic.log.of(operation, Order.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body
             send = partial(traffic.client.send, operation, body=body, valid=True, purpose=Order.ONCE_MORE)
-            sends += [send] * (ENOUGH - len(granted))
+            sends += [send] * (ENOUGH_ANSWERS - len(granted))
     traffic.together.send_all(sends)
 
 
@@ -113,7 +113,7 @@ def send_reads(traffic: Traffic) -> None:
     The reads in MAY_MISS_A_PATH are sent more often, to see whether some node of the service does not know their path.
     """
     sends: list[Send] = []
-    for operation in filter(traffic.permitted, READ_OPERATIONS):
+    for operation in filter(traffic.may_send_to, READ_OPERATIONS):
         if traffic.profile.accounts or not operations()[operation].path_parameter:
             sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
@@ -169,7 +169,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
         partial(_send_read, traffic, operation, purpose, NO_HEADER),
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
     ]
-    if traffic.permitted("registerPixKey"):
+    if traffic.may_send_to("registerPixKey"):
         unreadable_registration = unreadable_request("registerPixKey", VALID)
         requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
     return requests

@@ -110,7 +110,7 @@ def _askers(traffic: Traffic) -> list[_Asker]:
     if "read" not in profile.allow or not profile.limits.wrong_tokens or not profile.accounts:
         return []
     selected = [operation for operation, name in _REQUIRED.items() if traffic.selection.includes_any(name)]
-    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, selected)]
+    return [_Asker(traffic, operation) for operation in filter(traffic.may_send_to, selected)]
 
 
 class _Asker:
