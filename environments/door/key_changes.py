@@ -64,7 +64,7 @@ class KeyChanges:
     @property
     def stopped(self) -> Text:
         """Reason why no further key is deleted; empty if there is none. KEY_GONE also stops registrations."""
-        return KEY_GONE if self._keys.lists.gone else self._why_deletions_stopped
+        return KEY_GONE if self._keys.lists.vanished else self._why_deletions_stopped
 
     def prepare_change(self, sending: Sending) -> None:
         """Read the lists before the first change of a key, and before a deletion wait until no other one is under way.
@@ -75,7 +75,7 @@ class KeyChanges:
             return
         if _registers(sending):
             self._read_lists_before_run(sending)
-            if self._keys.lists.gone:
+            if self._keys.lists.vanished:
                 raise LimitError(KEY_GONE)
         elif _may_delete(sending):
             self._ending.wait_for(lambda: not self._is_deleting)
@@ -226,7 +226,7 @@ class KeyChanges:
     def _end_deletion(self) -> None:
         """Let the next deletion begin. The door calls this when the answer to the deletion is final."""
         self._is_deleting = False
-        self._ending.wake()
+        self._ending.wake_waiting_threads()
 
 
 def _registers(sending: Sending) -> bool:

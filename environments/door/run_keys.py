@@ -32,7 +32,7 @@ from environments.door.key_states import (
     had_no_connection,
     is_gone_after,
     may_have_become,
-    own_key_may_be_deleted,
+    profile_key_may_be_deleted,
     presence_of,
     state_after_deletion,
     state_after_list,
@@ -141,7 +141,7 @@ class Keys:
             return is_unmistakable and not self.was_there_before(value)
         key = self._profile_keys[value]
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
-        return own_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
+        return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
     def holds_an_unknown_key(self) -> bool:
         """True if this run or an earlier one left a RANDOM key whose value is unknown. Raises JournalError."""
@@ -162,7 +162,7 @@ class Keys:
         yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
         if self._record is None:
             return
-        for _, event in self._record.left(self.accounts):
+        for _, event in self._record.remaining_keys(self.accounts):
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
 

@@ -49,7 +49,7 @@ def test_a_granted_deletion_deletes_its_key_alone(deletions, traffic):
     not_exercised_unless(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
 
     warn("deletePixKey.exists", finding("kept"), keys.deletions_still_listed(granted))
-    warn("deletePixKey.exists", finding("besides"), granted if keys.lists.gone_after_a_deletion else [])
+    warn("deletePixKey.exists", finding("besides"), granted if keys.lists.has_vanished_after_a_deletion else [])
 
 
 @requirement("deletePixKey.contentType.accepted")
