@@ -35,7 +35,7 @@ from tests.traffic.judgements import (
 from tests.traffic.money.executions import (
     Execution,
     answers_to_real_codes,
-    perhaps_spent,
+    perhaps_spent_by_wrong_tokens,
     repeated_executions,
     successful_executions,
 )
@@ -71,7 +71,9 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
     """
     executions = answers_to_real_codes(executions_log)
     with_more = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
-    offers = executions_log.sent("executePix", Execution.OFFERED)  # real codes without the valid token
+    offers = executions_log.sent(
+        "executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION
+    )  # real codes without the valid token
     granted_offers = filter(grants_protected_result, offers)
     return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
 
@@ -113,15 +115,15 @@ def test_one_result_has_the_documented_type(execution_answers):
 @requirement("executePix.token.required")
 def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     """A request without a valid token does not get an execution result."""
-    offers = executions_log.sent("executePix", Execution.OFFERED)
-    asked_again = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
+    offers = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    asked_again = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
     successes = successful_executions(executions_log)
     to_anybody = granted_to_anybody(executions_log, "executePix")
     granted_again = list(filter(grants_protected_result, asked_again))
     deviations = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
     judgement = token_is_required([*offers, *to_anybody], successes, "executed", *deviations)
     not_exercised_unless([*offers, *asked_again], "no request without a valid token was sent")
-    not_exercised_unless(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
+    not_exercised_unless(judgement.deviates or not perhaps_spent_by_wrong_tokens(executions_log), _PERHAPS_SPENT)
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
     remark("executePix.token.required", credentials_tried)
 

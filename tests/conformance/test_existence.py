@@ -17,14 +17,14 @@ from tests.harness.judging import (
     requirement,
     rules_of,
 )
-from tests.traffic.existence import ask_what_is_open, endpoint_exists, prefix_is_served
+from tests.traffic.existence import endpoint_exists, prefix_is_served, send_requests_about_existence
 from tests.traffic.undescribed import valid_answers
 
 
 @pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
-    not_exercised_unless(traffic.selects(ask_what_is_open), NOTHING_GRANTED)
+    not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
 
     assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 
