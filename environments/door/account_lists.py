@@ -14,7 +14,7 @@ from collections import Counter
 from environments.door.bodies import texts_of
 from spec.answers import is_granted
 from spec.exchange import Exchange
-from spec.key_list import Listing, may_be_made, may_be_masked, plain
+from spec.key_list import Listing, may_be_masked, may_be_random_key, plain
 
 
 class AccountLists:
@@ -101,7 +101,7 @@ class AccountLists:
 
         Then no earlier list has it, and it has the form of such a key.
         """
-        return self._first_shown.get(text, number) >= number and may_be_made(text)
+        return self._first_shown.get(text, number) >= number and may_be_random_key(text)
 
     def were_showing(self, value: str) -> bool:
         """True if the list of any account before the run shows the key."""

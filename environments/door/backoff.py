@@ -22,7 +22,7 @@ from email.utils import parsedate_to_datetime
 
 from environments.door.limits import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
+from spec.answers import REFUSED_FOR_NOW, RefusalKind, refusal_kind, refusal_or_failure, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
 from spec.message import Text, say
 
@@ -33,7 +33,7 @@ LONGEST_WAIT_S = 60.0
 _RESTARTS_S = (0.3, 1.0, 4.0)
 """Seconds before each attempt after a connection was refused, because a service that restarts accepts none for a
 moment."""
-PUT_OFF = LATER | {RefusalKind.GATEWAY}
+PUT_OFF = REFUSED_FOR_NOW | {RefusalKind.GATEWAY}
 """Kinds of refusals after which the same request may succeed later."""
 IN_VAIN = (
     "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
@@ -246,8 +246,10 @@ class Backoff:
         A dropped request goes again once, if it cannot move money. On a kept connection, an answer that is not HTTP may
         be the rest of an earlier answer, so it counts as dropped, and the request goes again over a fresh connection.
         """
-        kind, failure = refused_or_lost(sending.exchange), sending.exchange.failure
-        is_rest_of_earlier_answer = kind is FailureKind.NOT_HTTP and failure is not None and failure.kept
+        kind, failure = refusal_or_failure(sending.exchange), sending.exchange.failure
+        is_rest_of_earlier_answer = (
+            kind is FailureKind.NOT_HTTP and failure is not None and failure.on_reused_connection
+        )
         sending.times_unanswered += 1
         if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_RESTARTS_S):
             self._pause(_RESTARTS_S[sending.times_unanswered - 1])

@@ -42,7 +42,7 @@ from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
-from spec.interface import MARK, READS, operations
+from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.log import Log
 from spec.message import Text
 
@@ -414,9 +414,9 @@ class Door:
         for exchange in reversed(self.exchanges):
             if exchange.response is None or exchange.credential != VALID:
                 continue
-            code_is_synthetic = MARK in exchange.request.last_segment
+            code_is_synthetic = SYNTHETIC_PREFIX in exchange.request.last_segment
             executes_nothing = exchange.operation == "executePix" and code_is_synthetic
-            if exchange.operation in READS or executes_nothing:
+            if exchange.operation in READ_OPERATIONS or executes_nothing:
                 newest.setdefault(exchange.operation, exchange)  # later ones in this loop are older
         return list(newest.values())
 

@@ -26,7 +26,7 @@ from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared import Prepared, code_in
 from spec.answers import answer_in_words, grants_protected_result, is_granted, refuses_the_token
 from spec.exchange import Exchange
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 from spec.message import Text
 
 _MOST_UNKNOWN = 2
@@ -144,7 +144,7 @@ class ExecutionGuard:
 
         Raises JournalError if the request cannot be written: then it is not sent.
         """
-        prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING
+        prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING_OPERATIONS
         if self.journal is None or not prepares_a_transfer:
             yield
             return

@@ -1,6 +1,6 @@
 """Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
 
-A synthetic identifier is made up by the suite and is the account or key of nobody. It begins with the text MARK
+A synthetic identifier is made up by the suite and is the account or key of nobody. It begins with SYNTHETIC_PREFIX
 (`pixconf-`), by which it is known again. A key of runs was registered by this run or an earlier one.
 
 The door asks `Identifiers.check` before it sends a request, so that generated requests are checked as well. A request
@@ -23,7 +23,7 @@ from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.door.run_keys import Keys
 from environments.profiles.model import PixKey, Profile, fill
-from spec.interface import KEY_TYPES, MARK, PREPARING, operations, path_parameters_reached
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations, path_parameters_reached
 from spec.json_text import JsonPath, as_bytes
 
 _REGISTER = "registerPixKey"
@@ -34,7 +34,7 @@ _AMOUNT = "value"
 """Name of the member whose number is an amount. A text there may be a key."""
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
-_SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
+_SYNTHETIC = re.compile(rb"%b[\w-]*" % SYNTHETIC_PREFIX.encode())
 """A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
 """Each key but a RANDOM key has a digit or an at sign, and so has an amount."""
@@ -67,10 +67,10 @@ class Identifiers:
         accounts_in_path = self._accounts_in_path(sending)
         own_accounts_in_path = accounts_in_path & self._own_accounts_in_paths
         for account in accounts_in_path - own_accounts_in_path:
-            is_synthetic = MARK in account
+            is_synthetic = SYNTHETIC_PREFIX in account
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
-        changes_something = not sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING))
+        changes_something = not sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
         if not changes_something:
             return
         leaves = leaves_in(sending.sent.body)
@@ -121,11 +121,11 @@ class Identifiers:
         if not isinstance(leaf, str):  # a boolean or null: numbers are texts here, too (NumberText)
             return True
         # A member with a made-up name is not documented, so no service reads an account or a key from it.
-        member_is_made_up = any(MARK in str(name) for name in path)
+        member_is_made_up = any(SYNTHETIC_PREFIX in str(name) for name in path)
         member_has_no_identifier = not _MEMBERS_WITHOUT_IDENTIFIERS.isdisjoint(path)
         if member_is_made_up or member_has_no_identifier:
             return True
-        is_synthetic = MARK in leaf
+        is_synthetic = SYNTHETIC_PREFIX in leaf
         has_letter_or_digit = any(map(str.isalnum, leaf))  # without one, as in "" or "--", it names nobody
         if is_synthetic or not has_letter_or_digit or leaf in self._own_texts:
             return True
@@ -190,12 +190,12 @@ class Identifiers:
     def _can_be_named(self, key: str) -> bool:
         """True if a request to delete this key cannot make the service delete another key.
 
-        MARK alone, or with blanks, is permitted only if a run registered it. That happens if a service cuts a longer
-        key of a run to these characters.
+        SYNTHETIC_PREFIX alone, or with blanks, is permitted only if a run registered it. That happens if a service cuts
+        a longer key of a run to these characters.
         """
         if not can_be_named(key):
             return False
-        has_more_than_the_mark = can_be_named(key.removeprefix(MARK))
+        has_more_than_the_mark = can_be_named(key.removeprefix(SYNTHETIC_PREFIX))
         return has_more_than_the_mark or any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:

@@ -35,7 +35,7 @@ from spec.answers import (
     grants_protected_result,
     is_done,
     is_partly_unread,
-    refused_or_lost,
+    refusal_or_failure,
     says_done_in_words,
 )
 from spec.exchange import Exchange, FailureKind, Response
@@ -288,7 +288,7 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     | any other refusal, such as 5xx or a redirect | UNKNOWN |
     """
     response = exchange.response
-    kind = refused_or_lost(exchange)  # None if the request succeeded
+    kind = refusal_or_failure(exchange)  # None if the request succeeded
     if response is None:
         if kind is not FailureKind.NO_CONNECTION:
             return Outcome.UNKNOWN

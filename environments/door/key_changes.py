@@ -20,7 +20,7 @@ from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
 from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
-from spec.answers import is_granted, may_be_registered, registered
+from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import Exchange
 from spec.key_list import NOT_AT_KEY_AT, Listing
 from spec.message import Text, say
@@ -132,7 +132,7 @@ class KeyChanges:
         An account may have room for one key of each type alone, so that a new key replaces the old one.
         """
         _, key_type = key_and_type_in(sending.exchange.request.body)
-        may_have_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
+        may_have_effect = registered(sending.exchange) or is_uncertain_registration(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None
         if may_have_effect and can_compare and key_type not in self._compared_types:
             self._compared_types.add(key_type)

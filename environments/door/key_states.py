@@ -16,9 +16,9 @@ from enum import Enum
 
 from environments.door.bodies import names, texts_of
 from environments.door.key_record import LATER, MAYBE, REGISTERED
-from spec.answers import RefusalKind, is_refusal, may_be_registered, refusal_kind, registered
+from spec.answers import RefusalKind, is_refusal, is_uncertain_registration, refusal_kind, registered
 from spec.exchange import Exchange, FailureKind
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text
 
@@ -91,7 +91,7 @@ class RunKey:
     @property
     def is_at_synthetic_account(self) -> bool:
         """True if it was sent for a synthetic account."""
-        return MARK in self.account
+        return SYNTHETIC_PREFIX in self.account
 
     @property
     def is_left(self) -> bool:
@@ -146,7 +146,7 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
         return key.state
     if was_not_sent(exchange):
         return state_before if state_before in EVENT_OF_STATE else KeyState.GONE
-    if exchange.response is None or may_be_registered(exchange):
+    if exchange.response is None or is_uncertain_registration(exchange):
         return key.state
     if key.was_accepted and state_before in EVENT_OF_STATE:
         return state_before
@@ -260,7 +260,7 @@ def may_have_become(key: RunKey, text: str) -> bool:
     key_is_blank = not key.value.strip()
     if key_is_blank:  # only a list of a synthetic account tells something of a blank key
         return key.is_at_synthetic_account and not text.strip()
-    both_are_synthetic = MARK in text and MARK in key.value
+    both_are_synthetic = SYNTHETIC_PREFIX in text and SYNTHETIC_PREFIX in key.value
     plain_key = plain(key.value)
     plain_text = plain(text)
     is_cut = len(plain_text) >= _SHORTEST_CUT_KEY and plain_key.startswith(plain_text)

@@ -18,7 +18,7 @@ from environments.door.prepared import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID
-from spec.interface import MARK, PREPARING
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 from spec.json_text import read_json
 from spec.message import say
 
@@ -136,7 +136,7 @@ class Budget:
 
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, if limits.transfers is reached."""
-        if sending.intent.operation in PREPARING and not self._permits_transfer(sending, self._prepared):
+        if sending.intent.operation in PREPARING_OPERATIONS and not self._permits_transfer(sending, self._prepared):
             raise LimitError(_SPENT.of(setting="transfers", limit=self.limits.transfers))
 
     def _permits_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
@@ -169,7 +169,7 @@ class Budget:
         LimitError if limits.transfers is reached then.
         """
         operation = sending.intent.operation
-        if operation not in PREPARING:
+        if operation not in PREPARING_OPERATIONS:
             yield
             return
         preparation = operation, sending.intent.valid
@@ -210,7 +210,7 @@ class Budget:
 def _names_somebody(sending: Sending) -> bool:
     """True for a request with a real code, and for a registration at an account of the profile."""
     registers = sending.intent.operation == "registerPixKey"
-    return sending.code is not None or (registers and MARK not in sending.sent.last_segment)
+    return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.sent.last_segment)
 
 
 def _is_no_transfer(sending: Sending) -> bool:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from spec.exchange import VALID, Exchange, Purpose, Request
-from spec.interface import MONEY, operations, operations_reached
+from spec.interface import MONEY_PERMISSIONS, operations, operations_reached
 
 if TYPE_CHECKING:
     import requests
@@ -114,7 +114,7 @@ class Sending:
     def repeatable(self) -> bool:
         """True if sending it again cannot move money a second time, nor prepare a second transfer."""
         operation = operations().get(self.intent.operation)
-        moves_money = operation is not None and operation.permission in MONEY
+        moves_money = operation is not None and operation.permission in MONEY_PERMISSIONS
         is_valid_for_money = self.intent.valid and moves_money
         return not self.code and not is_valid_for_money
 

@@ -41,9 +41,9 @@ from environments.door.key_states import (
 )
 from environments.door.outgoing import Sending
 from environments.profiles.model import PixKey
-from spec.answers import is_granted, may_be_registered, registered
+from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text, say
 
@@ -108,7 +108,7 @@ class Keys:
             return False
         keys_left = self.not_cleaned_up()
         if operation == "listPixKeys":
-            return bool(keys_left) and MARK not in sending.sent.last_segment
+            return bool(keys_left) and SYNTHETIC_PREFIX not in sending.sent.last_segment
         texts = texts_of(sending.sent.body) if keys_left else []
         return any(_is_named_in(texts, key.value) for key in keys_left)
 
@@ -175,7 +175,9 @@ class Keys:
             return False
         before = self.lists.before.get(account)
         for key in self.keys_of_runs():
-            was_elsewhere_before = MARK not in key.key and before is not None and before.shows_elsewhere(key.key)
+            was_elsewhere_before = (
+                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_elsewhere(key.key)
+            )
             if last.shows_elsewhere(key.key) and not was_elsewhere_before:
                 return True
         return False
@@ -352,7 +354,7 @@ class Keys:
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
         """Change the state of a key by the answer to its registration, and note its exchange if it may exist."""
         was_unsure = key.state in UNSURE
-        is_accepted = registered(exchange) or (is_granted(exchange) and may_be_registered(exchange))
+        is_accepted = registered(exchange) or (is_granted(exchange) and is_uncertain_registration(exchange))
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
         may_be_registered_by_it = was_unsure and key.state in UNSURE and not was_not_sent(exchange)
@@ -413,7 +415,7 @@ class Keys:
             return
         before = self.lists.before.get(account)
         was_shown_before = before is not None and before.shows(value)
-        is_synthetic = not key.owned and MARK in value
+        is_synthetic = not key.owned and SYNTHETIC_PREFIX in value
         is_new_here = not was_shown_before and self._key_with_value(value, account) is None
         is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
         if presence.is_shown and is_synthetic and is_new_here:

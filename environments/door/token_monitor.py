@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, refusal_of_the_caller, turns_away
+from spec.answers import is_granted, may_refuse_any_bad_token, refusal_of_the_caller
 from spec.exchange import VALID, Exchange, Response
-from spec.interface import READS
+from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
 
 REFRESHED = say("the token was refused in the middle of the run (exchange {number}) and fetched again")
@@ -106,7 +106,7 @@ class TokenMonitor:
         self._note_refusal_of_caller(exchange, response)
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
-        turns_token_away = turns_away(response)
+        turns_token_away = may_refuse_any_bad_token(response)
         if is_granted(exchange) and not turns_token_away:
             self._note_grant(exchange)
             return False
@@ -131,7 +131,7 @@ class TokenMonitor:
         self._expired_at = 0
         self._invalid_in_a_row = 0
         self._refused_since_granted = [number for number in self._refused_since_granted if number > exchange.number]
-        if exchange.operation in READS:
+        if exchange.operation in READ_OPERATIONS:
             self.witness = self._granted_reads[exchange.operation] = exchange
 
     def _are_too_many_refused(self, response: Response) -> bool:
@@ -154,7 +154,7 @@ class TokenMonitor:
         self._clear_the_wire()  # before the question: another thread may fetch a token while this one waits
         if self._secrets.token() in authorization and not self._expired_at:
             repetition = self._repeat_alone(witness)
-            if repetition and repetition.response and turns_away(repetition.response):
+            if repetition and repetition.response and may_refuse_any_bad_token(repetition.response):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 

@@ -130,7 +130,7 @@ class Wire(HTTPAdapter):
             self._keeps_codes = False  # from now on, codes go over fresh connections alone
         # On a kept connection the handshake of TLS is long done, so a failure of TLS means a dropped connection.
         kind = FailureKind.DROPPED if result.kind is FailureKind.TLS else result.kind
-        return replace(result, kept=True, kind=kind)
+        return replace(result, on_reused_connection=True, kind=kind)
 
     def _needs_fresh_connection(self, sending: Sending) -> bool:
         """True if the request must not go over a kept connection (one that earlier requests used).

@@ -25,7 +25,7 @@ from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import CUT, SHOWN, Display, printable, shape
 from spec.exchange import Request
 from spec.facts import is_name
-from spec.interface import MARK, personal_fields
+from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
 _LARGEST_BODY = 150_000
@@ -278,6 +278,6 @@ def _is_personal_value(token: Token) -> bool:
         return False
     if token.kind == "word" and _HARMLESS_TOKEN.fullmatch(token.text):
         return False
-    is_synthetic = token.content.startswith(MARK)
+    is_synthetic = token.content.startswith(SYNTHETIC_PREFIX)
     tells_more_than_its_shape = shape(token.content) != token.content
     return tells_more_than_its_shape and not is_synthetic

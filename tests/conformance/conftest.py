@@ -17,7 +17,7 @@ from tests.harness.session import SESSION, Session
 from tests.traffic.keys.listed import types_left_alone
 from tests.traffic.keys.purposes import valid_registrations
 from tests.traffic.keys.registration import register
-from tests.traffic.phases import SENT, RunTraffic
+from tests.traffic.phases import RUN_TRAFFIC, RunTraffic
 from tests.traffic.scenario import Traffic
 
 
@@ -42,7 +42,7 @@ def reproduction(session: Session) -> Reproduction:
 @pytest.fixture(scope="session")
 def run_traffic(pytestconfig: pytest.Config) -> RunTraffic:
     """The traffic of the scenarios and the generated traffic. Everything was sent before the first test."""
-    return pytestconfig.stash[SENT]
+    return pytestconfig.stash[RUN_TRAFFIC]
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +67,7 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """The log of a run that had keys to register. In another run the test cannot judge, and is skipped."""
     not_exercised_unless(traffic.selects(register), NO_REGISTRATION)
-    why_nothing_was_sent = traffic.missing.get("registerPixKey", "")
+    why_nothing_was_sent = traffic.why_not_sent.get("registerPixKey", "")
     not_exercised_unless(not why_nothing_was_sent, why_nothing_was_sent)
     has_keys_to_register = valid_registrations(log) or not left_alone_types
     out_of_scope_unless(has_keys_to_register, joined(left_alone_types.values()))

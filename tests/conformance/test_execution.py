@@ -57,7 +57,7 @@ FIELDS_OBSERVED_IN_RESULTS = named("executePix.status.values", "executePix.date.
 def executions_log(log: Log, traffic: Traffic) -> Log:
     """The log of a run that had a real code to send. Without a real code the test is skipped."""
     not_exercised_unless(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
-    why_nothing_was_sent = traffic.missing.get("executePix", "")
+    why_nothing_was_sent = traffic.why_not_sent.get("executePix", "")
     not_exercised_unless(not why_nothing_was_sent, why_nothing_was_sent)
     return log
 

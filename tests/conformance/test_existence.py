@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from reports.result.grants import NOTHING_GRANTED
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.harness.judging import (
     assert_found,
     assert_holds,
@@ -29,7 +29,7 @@ def test_endpoint_exists(operation, traffic):
     assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 
 
-@pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))
+@pytest.mark.parametrize("requirement_id", rules_of(*READ_OPERATIONS, *PREPARING_OPERATIONS))
 def test_general_rule_reaches_the_operation(requirement_id, traffic):
     """A successful answer has status 200 and the envelope."""
     operation = requirement_id.split(".")[0]

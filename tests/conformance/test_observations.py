@@ -11,7 +11,7 @@ import pytest
 
 from spec.answers import answers_in_words
 from spec.exchange import Exchange
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import say
 from tests.harness.judging import not_exercised_unless, observe, operations_with, requirement
 from tests.traffic.observations import observed
@@ -27,7 +27,7 @@ def why_nothing_was_refused(operation, log, profile):
     return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
 
 
-@pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
+@pytest.mark.parametrize("operation", operations_with("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
 def test_shape_of_an_answer(operation, log, profile):
     """The report says with which status, media type and JSON members an undescribed operation answers."""
     observation = observed(f"{operation}.shape", log)
@@ -36,7 +36,7 @@ def test_shape_of_an_answer(operation, log, profile):
     observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
 
-@pytest.mark.parametrize("operation", operations_with("token", READS))
+@pytest.mark.parametrize("operation", operations_with("token", READ_OPERATIONS))
 def test_token_of_a_read(operation, log):
     """The report says whether a read needs the token."""
     reads = reads_or_orders(log, operation)

@@ -186,7 +186,7 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
     )
     out_of_scope_unless(key_type not in left_alone_types, left_alone_types.get(key_type, ""))
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
-    why_not_tried = traffic.missing.get(requirement_id, say("not reached"))
+    why_not_tried = traffic.why_not_sent.get(requirement_id, say("not reached"))
 
     assert_found(requirement_id, type_is_accepted(registrations_log, profile, key_type, why_not_tried))
 

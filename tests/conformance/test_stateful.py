@@ -37,30 +37,44 @@ def sequences(run_traffic: RunTraffic) -> DrawnSequences | None:
 @requirement("executePix.repeated")
 def test_second_execution(sequences: DrawnSequences):
     """The report says how a code is answered that was executed before, and whether money moves a second time."""
-    not_exercised_unless(sequences.twice, _NEEDS_A_SANDBOX)
+    not_exercised_unless(sequences.executed_twice, _NEEDS_A_SANDBOX)
 
     observe(
-        "executePix.repeated", {"the answer": sequences.twice.answers}, [sequences.twice.first, sequences.twice.second]
+        "executePix.repeated",
+        {"the answer": sequences.executed_twice.answers},
+        [sequences.executed_twice.first, sequences.executed_twice.second],
     )
-    observe("executePix.repeated", {"the balance": sequences.twice.balances}, first=sequences.twice.moves_money_twice)
+    observe(
+        "executePix.repeated",
+        {"the balance": sequences.executed_twice.balances},
+        first=sequences.executed_twice.moves_money_twice,
+    )
 
 
 @requirement("executePix.status")
 def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Session):
     """Every described answer keeps status, envelope and fields before and after executions, and a key stays listed."""
     out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
-    not_exercised_unless(sequences.of_transfers.taken, sequences.of_transfers.cut or _NEEDS_A_SANDBOX)
+    not_exercised_unless(
+        sequences.findings_with_transfers.cases_with_answers,
+        sequences.findings_with_transfers.why_incomplete or _NEEDS_A_SANDBOX,
+    )
 
-    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.losing_keys)
-    assert_requirements("executePix.status", sequences.of_transfers.results(session.run.seed, session.profile.fail_on))
+    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)
+    assert_requirements(
+        "executePix.status", sequences.findings_with_transfers.results(session.run.seed, session.profile.fail_on)
+    )
 
 
 @requirement("registerPixKey.status")
 def test_shapes_hold_in_any_order(sequences: DrawnSequences, run_traffic: RunTraffic, session: Session):
     """Every answer of a described operation has its status, envelope and fields, in any order of requests."""
-    not_exercised_unless(sequences.of_keys.taken, sequences.of_keys.cut or "nothing was sent")
+    not_exercised_unless(
+        sequences.findings_without_transfers.cases_with_answers,
+        sequences.findings_without_transfers.why_incomplete or "nothing was sent",
+    )
 
-    results = sequences.of_keys.results(session.run.seed, session.profile.fail_on)
+    results = sequences.findings_without_transfers.results(session.run.seed, session.profile.fail_on)
     assert_requirements(
         "registerPixKey.status", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
     )

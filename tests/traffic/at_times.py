@@ -27,7 +27,7 @@ from functools import partial
 from environments.door.permission import synthetic
 from spec.answers import RefusalKind, refusal_kind, refusal_of_the_caller
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import READS, operations
+from spec.interface import READ_OPERATIONS, operations
 from spec.log import Log
 from spec.observed import indistinguishable
 from tests.traffic.kept_refusals import KeptRefusal
@@ -92,7 +92,7 @@ def ask_where_answers_disagree(traffic: Traffic) -> None:
     answers show whether one node of several is at fault.
     """
     for operation in ("executePix", *OPERATIONS_FOUND_ALWAYS_OR_NEVER):
-        if not traffic.permitted(operation) or not _answers_disagree(traffic.log, operation):
+        if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
         send = _same_request(traffic, operation)
         if send is None:
@@ -225,7 +225,7 @@ def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
     They are all valid reads, or the executions and registrations with the purposes in `_PURPOSES_OF_EQUAL_REQUESTS`. A
     registration is left out if it may be refused because its key is registered already.
     """
-    if operation in READS:
+    if operation in READ_OPERATIONS:
         return log.valid(operation)
     sent = log.of(operation, *_PURPOSES_OF_EQUAL_REQUESTS.get(operation, ()))
     answers = [exchange for exchange in sent if exchange.credential == VALID]

@@ -32,7 +32,7 @@ from spec.answers import (
     answer_in_words,
     grants_protected_result,
     is_granted,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import Exchange
@@ -290,7 +290,7 @@ class _Executions:
     def _prepared_codes(self, plan: _CodePlan) -> list[str]:
         """Prepare transfers, and return their codes.
 
-        If the run has no code at all, neither prepared nor from the profile, the reason is put in `missing`: the
+        If the run has no code at all, neither prepared nor from the profile, the reason is put in `why_not_sent`: the
         verdicts on executions say it.
         """
         guard = self._door.guard
@@ -298,7 +298,7 @@ class _Executions:
         preparations = prepare_executable_transfers(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))  # a code that is given twice is sent once
         if not codes and not plan.supplied:
-            self._traffic.missing[EXECUTE] = plan.note_on_codes_left_out or self._why_no_code(preparations)
+            self._traffic.why_not_sent[EXECUTE] = plan.note_on_codes_left_out or self._why_no_code(preparations)
         return codes
 
     def _why_no_code(self, preparations: Sequence[Exchange]) -> Text:
@@ -543,7 +543,7 @@ class _Executions:
             return False
         refused = []
         for answer in self._log.of(EXECUTE, Execution.PREPARED):
-            is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
+            is_refused = refusal_or_failure(answer) in ABOUT_THE_REQUEST
             if is_refused and not is_refused_and_done(answer):  # a code that is DONE was executed all the same
                 refused.append(answer)
         return len(refused) == 1

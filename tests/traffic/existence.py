@@ -22,12 +22,12 @@ from spec.answers import (
     is_granted,
     is_page,
     refusal_kind,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose, Response, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
@@ -63,7 +63,7 @@ def _operations_to_judge(traffic: Traffic) -> list[str]:
     selects_any = traffic.selection.includes_any
     to_judge = []
     for operation in operations():
-        shows_the_prefix = selects_any("general.versionPrefix") and traffic.permitted(operation)
+        shows_the_prefix = selects_any("general.versionPrefix") and traffic.may_send_to(operation)
         if selects_any(f"{operation}.exists") or shows_the_prefix:
             to_judge.append(operation)
     return to_judge
@@ -195,7 +195,9 @@ _CALLER_IS_REFUSED = say(
     "the token may lack the scope; or wrong tokens locked the caller out for a while: lower limits.wrong_tokens"
 )
 _ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
-_NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
+_NEEDED = {
+    operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING_OPERATIONS
+} | {
     "executePix": "needs a code that transactions.prepare prepares",
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
@@ -298,7 +300,7 @@ def _find_out_if_always_missing(evidence: _EvidenceInLog, exchange: Exchange, si
 
     A gateway that knows the path answers so, in words of its own, if the endpoint behind it is not there.
     """
-    if refused_or_lost(exchange) is not RefusalKind.NOT_FOUND:
+    if refusal_or_failure(exchange) is not RefusalKind.NOT_FOUND:
         return False
     is_valid = _find_out_if_valid(evidence, exchange, siblings)
     if not is_valid:
@@ -374,7 +376,7 @@ def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: l
     accepted = _accepted_by_other_operations(evidence, exchange.operation)
     account = _path_parameter_of(exchange)
     if account is None:
-        return bool(accepted) or refused_or_lost(exchange) is RefusalKind.NOT_FOUND
+        return bool(accepted) or refusal_or_failure(exchange) is RefusalKind.NOT_FOUND
     return account in map(_path_parameter_of, accepted)
 
 

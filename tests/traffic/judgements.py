@@ -16,7 +16,6 @@ from spec.answers import (
     answer_in_words,
     answers_in_words,
     data_of,
-    declines,
     grants_protected_result,
     is_granted,
     is_judged_as_success,
@@ -25,12 +24,13 @@ from spec.answers import (
     is_served,
     refusal_kind,
     says_done_in_words,
+    says_success_false,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, facts_of
 from spec.findings import Conclusion, Finding, Judgement, deviates, finding, holds, inconclusive
-from spec.interface import READS
+from spec.interface import READ_OPERATIONS
 from spec.json_text import is_number
 from spec.log import Log
 from spec.message import Text, joined, say
@@ -99,14 +99,14 @@ def _proof_of_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...
     They are a request that is granted with the token and, for a read, one that is refused without it, because the
     interface document does not say that a read needs the token.
     """
-    for name in ("executePix", "registerPixKey", *READS):
+    for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:
             continue
         exchanges = traffic.log.targeted(name)
         successes = list(filter(succeeded, exchanges))
         without_token = [exchange for exchange in exchanges if exchange.credential == NO_HEADER and exchange.response]
         refused = [exchange for exchange in without_token if not is_granted(exchange)]
-        if successes and (refused or name not in READS):
+        if successes and (refused or name not in READ_OPERATIONS):
             return successes[-1], *refused[:1]
     return ()
 
@@ -245,7 +245,7 @@ def _shape_of(exchange: Exchange) -> Facts:
     response = exchange.response
     if response is None or not is_granted(exchange):
         return frozenset()
-    if declines(response) or not data_of(response):
+    if says_success_false(response) or not data_of(response):
         return frozenset()
     return facts_of(response.json.value)
 

@@ -74,10 +74,10 @@ def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
     operations = [name for name in (_EXECUTE, _REGISTER) if traffic.selection.includes_any(f"{name}.token.accepted")]
     if not profile.limits.wrong_tokens:
         operations = []
-    for operation in filter(traffic.permitted, operations):
+    for operation in filter(traffic.may_send_to, operations):
         first, second = (_request(traffic, operation, name) for name in identifiers_asked(operation, profile))
         _ask_after_wrong_tokens(first, second)
-        if operation == _REGISTER and traffic.permitted(_READ):
+        if operation == _REGISTER and traffic.may_send_to(_READ):
             _ask_after_wrong_reads(first, second)
 
 

@@ -52,7 +52,7 @@ def _reads_of_last_account(traffic: Traffic) -> list[Send]:
     """
     accounts = traffic.profile.accounts
     reads: list[Send] = []
-    for operation in filter(traffic.permitted, _READ_BEFORE):
+    for operation in filter(traffic.may_send_to, _READ_BEFORE):
         names_an_account = operations()[operation].path_parameter is not None
         if names_an_account and not accounts:
             continue
@@ -73,7 +73,7 @@ def requests_before_registrations(traffic: Traffic) -> list[Send]:
     for round_number in range(_TIMES):
         if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
             refusals.append(partial(_send_unreadable, traffic, NO_HEADER, RightBefore.REFUSED_CALLER))
-        if round_number == 1 and traffic.permitted(_EXECUTE):
+        if round_number == 1 and traffic.may_send_to(_EXECUTE):
             purpose = RightBefore.REFUSED_REQUEST
             refusals.append(partial(traffic.client.send, _EXECUTE, synthetic(), purpose=purpose))
         else:
@@ -188,7 +188,7 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
     if the run may not register and delete a key.
     """
     profile = traffic.profile
-    if not profile.is_sandbox or not profile.accounts or not traffic.permitted(_REGISTER):
+    if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
     if registrar.key_for_deletions() is None:
@@ -203,7 +203,7 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     """
     *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)  # the last one has the valid token
     refused_requests: list[Send] = [with_the_token]
-    if traffic.permitted(_REGISTER):
+    if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
     return [without_a_token, reads[:1], refused_requests, reads[1:2], reads[2:3]]

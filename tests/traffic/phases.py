@@ -31,7 +31,7 @@ from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
 from spec.rules import Reproduction
@@ -92,7 +92,7 @@ class RunTraffic:
     """The sequences of registrations, deletions, preparations and executions; None if none were selected."""
 
 
-SENT = pytest.StashKey[RunTraffic]()
+RUN_TRAFFIC = pytest.StashKey[RunTraffic]()
 """Where pytest keeps the traffic for the tests."""
 
 
@@ -178,7 +178,7 @@ def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequ
 
 def _share_transfers(traffic: Traffic) -> None:
     """Have the door share limits.transfers among the operations that may prepare a transfer."""
-    preparing = [operation for operation in PREPARING if traffic.permitted(operation)]
+    preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
     traffic.client.door.budget.share_transfers(preparing, with_valid_body)
 
@@ -234,12 +234,12 @@ def send_showing_progress(session: Session, tests: pytest.Session) -> None:
     """Send everything that the tests judge, and print how far it is, unless pytest is quiet."""
     terminal = tests.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or terminal.verbosity < 0:
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
         return
     progress = partial(_progress_of, session)
     terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
     with _progress_printed(sys.stdout, progress):
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
     terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
 
 

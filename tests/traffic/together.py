@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from environments.door.client import NOTHING, Client
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refused_or_lost
+from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refusal_or_failure
 from spec.exchange import VALID, Exchange, Purpose
 from spec.log import numbers_superseded
 from spec.rules import RULES, judge, robustness_of
@@ -222,7 +222,7 @@ def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
     """
     if exchange.was_alone or is_judged_as_success(exchange):
         return None
-    outcome = refused_or_lost(exchange)
+    outcome = refusal_or_failure(exchange)
     is_lost = exchange.response is None
     refuses_the_caller = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
     is_doubtful = is_lost or exchange.expects_success or refuses_the_caller

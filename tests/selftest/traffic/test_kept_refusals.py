@@ -6,7 +6,7 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.sandbox import Refusal, Service
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.traffic.kept_refusals import KeptRefusal, identifiers_asked
 
@@ -73,5 +73,5 @@ def test_off_a_sandbox_no_account_of_the_profile_is_asked():
     elsewhere = [*identifiers_asked("registerPixKey", BANK), *identifiers_asked("executePix", BANK)]
 
     assert own == list(SANDBOX.accounts)
-    assert all(place.startswith(MARK) for place in elsewhere)
+    assert all(place.startswith(SYNTHETIC_PREFIX) for place in elsewhere)
     assert len(set(elsewhere)) == 4

@@ -29,7 +29,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange, Purpose
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing
 from spec.message import say
 from tests.traffic.keys.purposes import Deleting, KeyListing, type_sent
@@ -259,7 +259,7 @@ class Registrar:
 
     def _may_be_deleted_beside_others(self, key: RunKey) -> bool:
         """True for a synthetic key on a sandbox. Elsewhere the list is read after each deletion, before the next."""
-        is_synthetic = not key.owned and MARK in (key.value or "")
+        is_synthetic = not key.owned and SYNTHETIC_PREFIX in (key.value or "")
         return self.profile.is_sandbox and is_synthetic
 
     # -- keys that the service makes --------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from spec.answers import (
     grants_protected_result,
     is_done,
     is_refusal,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose
@@ -130,7 +130,7 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     without_wrong_token = [
         answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens
     ]
-    refused_anyway = [answer for answer in without_wrong_token if refused_or_lost(answer) is not None]
+    refused_anyway = [answer for answer in without_wrong_token if refusal_or_failure(answer) is not None]
     spent = []
     for answer in refused:
         had_harmless_tokens = wrong_tokens[_transaction_code_of(answer)] <= harmless
@@ -154,10 +154,10 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     answered = [execution for execution in executions if execution.response]
     after_wrong_token = [execution for execution in answered if _transaction_code_of(execution) in wrong_tokens]
     if len(after_wrong_token) == len(executions):
-        return [execution for execution in after_wrong_token if refused_or_lost(execution) is RefusalKind.CONFLICT]
+        return [execution for execution in after_wrong_token if refusal_or_failure(execution) is RefusalKind.CONFLICT]
 
     refusals_for_good = ABOUT_THE_REQUEST | ABOUT_THE_CALLER  # a 5xx or a 429 says nothing about the code
-    refused = [execution for execution in after_wrong_token if refused_or_lost(execution) in refusals_for_good]
+    refused = [execution for execution in after_wrong_token if refusal_or_failure(execution) in refusals_for_good]
     origins_that_succeeded = set()  # True: a code that the run prepared; False: a code of the profile
     for success in successful_executions(log):
         if _transaction_code_of(success) not in wrong_tokens:
