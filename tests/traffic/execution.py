@@ -199,7 +199,7 @@ class _Executions:
             if code_is_spent:
                 continue
             execute(code, place, plan)
-            if self._door.guard.keep_codes_back():
+            if self._door.guard.check_if_codes_are_kept_back():
                 return True
         return False
 
@@ -261,7 +261,7 @@ class _Executions:
     def _prepared_codes(self, plan: _CodePlan) -> list[str]:
         """Prepare transfers, and return their codes. If the run has no code at all, put the reason in `missing`."""
         guard = self._door.guard
-        most = min(plan.most_prepared, guard.executions_possible)
+        most = min(plan.most_prepared, guard.count_possible_executions())
         preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))
         if not codes and not plan.supplied:

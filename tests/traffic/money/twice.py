@@ -84,7 +84,7 @@ def execute_twice(
     it does on a sandbox alone.
     """
     guard = client.door.guard
-    preparations = prepare(client, profile, min(1, guard.executions_possible), Repetition.EXECUTED_TWICE)
+    preparations = prepare(client, profile, min(1, guard.count_possible_executions()), Repetition.EXECUTED_TWICE)
     code = next(iter(guard.prepared.codes_of(preparations)), None)
     if code is None:
         return None
