@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from environments.door.limits import TIMES_FOR_SYNTHETIC, WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN, TIMES_FOR_SYNTHETIC
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.sentences.wording import grouped, listed, needed_for
@@ -121,7 +121,7 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     for name, number in number_by_operation.items():
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
-        if name in WANT_THE_TOKEN:
+        if name in DOCUMENT_THE_TOKEN:
             yield from _wrong_tokens_left_out(plan, profile, name, credentials)
 
 
@@ -154,7 +154,7 @@ def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials:
 
 def _limit_of_wrong_tokens(profile: Profile) -> str:
     """A line about limits.wrong_tokens: how many requests with a wrong token are sent at most, and where."""
-    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
+    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(DOCUMENT_THE_TOKEN)} (limits.wrong_tokens)"
     limit += f", and {TIMES_FOR_SYNTHETIC * profile.limits.wrong_tokens} with synthetic identifiers"
     return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import Any
 
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile
@@ -269,7 +269,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
-    if operation in WANT_THE_TOKEN:
+    if operation in DOCUMENT_THE_TOKEN:
         return [_EMPTY_HEADER]
     credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:

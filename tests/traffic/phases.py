@@ -26,7 +26,7 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import NoteAbout
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
@@ -205,7 +205,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
 def _note_lockouts(traffic: Traffic) -> None:
     """Note each operation that locks the caller out after wrong tokens, with the credentials that were tried."""
     door = traffic.client.door
-    for operation in filter(door.backoff.locks_out, WANT_THE_TOKEN):
+    for operation in filter(door.backoff.has_locked_out_caller, DOCUMENT_THE_TOKEN):
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)

@@ -151,7 +151,7 @@ class DrawnSequences:
         may_follow_again = True
         for sequence in self._with_transfers:
             if (
-                not self.client.door.guard.executions_possible
+                not self.client.door.guard.count_possible_executions()
             ):  # without an execution, the transfers would stay prepared
                 return
             followed = self._follow_with_transfer(sequence)

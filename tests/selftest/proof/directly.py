@@ -263,7 +263,7 @@ class _MemoryWire:
     def attempt(self, sending: Sending) -> Response | Failure:
         """The answer of the service to the next request."""
         self._attempts += 1
-        return self.answer(self._attempts, sending.sent)
+        return self.answer(self._attempts, sending.plain_request)
 
     def answer(self, number: int, sent: exchange.Request) -> Response | Failure:
         """The answer of the service to a request.

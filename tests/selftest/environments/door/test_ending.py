@@ -122,7 +122,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 WAITS = {
     "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
     "holding": lambda manual_run: started_journal(manual_run.journal.parent).turn(),
-    "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_turn()),
+    "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit()),
 }
 
 
@@ -190,7 +190,7 @@ def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
         manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])  # one is sent
     for _ in range(40):
         read(manual_run)
-    manual_run.door.budget.take_request(SimpleNamespace(cleans_up=True))
+    manual_run.door.budget.count_request(SimpleNamespace(cleans_up=True))
 
     assert Counter(request.path for request in service.received) == {"/v1/pix": 1, "/v1/accounts": 37}
 
