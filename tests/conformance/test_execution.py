@@ -76,19 +76,10 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
     codes that were executed a second time.
     """
     executions = answers_to_real_codes(executions_log)
-<<<<<<< HEAD
-    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
-    offers = executions_log.sent(
-        "executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION
-    )  # real codes without the valid token
-    granted_offers = filter(grants_protected_result, offers)
-    return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
-=======
     with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
-    without_valid_token = executions_log.sent("executePix", Execution.OFFERED)
+    without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)
     return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(executions_log)]
->>>>>>> main
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[JUDGED_BY_A_PHONE_KEY, "id.matches", "status"]))
@@ -130,25 +121,12 @@ def test_one_result_has_the_documented_type(execution_answers):
 
 @requirement("executePix.token.required")
 def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
-<<<<<<< HEAD
-    """A request without a valid token does not get an execution result."""
-    offers = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
-    asked_again = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
-    successes = successful_executions(executions_log)
-    to_anybody = granted_to_anybody(executions_log, "executePix")
-    granted_again = list(filter(grants_protected_result, asked_again))
-    deviations = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
-    judgement = token_is_required([*offers, *to_anybody], successes, "executed", *deviations)
-    not_exercised_unless([*offers, *asked_again], "no request without a valid token was sent")
-    not_exercised_unless(judgement.deviates or not perhaps_spent_by_wrong_tokens(executions_log), _PERHAPS_SPENT)
-    credentials_tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
-=======
     """A request without a valid token does not get an execution result.
 
     The run asks without a valid token for real codes, before and after their execution, and for made-up codes.
     """
-    before_execution = executions_log.sent("executePix", Execution.OFFERED)
-    after_execution = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
+    before_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    after_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
     results_for_made_up_codes = granted_to_anybody(executions_log, "executePix")
     valid_successes = successful_executions(executions_log)
     results_after_execution = list(filter(grants_protected_result, after_execution))
@@ -158,10 +136,9 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     judgement = token_is_required(without_token, valid_successes, "executed", *deviations)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
-    are_codes_unspent = not perhaps_spent(executions_log)
+    are_codes_unspent = not perhaps_spent_by_wrong_tokens(executions_log)
     not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
->>>>>>> main
     remark("executePix.token.required", credentials_tried)
 
     assert_found("executePix.token.required", judgement)

@@ -23,16 +23,11 @@ from tests.traffic.undescribed import valid_answers
 
 @pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
-<<<<<<< HEAD
-    """The endpoint answers, and not like an undocumented path."""
-    not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
-=======
     """The endpoint answers, and its answer differs from that of a path that does not exist.
 
-    The test is skipped if the profile permits no request of the scenario `ask_what_is_open`, which asks both paths.
+    The test is skipped if the profile permits no request of the scenario `send_requests_about_existence`, which asks both paths.
     """
-    not_exercised_unless(traffic.selects(ask_what_is_open), NOTHING_GRANTED)
->>>>>>> main
+    not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
 
     assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 

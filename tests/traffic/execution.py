@@ -218,14 +218,9 @@ class _Executions:
             may_be_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
             if may_be_executed:
                 continue
-<<<<<<< HEAD
             execute(code, index, plan)
-            token_is_refused = self._door.guard.keep_codes_back()
+            token_is_refused = self._door.guard.check_if_codes_are_kept_back()
             if token_is_refused:
-=======
-            execute(code, place, plan)
-            if self._door.guard.check_if_codes_are_kept_back():
->>>>>>> main
                 return True
         return False
 
@@ -299,15 +294,9 @@ class _Executions:
         verdicts on executions say it.
         """
         guard = self._door.guard
-<<<<<<< HEAD
-        most = min(plan.most_prepared, guard.executions_possible)
+        most = min(plan.most_prepared, guard.count_possible_executions())
         preparations = prepare_executable_transfers(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))  # a code that is given twice is sent once
-=======
-        most = min(plan.most_prepared, guard.count_possible_executions())
-        preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
-        codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))
->>>>>>> main
         if not codes and not plan.supplied:
             self._traffic.why_not_sent[EXECUTE] = plan.note_on_codes_left_out or self._why_no_code(preparations)
         return codes

@@ -203,13 +203,9 @@ class Following:
         """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
         client = self.registrar.client
         guard = client.door.guard
-<<<<<<< HEAD
         preparations = prepare_executable_transfers(
-            client, self.profile, min(1, guard.executions_possible), self.purpose
+            client, self.profile, min(1, guard.count_possible_executions()), self.purpose
         )
-=======
-        preparations = prepare(client, self.profile, min(1, guard.count_possible_executions()), self.purpose)
->>>>>>> main
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 

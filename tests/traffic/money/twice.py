@@ -93,13 +93,9 @@ def execute_twice(
     a sandbox alone. Returns None if the second execution was not sent, or not answered.
     """
     guard = client.door.guard
-<<<<<<< HEAD
     preparations = prepare_executable_transfers(
-        client, profile, min(1, guard.executions_possible), Repetition.EXECUTED_TWICE
+        client, profile, min(1, guard.count_possible_executions()), Repetition.EXECUTED_TWICE
     )
-=======
-    preparations = prepare(client, profile, min(1, guard.count_possible_executions()), Repetition.EXECUTED_TWICE)
->>>>>>> main
     code = next(iter(guard.prepared.codes_of(preparations)), None)
     if code is None:
         return None
