@@ -25,7 +25,8 @@ from tests.traffic.undescribed import valid_answers
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and its answer differs from that of a path that does not exist.
 
-    The test is skipped if the profile permits no request of the scenario `send_requests_about_existence`, which asks both paths.
+    The test is skipped if the profile permits no request of the scenario `send_requests_about_existence`, which asks
+    both paths.
     """
     not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
 
