@@ -171,7 +171,7 @@ def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exc
 
 
 def kinds_of_invalid_request_not_sent(log: Log, operation: str) -> Text:
-    """Sentence for the verdict: which kinds of invalid request were not sent to an operation, and because of which limit.
+    """Sentence for the verdict: which kinds of invalid request an operation did not get, and because of which limit.
 
     A kind is the part that is invalid, and how, such as ("pixKey", "missing"). All requests that Schemathesis generates
     are one kind here. Empty if at least one request of each kind was sent.
