@@ -254,7 +254,7 @@ class _Executions:
         """The number of codes of the pair: 2, or 0 if there is no pair."""
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
             return 0
-        is_wanted = self._together.is_possible and self._includes(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
+        is_wanted = self._together.may_send_several and self._includes(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
         has_room = self._profile.limits.executions >= _LEAST_WITH_A_PAIR
         return _CODES_OF_A_PAIR if is_wanted and has_room else 0
 
@@ -440,14 +440,14 @@ class _Executions:
     def _send_alone_or_beside(self, send: Send, place: int, plan: _CodePlan) -> None:
         """Send an execution: at the same moment as another request if it is that of the third code, else alone."""
         if self._is_executed_beside_a_request(place, plan):
-            self._together.send_beside(send, self._send_beside_execution)
+            self._together.send_with_companion(send, self._send_beside_execution)
         else:
             send()
 
     def _is_executed_beside_a_request(self, place: int, plan: _CodePlan) -> bool:
         """True if the code with this index is executed at the same moment as another request: only the third one is."""
         is_third_and_not_of_the_pair = place == _PLACE_BESIDE and place < plan.before_pair
-        is_wanted = self._together.is_possible and self._includes(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
+        is_wanted = self._together.may_send_several and self._includes(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
         return is_third_and_not_of_the_pair and is_wanted
 
     def _send_beside_execution(self) -> Exchange:
@@ -482,7 +482,7 @@ class _Executions:
         is_permitted = self._door.guard.permit_again(*codes)  # not spent, but an unknown outcome forbids them
         if is_permitted:
             sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
-            self._together.send_all(self._together.meeting(*sends))
+            self._together.send_all(self._together.pair_at_same_moment(*sends))
 
 
 def _why_a_preparation_gave_no_code(preparation: Exchange) -> Text:
