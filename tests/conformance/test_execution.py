@@ -35,7 +35,7 @@ from tests.traffic.judgements import (
 from tests.traffic.money.executions import (
     Execution,
     answers_to_real_codes,
-    perhaps_spent,
+    perhaps_spent_by_wrong_tokens,
     repeated_executions,
     successful_executions,
 )
@@ -77,7 +77,7 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
     """
     executions = answers_to_real_codes(executions_log)
     with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
-    without_valid_token = executions_log.sent("executePix", Execution.OFFERED)
+    without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)
     return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(executions_log)]
 
@@ -125,8 +125,8 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
 
     The run asks without a valid token for real codes, before and after their execution, and for made-up codes.
     """
-    before_execution = executions_log.sent("executePix", Execution.OFFERED)
-    after_execution = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
+    before_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    after_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
     results_for_made_up_codes = granted_to_anybody(executions_log, "executePix")
     valid_successes = successful_executions(executions_log)
     results_after_execution = list(filter(grants_protected_result, after_execution))
@@ -136,7 +136,7 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     judgement = token_is_required(without_token, valid_successes, "executed", *deviations)
     not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
     # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
-    are_codes_unspent = not perhaps_spent(executions_log)
+    are_codes_unspent = not perhaps_spent_by_wrong_tokens(executions_log)
     not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
     remark("executePix.token.required", credentials_tried)

@@ -17,7 +17,7 @@ from tests.harness.judging import (
     requirement,
     rules_of,
 )
-from tests.traffic.existence import ask_what_is_open, endpoint_exists, prefix_is_served
+from tests.traffic.existence import endpoint_exists, prefix_is_served, send_requests_about_existence
 from tests.traffic.undescribed import valid_answers
 
 
@@ -25,9 +25,10 @@ from tests.traffic.undescribed import valid_answers
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and its answer differs from that of a path that does not exist.
 
-    The test is skipped if the profile permits no request of the scenario `ask_what_is_open`, which asks both paths.
+    The test is skipped if the profile permits no request of the scenario `send_requests_about_existence`, which asks
+    both paths.
     """
-    not_exercised_unless(traffic.selects(ask_what_is_open), NOTHING_GRANTED)
+    not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
 
     assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 

@@ -56,7 +56,7 @@ def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Ex
     def requests(log: Log) -> list[Exchange]:
         """The requests with the credential, those that repeat the first code included."""
         if operation == "executePix":
-            sent = log.sent(operation, Execution.OFFERED, Execution.AFTER_EXECUTION)
+            sent = log.sent(operation, Execution.UNAUTHORIZED_BEFORE_EXECUTION, Execution.UNAUTHORIZED_AFTER_EXECUTION)
         else:
             sent = registrations_for(log, Registering.WITHOUT_A_TOKEN)
         return [exchange for exchange in sent if exchange.credential == credential]

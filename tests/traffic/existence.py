@@ -32,7 +32,7 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.at_times import FOR_THE_PATH, MAY_MISS_A_PATH, refused_at_times
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
 from tests.traffic.keys.registration import nothing_to_delete
@@ -52,7 +52,7 @@ class Existence(Purpose):
 
 
 @scenario(serves=["*.exists", "general.versionPrefix"])
-def ask_what_is_open(traffic: Traffic) -> None:
+def send_requests_about_existence(traffic: Traffic) -> None:
     """Send what is needed to judge each endpoint, if the answers so far leave its existence open."""
     for operation in _operations_to_judge(traffic):
         _judgement_by(_EvidenceOnRequest(traffic), operation)
@@ -80,7 +80,7 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
     Raises OutOfScope if the profile permits nothing at all, and NotExercised if no operation can be judged.
     """
     out_of_scope_unless(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
-    to_judge = _operations_to_judge(traffic) if traffic.selects(ask_what_is_open) else []
+    to_judge = _operations_to_judge(traffic) if traffic.selects(send_requests_about_existence) else []
     not_exercised_unless(
         to_judge, say("all that is permitted may move money: add read to allow, or select an operation")
     )
@@ -243,13 +243,13 @@ def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
 
 def _missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement that the endpoint is not missing at times, such as at one node of several."""
-    if operation not in MAY_MISS_A_PATH:
+    if operation not in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
         return holds()
-    at_times = refused_at_times(evidence.log, operation, FOR_THE_PATH)
+    at_times = refused_at_times(evidence.log, operation, REFUSALS_OF_THE_PATH)
     if not at_times.refused:
         return holds()
     breach = finding("no-endpoint-at-times", answer=answer_in_words(at_times.refused[0]), number=len(at_times.refused))
-    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
+    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
 
 def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:

@@ -28,7 +28,12 @@ from tests.traffic.undescribed import Reading
 
 ANY: tuple[Purpose, ...] = ()
 """Requests of every purpose, without generated traffic."""
-REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS, Execution.OFFERED)
+REAL_CODES = (
+    Execution.SUPPLIED,
+    Execution.PREPARED,
+    Execution.PREPARED_WITH_EXTRA_PARTS,
+    Execution.UNAUTHORIZED_BEFORE_EXECUTION,
+)
 """Executions that may have a result. Those without the valid token count if they got one."""
 
 

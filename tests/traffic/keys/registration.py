@@ -62,7 +62,7 @@ from tests.traffic.keys.registrar import (
     registration_body,
 )
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
-from tests.traffic.neighbours import neighbours_of_registrations
+from tests.traffic.neighbours import requests_before_registrations
 from tests.traffic.refused_credentials import unauthorized_requests
 from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
@@ -348,7 +348,7 @@ def _register_until_enough(scene: _Scene) -> None:
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = neighbours_of_registrations(scene.traffic)
+    neighbours_left = requests_before_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
         neighbours = neighbours_left[: len(bodies)]
