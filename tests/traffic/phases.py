@@ -41,7 +41,7 @@ from tests.harness.selection import ids_tested, in_scope, requirement_of, select
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
-from tests.traffic.existence import ask_what_is_open
+from tests.traffic.existence import send_requests_about_existence
 from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
@@ -68,7 +68,11 @@ SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
+AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
+    send_reads_after_changes,
+    send_first_code_at_the_end,
+    send_requests_about_existence,
+)
 """Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
 have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)

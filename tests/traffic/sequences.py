@@ -17,7 +17,7 @@ from spec.exchange import Exchange, Purpose
 from spec.key_list import Listing
 from tests.harness.selection import Selection
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.money.preparing import prepare
+from tests.traffic.money.preparing import prepare_executable_transfers
 
 
 class Step(Enum):
@@ -203,7 +203,9 @@ class Following:
         """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
         client = self.registrar.client
         guard = client.door.guard
-        preparations = prepare(client, self.profile, min(1, guard.count_possible_executions()), self.purpose)
+        preparations = prepare_executable_transfers(
+            client, self.profile, min(1, guard.count_possible_executions()), self.purpose
+        )
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 

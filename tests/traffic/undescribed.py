@@ -23,11 +23,11 @@ from spec.message import Text, say
 from spec.observed import is_evidence
 from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
-from tests.traffic.at_times import MAY_MISS_A_PATH
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER
 from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
-from tests.traffic.money.preparing import filled, prepare_one
+from tests.traffic.money.preparing import filled_body, prepare_one_transfer
 from tests.traffic.neighbours import register_right_behind_money
 from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
@@ -87,9 +87,9 @@ def _send_order(traffic: Traffic, operation: str) -> None:
     plan = profile.transactions.prepare
     is_planned = plan is not None and plan.operation == operation and permits(profile, "executePix")
     if body:
-        client.send(operation, json=filled(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
+        client.send(operation, json=filled_body(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
     elif plan and is_planned:
-        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)
+        prepare_one_transfer(client, profile, plan, purpose=Order.ONE_OF_EACH)
     else:
         client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
@@ -110,14 +110,15 @@ def _send_granted_orders_again(traffic: Traffic) -> None:
 def send_reads(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
-    The reads in MAY_MISS_A_PATH are sent more often, to see whether some node of the service does not know their path.
+    The reads in OPERATIONS_FOUND_ALWAYS_OR_NEVER are sent more often, to see whether some node of the service does not
+    know their path.
     """
     sends: list[Send] = []
     for operation in filter(traffic.may_send_to, READ_OPERATIONS):
         if traffic.profile.accounts or not operations()[operation].path_parameter:
             sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
-            if operation in MAY_MISS_A_PATH:
+            if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
                 sends += [partial(_send_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 
@@ -147,13 +148,13 @@ def send_reads_beside_refusals(traffic: Traffic) -> None:
 
     A service may mix up the answers to two such requests.
     """
-    if not traffic.together.is_possible:
+    if not traffic.together.may_send_several:
         return
     sends: list[Send] = []
     for operation in _operations_read(traffic):
         for send_refused in _requests_to_refuse(traffic, operation):
             send_read = partial(_send_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
-            sends += traffic.together.meeting(send_read, send_refused)
+            sends += traffic.together.pair_at_same_moment(send_read, send_refused)
     traffic.together.send_all(sends)
 
 

@@ -22,7 +22,7 @@ from tests.selftest.services.one_run import CODE, HOW_TO_PREPARE, ManualRun, sta
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import SocketService
 from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
-from tests.traffic.money.preparing import prepare
+from tests.traffic.money.preparing import prepare_executable_transfers
 
 ACCOUNT, EMAIL = "ac-0001", "qa@pix-conformance.example"
 DURATION_S = 1000.0
@@ -73,7 +73,7 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
         manual_run = ManualRun(service, tmp_path, parallel=6)
         manual_run.door.keys = Keys(profile.pix_keys)
         key = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-        preparing = ThreadWithResult(lambda: prepare(manual_run.client, profile, 2))
+        preparing = ThreadWithResult(lambda: prepare_executable_transfers(manual_run.client, profile, 2))
         # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it waits.
         assert service.came.acquire(timeout=HANG_LIMIT_S)
         acts = (
