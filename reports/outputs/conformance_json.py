@@ -36,13 +36,13 @@ from reports.result.verdicts import RequirementResult, RunVerdict, counts, cover
 from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
 from reports.showing.evidence import ShownExchange
-from reports.showing.resending import EXECUTES, MAY_MOVE, OFFERED
+from reports.showing.resending import EXECUTES, MAY_EXECUTE, MAY_MOVE
 from spec.interface import READS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
 
 FILE = "conformance.json"
-_MONEY_WARNINGS = (EXECUTES, OFFERED, MAY_MOVE)
+_MONEY_WARNINGS = (EXECUTES, MAY_EXECUTE, MAY_MOVE)
 """First lines of what sends a request again that moves money, the surest first."""
 
 
