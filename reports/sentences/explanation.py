@@ -43,8 +43,8 @@ def is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
 def fix_for(requirement: Requirement) -> Text:
     """A text that says how a service usually repairs a deviation from the requirement.
 
-    Empty if no request can show a deviation. The field and the type that the text names are taken from the id of the
-    requirement: `digit` from `executePix.digit.type`, `account` from `registerPixKey.body.account`.
+    Empty if no request can show a deviation. The text may name a field or a key type, which are taken from the id of
+    the requirement: `digit` from `executePix.digit.type`, `PHONE` from `registerPixKey.pixKeyType.PHONE`.
     """
     if requirement.untestable:
         return ""
@@ -53,7 +53,7 @@ def fix_for(requirement: Requirement) -> Text:
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
     parts = requirement.id.split(".")
-    # The id of a field of a request ends with `body` and the field. Other ids have the field before their last part.
+    # The field is the last part of `registerPixKey.body.account`, and the part before the last in other ids.
     field = parts[-1] if parts[1] == "body" else parts[-2]
     return say(text, field=field, type=parts[-1], request=request)
 
