@@ -26,14 +26,14 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from spec.exchange import HTTP_1_0, MATRIX_PARAMETER, VALID
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
     from environments.profiles.model import Profile
 
-_RANDOM_TOKEN = f"{MARK}{secrets.token_hex(16)}"
+_RANDOM_TOKEN = f"{SYNTHETIC_PREFIX}{secrets.token_hex(16)}"
 """The wrong token if the right one is short. It is random, so it is nobody's token."""
 _FEWEST_HIDDEN = 16
 """Letters and digits of the right token that a wrong token must lack. Then nobody can restore the right one from it."""
@@ -175,9 +175,9 @@ def _of_another_issuer(token: str) -> str | None:
     return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_look_alike(signature)}"
 
 
-_ISSUER = f"https://{MARK}issuer.example"
+_ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
 _NO_MEMBERS = _encoded(b"{}")
-_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
 
 
 def _is_short(text: str) -> bool:
@@ -246,7 +246,7 @@ FORMS = (
         filter="sed 's/[^.]*$//'",
     ),
     _Restorable("the token with an expired exp", _with_claims(exp=_EXPIRED)),
-    _Restorable("the token of another subject", _with_claims(sub=f"{MARK}subject")),
+    _Restorable("the token of another subject", _with_claims(sub=f"{SYNTHETIC_PREFIX}subject")),
     # without the padding of base64, too, because some decoders ignore missing padding
     _Restorable(
         "the token cut short",
@@ -280,7 +280,7 @@ OTHER_SCHEMES = (
 _LIKELY_WORDS = ("test", "admin", "dev")
 _WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
 """Words that developers leave in a check of the token."""
-_ANOTHER_KEY = {"kid": f"{MARK}key"}
+_ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 
 
 def _form_of_word(word: str) -> Form:
@@ -294,7 +294,7 @@ FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     Form("a token of another issuer", _of_another_issuer),
     Form("a token with another key id, signed with an empty key", _signed_anew(b"", _ANOTHER_KEY)),
     Form("a token signed with the key secret", _signed_anew(b"secret", {})),
-    Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{MARK}subject")),
+    Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{SYNTHETIC_PREFIX}subject")),
     Form("an expired token, signed anew with the key secret", _signed_anew(b"secret", {}, exp=_EXPIRED)),
     *map(_form_of_word, _WORDS),
 )

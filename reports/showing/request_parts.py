@@ -26,7 +26,7 @@ from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import CUT, SHOWN, Display, printable, shape
 from spec.exchange import Request
 from spec.facts import is_name
-from spec.interface import MARK, personal_fields
+from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
 _LARGEST_BODY = 150_000
@@ -323,12 +323,12 @@ def _is_personal_value(token: Token) -> bool:
     """True for a value that may tell who a person is, because its member describes a person, such as `document`.
 
     False for a value that tells nothing: a short number, a text of punctuation, or an identifier that the suite made up
-    (it starts with `MARK`).
+    (it starts with `SYNTHETIC_PREFIX`).
     """
     if not _is_value(token) or not token.is_personal:
         return False
     if token.kind == "word" and _WORD_THAT_NAMES_NOBODY.fullmatch(token.text):
         return False
-    is_made_up = token.content.startswith(MARK)
+    is_made_up = token.content.startswith(SYNTHETIC_PREFIX)
     has_letters_or_digits = shape(token.content) != token.content  # the shape replaces letters and digits only
     return has_letters_or_digits and not is_made_up

@@ -28,7 +28,7 @@ from reports.showing.shell_words import commands_that_print, commands_that_requi
 from reports.showing.show import Display
 from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
-from spec.interface import KEY_TYPES, MARK, PREPARING
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 MAY_EXECUTE = (
@@ -141,7 +141,9 @@ class Resending:
         `variable_of_code` is the shell variable for the transaction code; empty if the command has none. A comment says
         of what kind of transfer that code was, because a person has to set the variable to such a code.
         """
-        if exchange.operation in PREPARING and exchange.valid:  # some services move the money when they prepare
+        if (
+            exchange.operation in PREPARING_OPERATIONS and exchange.valid
+        ):  # some services move the money when they prepare
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):
             return
@@ -153,11 +155,11 @@ class Resending:
     def _has_real_code(self, execution: Request) -> bool:
         """True if the code in the address of this request may be the code of a transfer, so that money could move.
 
-        A code that starts with `MARK` was made up by the suite and confirms nothing. But a code that the run knows is a
-        real one even if it starts so.
+        A code that starts with `SYNTHETIC_PREFIX` was made up by the suite and confirms nothing. But a code that the
+        run knows is a real one even if it starts so.
         """
         code = execution.last_segment
-        is_made_up = code.startswith(MARK) and not self.display.known.has(code)
+        is_made_up = code.startswith(SYNTHETIC_PREFIX) and not self.display.known.has(code)
         return not is_made_up
 
     def _variables_explained(

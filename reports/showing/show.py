@@ -35,7 +35,7 @@ from environments.secret_values import Secrets
 from reports.sentences.wording import one_line
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.known import KnownValues
-from spec.exchange import COMMON_TYPES, Headers
+from spec.exchange import SHOWN_MEDIA_TYPES, Headers
 from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
@@ -137,7 +137,8 @@ _DATE = re.compile(
 _COUNT = re.compile(r"\d{1,7}")
 """A number with fewer digits than a telephone number or a tax document has."""
 _MEDIA_TYPE = re.compile(
-    rf"(?:{'|'.join(map(re.escape, COMMON_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?", re.IGNORECASE
+    rf"(?:{'|'.join(map(re.escape, SHOWN_MEDIA_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?",
+    re.IGNORECASE,
 )
 _PRODUCTS = (
     "apache|asp.net|caddy|cloudflare|envoy|express|gunicorn|jetty|kestrel|kong|nginx|openresty|php|uvicorn|werkzeug"

@@ -27,7 +27,7 @@ from reports.result.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.facts import Facts, words_as_facts
 from spec.findings import Conclusion, Finding, Judgement
-from spec.message import Text, joined, said_once, say
+from spec.message import Text, joined, joined_reasons, say
 from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, judge
 
@@ -237,7 +237,7 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
         raise DeviationError(requirement_id, deviating)
     if not holding:
         reasons = dict.fromkeys(judgement.why for judgement in judgements)
-        raise NotExercised(said_once(list(reasons)[:_MOST_REASONS]))
+        raise NotExercised(joined_reasons(list(reasons)[:_MOST_REASONS]))
     for judgement in holding[:_MOST_CITED]:  # the exchanges that the report cites as examples
         ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
 

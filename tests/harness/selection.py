@@ -21,7 +21,7 @@ import pytest
 from environments.profiles.model import Profile
 from reports.sentences.wording import listed, missing_permission, one_line, shortened
 from reports.showing.show import printable
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import Text, say
 from spec.requirements import Requirement, requirements
 
@@ -299,21 +299,21 @@ def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item
 
 # -- the operations of a selection -----------------------------------------------------------------------------
 
-MAY_BE_OPEN = ("deletePixKey", *PREPARING)
+MAY_BE_OPEN = ("deletePixKey", *PREPARING_OPERATIONS)
 """Operations that write and that may not need the token: the interface document does not show it (Authentication 3)."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
     # Registered keys are deleted afterwards. Keys that a list shows are left alone.
     "registerPixKey.*": ("deletePixKey", "listPixKeys"),
     "deletePixKey.*": ("registerPixKey", "listPixKeys"),  # only keys that the run registered are deleted
     "executePix.repeated": ("getBalance",),  # a balance shows if money moves a second time
-    "*.exists": READS,  # an account that a read accepts makes a valid request
-    "*.token.accepted": READS,  # a read that refuses a wrong token shows that the token is valid
+    "*.exists": READ_OPERATIONS,  # an account that a read accepts makes a valid request
+    "*.token.accepted": READ_OPERATIONS,  # a read that refuses a wrong token shows that the token is valid
     "general.otherTokens": MAY_BE_OPEN,
 }
 """By pattern of requirements, the operations that they need beside their own."""
 WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
 """Requirements that synthetic transaction codes show. Nothing is executed or prepared for them."""
-OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
+OF_NO_OPERATION = (READ_OPERATIONS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
 """Groups of operations that show the requirements about no operation. The first group that the profile permits is used.
 None of them moves money."""
 SURVEYS = (

@@ -28,7 +28,7 @@ from reports.sentences.explanation import LastRun, explanation, last_run, last_r
 from reports.sentences.plan import Plan, plan_lines, purposes_in_words
 from reports.showing.show import Display
 from spec.exchange import VALID, Response
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import parts_of_pointer
 from spec.requirements import Requirement, requirements
 from spec.rules import Reproduction
@@ -183,7 +183,7 @@ class _PlanningWire:
 
     def _data_of_success(self, operation: str) -> object:
         """The value of `data` in a successful answer: a new code, an empty list of keys, or a documented result."""
-        if operation in PREPARING and self._plan:
+        if operation in PREPARING_OPERATIONS and self._plan:
             self._count_prepared += 1
             return _nested(_path_in_data(self._plan.code_at), f"plan-{self._count_prepared}")
         if operation == "listPixKeys" and self._key_at:

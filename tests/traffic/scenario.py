@@ -28,7 +28,7 @@ from spec.rules import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.together import Send, Together
 
-ENOUGH = 6
+ENOUGH_ANSWERS = 6
 """Valid exchanges that a statement rests on, in each situation that it names. If one node of three is at fault, six
 answers miss it in one run of eleven, and a run has more than six of most. A profile may leave no room for so many."""
 
@@ -76,7 +76,7 @@ class Traffic:
         self.selection = selection
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
-        self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
+        self.why_not_sent: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
         self._to_send_together: list[Sequence[Send]] = []
 
     @property
@@ -106,11 +106,11 @@ class Traffic:
         is_permitted = not scenario.needs or scenario.needs in self.profile.allow
         return is_permitted and any(map(scenario.is_for, self.selection.ids_with_operations))
 
-    def permitted(self, operation: str) -> bool:
+    def may_send_to(self, operation: str) -> bool:
         """True if the selection reaches the operation, and the profile permits it."""
         return operation in self.selection.operations
 
-    def subjects_among(self, *operations: str) -> list[str]:
+    def tested_among(self, *operations: str) -> list[str]:
         """Those of the operations that the selected requirements are about.
 
         Other operations are reached only because their requests must come first.

@@ -13,7 +13,7 @@ import pytest
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Server, Service
-from spec.interface import MONEY, READS, operations_reached
+from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of, selection_in_words, selection_of
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
@@ -100,7 +100,7 @@ def test_k_refuses_words_that_are_no_id(expression, line):
 
 def test_a_requirement_about_any_answer_moves_no_money():
     """If only operations that move money are permitted, nothing is sent."""
-    only_money = selection_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
+    only_money = selection_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY_PERMISSIONS))
 
     assert only_money.operations == frozenset()
     assert not only_money.needs_real_codes
@@ -170,8 +170,8 @@ NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]
 @pytest.mark.parametrize(
     ("options", "reached"),
     [
-        (["-k", "listAccounts"], set(READS)),
-        ([NODE], {"createPix", *READS}),
+        (["-k", "listAccounts"], set(READ_OPERATIONS)),
+        ([NODE], {"createPix", *READ_OPERATIONS}),
     ],
     ids=["-k", "a node id"],
 )

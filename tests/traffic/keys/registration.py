@@ -34,9 +34,9 @@ from environments.door.wrong_tokens import (
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
-from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
+from spec.answers import answer_in_words, answers_in_words, refusal_or_failure, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
@@ -62,9 +62,9 @@ from tests.traffic.keys.registrar import (
     registration_body,
 )
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
-from tests.traffic.neighbours import neighbours_of_registrations
+from tests.traffic.neighbours import requests_before_registrations
 from tests.traffic.refused_credentials import unauthorized_requests
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _REGISTER = "registerPixKey"
@@ -79,9 +79,9 @@ _REQUESTS_FOR_A_REGISTERED_KEY = [UnauthorizedRequest(name, (FOR_A_REGISTERED_KE
 _REQUESTS_BEHIND_A_REGISTRATION = 3
 """Unauthorized requests that are sent right after each granted registration, on the same connection, because some
 services do not check the token on a connection that was authorized before."""
-_ENOUGH_RANDOM = ENOUGH + 4
-"""Enough registrations of RANDOM keys. Of other types ENOUGH will do, because each of their keys is registered a second
-time, too, which gives further answers."""
+_ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
+"""Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
+a second time, too, which gives further answers."""
 _MOST_MADE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
@@ -113,7 +113,7 @@ def register(traffic: Traffic) -> None:
     """Register keys, delete them, and send the registrations that must be refused, in the order of `_STEPS`."""
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        traffic.missing[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
+        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
         return
     scene = _prepared_scene(traffic)
     for step in _STEPS:
@@ -334,7 +334,7 @@ def _register_random_keys(scene: _Scene) -> None:
     for key in random_keys:
         reason_to_stop = _register_random(scene.registrar, key)
         if reason_to_stop:
-            scene.traffic.missing["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
+            scene.traffic.why_not_sent["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
             return
 
 
@@ -348,7 +348,7 @@ def _register_until_enough(scene: _Scene) -> None:
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = neighbours_of_registrations(scene.traffic)
+    neighbours_left = requests_before_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
         neighbours = neighbours_left[: len(bodies)]
@@ -397,7 +397,7 @@ def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
     bodies: dict[str, dict[str, Any]] = {}
     for answer in filter(registered, registrations_of_free_keys(registrar.log)):
         body = body_sent(answer)
-        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
+        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(SYNTHETIC_PREFIX)
         if is_permitted and registrar.is_deleted(answer) and _needs_more_answers(registrar.log, body):
             bodies.setdefault(body["pixKeyType"], body)
     return list(bodies.values())
@@ -413,7 +413,7 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     if key_type in refused_types:
         return False
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
-    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH
+    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH_ANSWERS
     return len(same_type) < enough
 
 
@@ -592,7 +592,7 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list twice if a registration was refused, because the list may show the key nevertheless."""
-    if refused_or_lost(exchange) in REFUSALS:
+    if refusal_or_failure(exchange) in REFUSALS:
         registrar.read_key_list()
         registrar.read_key_list()
 

@@ -18,11 +18,11 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.message import Text, joined, say
 from spec.observed import is_temporary
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.refused_credentials import tried_in_words
+from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
     ORDER_OF_PROOF,
@@ -75,7 +75,7 @@ def ask_in_place_of_a_token(traffic: Traffic) -> None:
     comparable = [asker for asker in askers if is_refused_at_each_place(traffic.log, asker.operation)]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)
-    set_by_the_service = [value for _, value in cookies if MARK not in value]
+    set_by_the_service = [value for _, value in cookies if SYNTHETIC_PREFIX not in value]
     secrets.learn_secret("session cookie", *set_by_the_service)
     asked: list[tuple[_Asker, StandIn]] = []
     for asker in comparable:
@@ -91,7 +91,7 @@ def ask_in_place_of_a_token(traffic: Traffic) -> None:
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """The forms and ways that were tried in these requests, and the first few stand-ins for a token."""
-    tried = tried_in_words(operation, exchanges, traffic)
+    tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
     names = dict.fromkeys(joined((say(exchange.credential), *exchange.spelling), " + ") for exchange in sent)
     if not names:
@@ -110,7 +110,7 @@ def _askers(traffic: Traffic) -> list[_Asker]:
     if "read" not in profile.allow or not profile.limits.wrong_tokens or not profile.accounts:
         return []
     selected = [operation for operation, name in _REQUIRED.items() if traffic.selection.includes_any(name)]
-    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, selected)]
+    return [_Asker(traffic, operation) for operation in filter(traffic.may_send_to, selected)]
 
 
 class _Asker:
