@@ -148,13 +148,13 @@ def send_reads_beside_refusals(traffic: Traffic) -> None:
 
     A service may mix up the answers to two such requests.
     """
-    if not traffic.together.is_possible:
+    if not traffic.together.may_send_several:
         return
     sends: list[Send] = []
     for operation in _operations_read(traffic):
         for send_refused in _requests_to_refuse(traffic, operation):
             send_read = partial(_send_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
-            sends += traffic.together.meeting(send_read, send_refused)
+            sends += traffic.together.pair_at_same_moment(send_read, send_refused)
     traffic.together.send_all(sends)
 
 

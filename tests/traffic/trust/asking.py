@@ -231,7 +231,7 @@ class _Asker:
         """
         send = partial(self.ask, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
-        if not last_answers_prove_it(self._log, self.operation) and self._together.is_possible:
+        if not last_answers_prove_it(self._log, self.operation) and self._together.may_send_several:
             self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
         if last_answers_prove_it(self._log, self.operation):
             self._client.send("listAccounts", purpose=Trust.OF_A_READ, **_options_of_request(stand_in))
