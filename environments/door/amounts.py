@@ -45,8 +45,8 @@ class Amounts:
 
         A body that is not JSON passes here: `Identifiers` refuses it if it has a digit, so it holds no amount.
         """
-        for operation in sending.reaches.intersection(PREPARING_OPERATIONS):
-            for path, leaf in leaves_in(sending.sent.body) or ():
+        for operation in sending.reachable_operations.intersection(PREPARING_OPERATIONS):
+            for path, leaf in leaves_in(sending.plain_request.body) or ():
                 if _AMOUNT in path and not self._is_permitted(operation, leaf):
                     raise ForbiddenError(f"{operation}: an amount that is above that of the profile, or not above 0")
 

@@ -70,16 +70,16 @@ class Identifiers:
             is_synthetic = SYNTHETIC_PREFIX in account
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
-        changes_something = not sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
+        changes_something = not sending.reachable_operations.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
         if not changes_something:
             return
-        leaves = leaves_in(sending.sent.body)
+        leaves = leaves_in(sending.plain_request.body)
         if leaves is None:
-            _refuse_unreadable(sending.sent.body)
+            _refuse_unreadable(sending.plain_request.body)
             leaves = []  # no JSON, so it has no values that could be looked at one by one
         self._refuse_identifiers_of_others(sending, leaves)
         names_own_account = bool(own_accounts_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
-        changes_keys = not sending.reaches.isdisjoint(_CHANGE_KEYS)
+        changes_keys = not sending.reachable_operations.isdisjoint(_CHANGE_KEYS)
         if names_own_account and changes_keys:
             self._refuse_malformed(sending, leaves)
 
@@ -97,7 +97,7 @@ class Identifiers:
     def _accounts_in_path(self, sending: Sending) -> set[str]:
         """Every text that a server may read as an account in the path."""
         accounts: set[str] = set()
-        for name in sending.reaches:
+        for name in sending.reachable_operations:
             if operations()[name].path_parameter == "accountId":
                 accounts |= path_parameters_reached(name, sending.path)
         return accounts
@@ -162,7 +162,7 @@ class Identifiers:
         """
         keys = list(self._keys_in(sending, leaves))
         keys_can_be_named = bool(keys) and all(map(self._can_be_named, keys))
-        service_reads_keys = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
+        service_reads_keys = sending.reachable_operations == {_REGISTER} or _is_sent_as_json(sending)
         is_well_formed = service_reads_keys and keys_can_be_named
         if is_well_formed or _asks_for_a_new_key(sending) or self._is_deletion_without_a_key(sending):
             return
@@ -175,7 +175,7 @@ class Identifiers:
         """
         no_keys = {*KEY_TYPES, *self._profile.accounts}
         template = self._profile.requests.get("deletePixKey")
-        if template and "deletePixKey" in sending.reaches:
+        if template and "deletePixKey" in sending.reachable_operations:
             body_without_key = fill(template.json, account="", key="", type="")
             no_keys |= _texts_in(body_without_key)
         no_keys -= self._own_keys
@@ -212,7 +212,7 @@ class Identifiers:
             fill(template.json, account=account, key="", type=key_type)
             for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES))
         ]
-        return _is_sent_as_json(sending) and sending.sent.body in map(as_bytes, bodies)
+        return _is_sent_as_json(sending) and sending.plain_request.body in map(as_bytes, bodies)
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
@@ -256,15 +256,15 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
     A request that a generator drew (Hypothesis, Schemathesis) is never taken for it.
     """
     is_generated = sending.intent.is_generated
-    if is_generated or sending.reaches != {_REGISTER}:
+    if is_generated or sending.reachable_operations != {_REGISTER}:
         return False
-    key, key_type = key_and_type_in(sending.sent.body)
+    key, key_type = key_and_type_in(sending.plain_request.body)
     return not key and key_type in _MADE_BY_THE_SERVICE
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key of a registration of the type RANDOM, if it is a random UUID, which nobody else has; else None."""
-    key, key_type = key_and_type_in(sending.sent.body)
-    is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
+    key, key_type = key_and_type_in(sending.plain_request.body)
+    is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
     return key if is_registration and is_random else None

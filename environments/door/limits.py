@@ -23,7 +23,7 @@ from spec.json_text import read_json
 from spec.message import say
 
 _SPENT = say("limits.{setting} ({limit}) is spent")
-WANT_THE_TOKEN = ("executePix", "registerPixKey")
+DOCUMENT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
 TIMES_FOR_SYNTHETIC = 2
 """Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
@@ -59,12 +59,12 @@ class Budget:
         self._awaiting_valid = set[str]()  # operations among them that got no valid body so far
         self._next_turn_at = 0.0  # by the clock of the run, when limits.rate permits the next request
 
-    def take_request(self, sending: Sending) -> None:
+    def count_request(self, sending: Sending) -> None:
         """Count one request. Raises LimitError if limits.requests is reached; its last ones are for cleaning up."""
         reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP
         self.take("requests", reserve=reserve)
 
-    def take_wrong_token(self, sending: Sending) -> None:
+    def count_wrong_token(self, sending: Sending) -> None:
         """Count a request without the valid token to one of the two operations that document the token.
 
         With a limit of 0, no wrong token goes to any operation. Raises NotSentError if the limit is reached. It is no
@@ -78,11 +78,11 @@ class Budget:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._with_synthetic_identifiers[operation] += 1
             return
-        kept = 0 if sending.offers_executed_code else self._kept_to_ask_again[operation]
+        kept = 0 if sending.resends_executed_code else self._kept_to_ask_again[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
-        if sending.offers_executed_code:
+        if sending.resends_executed_code:
             self._kept_to_ask_again[operation] -= 1
 
     def wrong_tokens_left_for_synthetic(self, operation: str) -> int:
@@ -99,21 +99,21 @@ class Budget:
           no wrong token.
         - Other operations than the two that document the token count only if the limit is 0.
         """
-        if sending.offers_executed_code:
+        if sending.resends_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
-        if sending.intent.operation not in WANT_THE_TOKEN:
+        if sending.intent.operation not in DOCUMENT_THE_TOKEN:
             return has_wrong_token and not self.limits.wrong_tokens
         if not _names_somebody(sending):
             return has_wrong_token
         is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_without_token_as_documented:
             return True
-        code_or_key_type = sending.code or key_and_type_in(sending.sent.body)[1]
+        code_or_key_type = sending.code or key_and_type_in(sending.plain_request.body)[1]
         first_request = self._first_without_token.setdefault((sending.intent.operation, code_or_key_type), sending)
         return first_request is not sending  # an attempt to send the first one again does not count, either
 
-    def wait_for_turn(self) -> None:
+    def wait_for_rate_limit(self) -> None:
         """Wait until limits.rate permits the next request."""
         if not self.limits.rate:
             return
@@ -210,13 +210,13 @@ class Budget:
 def _names_somebody(sending: Sending) -> bool:
     """True for a request with a real code, and for a registration at an account of the profile."""
     registers = sending.intent.operation == "registerPixKey"
-    return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.sent.last_segment)
+    return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.plain_request.last_segment)
 
 
 def _is_no_transfer(sending: Sending) -> bool:
     """True for a body that is no JSON object with members, or has a member of a type that no member of a transfer has:
     null, a boolean, an object or an array."""
-    body = read_json(sending.sent.body).value
+    body = read_json(sending.plain_request.body).value
     if not isinstance(body, dict) or not body:
         return True
     return any(value is None or isinstance(value, bool | dict | list) for value in body.values())

@@ -56,7 +56,7 @@ class Permission:
             raise ForbiddenError("a request to another origin than base_url")
         if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
-        reached = sending.reaches
+        reached = sending.reachable_operations
         missing = {operations()[operation].permission for operation in reached} - self.allow
         if missing:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")

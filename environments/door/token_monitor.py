@@ -38,7 +38,7 @@ class TokenMonitor:
 
     - `refresh` fetches the token from its source, and gives true if it is another one.
     - `repeat_alone` sends the request of an exchange once more, with nothing else on the wire.
-    - `clear_the_wire` waits until nothing is there.
+    - `wait_for_empty_wire` waits until nothing is there.
     - `pausing` waits for some seconds, and keeps all other requests back inside its block.
     - `disregard` has the answers with these numbers count for nothing, for this reason.
     """
@@ -48,7 +48,7 @@ class TokenMonitor:
         secrets: Secrets,
         refresh: Callable[[], bool],
         repeat_alone: Callable[[Exchange], Exchange | None],
-        clear_the_wire: Callable[[], None],
+        wait_for_empty_wire: Callable[[], None],
         pausing: Callable[[float], AbstractContextManager[None]],
         disregard: Callable[[Collection[int], Text], None],
     ) -> None:
@@ -59,7 +59,7 @@ class TokenMonitor:
         self.excused: set[int] = set()
         """Numbers of the valid requests that were refused because the token had expired."""
         self._secrets, self._refresh = secrets, refresh
-        self._repeat_alone, self._clear_the_wire = repeat_alone, clear_the_wire
+        self._repeat_alone, self._clear_the_wire = repeat_alone, wait_for_empty_wire
         self._pausing, self._disregard = pausing, disregard
         self._granted_reads: dict[str, Exchange] = {}  # the last one, by operation
         self._refused_since_granted: list[int] = []  # numbers of the refusals of the caller, whatever the request was

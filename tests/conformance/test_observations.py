@@ -21,7 +21,10 @@ NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
 
 def why_nothing_was_refused(operation, log, profile):
-    """Reason why no refusal of an operation was seen."""
+    """Reason why no refusal of an operation was seen, for a test that is skipped because of that.
+
+    Most refusals are answers to invalid requests, which the profile permits with "fuzz".
+    """
     if "fuzz" not in profile.allow:
         return NOTHING_REFUSED
     return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
@@ -29,7 +32,10 @@ def why_nothing_was_refused(operation, log, profile):
 
 @pytest.mark.parametrize("operation", operations_with("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
 def test_shape_of_an_answer(operation, log, profile):
-    """The report says with which status, media type and JSON members an undescribed operation answers."""
+    """The report says which status, media type and JSON members the answers of an operation have.
+
+    The interface document shows no answer of these operations, such as GET /v1/accounts.
+    """
     observation = observed(f"{operation}.shape", log)
     not_exercised_unless(observation.values, why_no_shape(log, profile, operation))
 
@@ -38,7 +44,10 @@ def test_shape_of_an_answer(operation, log, profile):
 
 @pytest.mark.parametrize("operation", operations_with("token", READ_OPERATIONS))
 def test_token_of_a_read(operation, log):
-    """The report says whether a read needs the token."""
+    """The report says whether an operation that only reads needs the token.
+
+    Each was asked with the token and without it. No value is observed if neither answer shows what the token changes.
+    """
     reads = reads_or_orders(log, operation)
     observation = observed(f"{operation}.token", log)
     not_exercised_unless(
@@ -52,7 +61,10 @@ def test_token_of_a_read(operation, log):
 @pytest.mark.needs("delete-keys", "create-pix", "transfer")
 @pytest.mark.needs("fuzz")
 def test_token_of_operations_that_write(log):
-    """The report says whether an operation that writes refuses a request without the token before it reads the body."""
+    """The report says whether an operation that writes refuses a request without the token before it reads the body.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     observation = observed("general.otherTokens", log)
     not_exercised_unless(observation.values, "no answer that could show it")
 
@@ -70,7 +82,7 @@ def test_refusals(operation, log, profile):
 
 @requirement("general.codeValues")
 def test_codes(log):
-    """The report says which values `code` has in refusals."""
+    """The report says which values the field `code` of the envelope has in refusals."""
     refusals: list[Exchange] = []
     for operation in sorted(operations()):
         refusals += observed(f"{operation}.refusal", log).exchanges
@@ -81,14 +93,17 @@ def test_codes(log):
 
 @requirement("general.rateLimit")
 def test_rate_limits(log):
-    """The report says whether a 429 was answered, and which headers about a rate limit there are."""
+    """The report says whether a request was answered with 429, and which headers about a rate limit answers have."""
     observe("general.rateLimit", observed("general.rateLimit", log).values)
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
 def test_size_limits(log):
-    """The report says whether large requests are refused for their size, and how."""
+    """The report says whether large requests are refused because of their size, and how.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     observation = observed("general.sizeLimit", log)
     not_exercised_unless(observation.values, "no large request was sent: add read or register-keys to allow")
 
@@ -97,7 +112,7 @@ def test_size_limits(log):
 
 @requirement("general.identifierFormat")
 def test_formats_of_identifiers(log):
-    """The report says of which characters accountId and transactionId are made in granted requests."""
+    """The report says of which characters accountId and transactionId are made, in requests that were successful."""
     formats = observed("general.identifierFormat", log).values
     not_exercised_unless(formats, "no request that names an account or a code was granted")
 

@@ -1,5 +1,7 @@
 """Sequences of operations: described answers keep their shape in any order. And a second execution of a code.
 
+A sequence is some operations in a drawn order, such as: register a key, list the keys, delete the key.
+
 Self-tests: promises/test_generated_traffic.py.
 """
 
@@ -29,38 +31,55 @@ _NEEDS_A_SANDBOX = say("not tried: needs a sandbox, transactions.prepare, and ro
 
 @pytest.fixture(scope="session")
 def sequences(run_traffic: RunTraffic) -> DrawnSequences | None:
-    """The answers to the sequences of operations, and their findings. A test is skipped if none were sent."""
+    """The answers to sequences of operations (operations in a drawn order), and their deviations from requirements.
+
+    A test is skipped if no sequence was sent. The reason is then that the profile names no account.
+    """
     not_exercised_unless(run_traffic.sequences, NO_ACCOUNT)
     return run_traffic.sequences
 
 
 @requirement("executePix.repeated")
 def test_second_execution(sequences: DrawnSequences):
-    """The report says how a code is answered that was executed before, and whether money moves a second time."""
-    not_exercised_unless(sequences.twice, _NEEDS_A_SANDBOX)
+    """The report says how the second execution of a transaction code is answered, and whether money moves again.
 
-    observe(
-        "executePix.repeated", {"the answer": sequences.twice.answers}, [sequences.twice.first, sequences.twice.second]
-    )
-    observe("executePix.repeated", {"the balance": sequences.twice.balances}, first=sequences.twice.moves_money_twice)
+    A code is executed twice on a sandbox only (a test service without real money).
+    """
+    twice = sequences.executed_twice  # two executions of one code, with the balances before and after
+    not_exercised_unless(twice, _NEEDS_A_SANDBOX)
+
+    observe("executePix.repeated", {"the answer": twice.answers}, [twice.first, twice.second])
+    # If money moved twice, this observation is the first one in the report, because a bank loses money then.
+    observe("executePix.repeated", {"the balance": twice.balances}, first=twice.moves_money_twice)
 
 
 @requirement("executePix.status")
 def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Session):
-    """Every described answer keeps status, envelope and fields before and after executions, and a key stays listed."""
-    out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
-    not_exercised_unless(sequences.of_transfers.taken, sequences.of_transfers.cut or _NEEDS_A_SANDBOX)
+    """Every described answer has its status, envelope and fields before and after executions, and a key stays listed.
 
-    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.losing_keys)
-    assert_requirements("executePix.status", sequences.of_transfers.results(session.run.seed, session.profile.fail_on))
+    A key that is missing from the list after an execution is a warning only, because the document does not mention it.
+    """
+    findings = sequences.findings_with_transfers
+    out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
+    not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX)
+
+    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)
+    # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
+    results = findings.results(session.run.seed, session.profile.fail_on)
+    assert_requirements("executePix.status", results)
 
 
 @requirement("registerPixKey.status")
 def test_shapes_hold_in_any_order(sequences: DrawnSequences, run_traffic: RunTraffic, session: Session):
-    """Every answer of a described operation has its status, envelope and fields, in any order of requests."""
-    not_exercised_unless(sequences.of_keys.taken, sequences.of_keys.cut or "nothing was sent")
+    """Every answer of a described operation has its status, envelope and fields, in whatever order requests are sent.
 
-    results = sequences.of_keys.results(session.run.seed, session.profile.fail_on)
+    Judges the sequences that register, delete and list keys, but transfer no money.
+    """
+    findings = sequences.findings_without_transfers
+    not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or "nothing was sent")
+
+    # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
+    results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements(
         "registerPixKey.status", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
     )

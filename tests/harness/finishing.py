@@ -84,7 +84,7 @@ def close_record(session: Session) -> None:
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, without_known_values)
-            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
+            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
         run.not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}

@@ -83,9 +83,9 @@ class Case:
     """A request to an operation, which is not sent yet."""
 
     operation: str
-    where: str = ""
+    unusual_part: str = ""
     """The part of the request that is invalid, such as "query" or a member; empty if Schemathesis drew the case."""
-    what: str = ""
+    how_unusual: str = ""
     """How that part is invalid, in words without its value, such as "missing"; empty if Schemathesis drew the case."""
     path_parameter: str | bytes | None = None
     body: bytes | None = None
@@ -117,7 +117,7 @@ class Case:
             query=self.query,
             safe="" if self.valid else _SAFE_IN_A_SEGMENT,
             valid=self.valid,
-            unusual=(self.where, self.what),
+            unusual=(self.unusual_part, self.how_unusual),
         )
 
 
@@ -165,7 +165,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | any other number | becomes a negative one | becomes a synthetic text |
     """
     account = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
-    own = own_texts(operation, profile)
+    own = texts_that_name_own_account(operation, profile)
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
         """What takes the place of a text or a number in a member of this name, by the table above."""
@@ -273,7 +273,7 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
     return _with_leaves_changed(value, anonymous_leaf)
 
 
-def own_texts(operation: str, profile: Profile) -> frozenset[str]:
+def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[str]:
     """The texts of an invalid transfer that name an account of the profile."""
     if not names_own_account(operation, profile):
         return frozenset()

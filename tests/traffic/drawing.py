@@ -55,8 +55,8 @@ from tests.traffic.case import (
     greatest_amount,
     harmless_path_parameter,
     has_permitted_amounts,
-    own_texts,
     synthetic_path_parameter,
+    texts_that_name_own_account,
     with_synthetic_identifiers,
 )
 from tests.traffic.invalid import invalid_requests
@@ -430,7 +430,7 @@ class Drawing:
             # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
             strategies += [cases(_ANY_MEMBERS, **with_example_path) for _ in range(_OFTEN)]
             strategies += [cases(_ALL_UNUSUAL_MEMBERS, **with_example_path) for _ in range(_VERY_OFTEN)]
-        if own := own_texts(operation, self._profile):
+        if own := texts_that_name_own_account(operation, self._profile):
             payer = {name: value for name, value in example_body.items() if not own.isdisjoint(_texts_of(value))}
             with_own_payer = partial(_with_members, members=payer)
             strategies += [cases(_ALL_UNUSUAL_MEMBERS).map(with_own_payer) for _ in range(_OFTEN)]
@@ -630,7 +630,7 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 
     All texts are synthetic again, but for the account of the profile, which stays whole.
     """
-    own = own_texts(case.operation, profile)
+    own = texts_that_name_own_account(case.operation, profile)
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import Any
 
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile
@@ -183,7 +183,7 @@ def invalid_requests(operation: str, profile: Profile, *, observed: bool | None 
 def _is_observed(case: Case) -> bool:
     """True if the table OBSERVED has the class of the case."""
     classes = OBSERVED[case.operation]
-    return case.what in classes or f"{case.where}: {case.what}" in classes
+    return case.how_unusual in classes or f"{case.unusual_part}: {case.how_unusual}" in classes
 
 
 def _with_its_own_key(case: Case) -> Case:
@@ -223,7 +223,7 @@ def with_transfers_last(cases: Iterable[Case]) -> list[Case]:
     cases = list(cases)
     transfers = [case for case in cases if case.operation in PREPARING_OPERATIONS]
     others = [case for case in cases if case.operation not in PREPARING_OPERATIONS]
-    by_part = _in_turns(transfers, lambda case: (case.operation, case.where))
+    by_part = _in_turns(transfers, lambda case: (case.operation, case.unusual_part))
     return others + _in_turns(by_part, lambda case: case.operation)
 
 
@@ -269,7 +269,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
-    if operation in WANT_THE_TOKEN:
+    if operation in DOCUMENT_THE_TOKEN:
         return [_EMPTY_HEADER]
     credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:
@@ -295,8 +295,8 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
     yield from _with_observed_members(case, members)
     for name in members:
         remaining = {member: value for member, value in members.items() if member != name}
-        yield replace(case, where=name, what="missing", body=as_bytes(remaining))
-    yield replace(case, where="pixKey", what="a synthetic key")
+        yield replace(case, unusual_part=name, how_unusual="missing", body=as_bytes(remaining))
+    yield replace(case, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_member(case, members, "pixKey", ODD_KEYS)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
@@ -311,7 +311,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     if has_own_account:  # no reader takes these for a request, so they may go there
         yield from _with_each_body(for_own_account, UNREADABLE)
     yield from _with_each_body(for_own_account, _odd_objects(members))
-    yield replace(for_own_account, where="pixKey", what="a synthetic key")
+    yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
@@ -382,7 +382,7 @@ def _with_each_value(case: Case, part: str, field: str, *tables: Values) -> Iter
     """
     for table in tables:
         for what, value in table.items():
-            yield replace(case, where=part, what=what, **{field: value})
+            yield replace(case, unusual_part=part, how_unusual=what, **{field: value})
 
 
 def _with_each_body(case: Case, *tables: Values) -> Iterator[Case]:

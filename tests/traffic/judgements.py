@@ -37,12 +37,12 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
-from tests.traffic.at_times import FOR_THE_TOKEN, refused_at_times
+from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
-from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, words_for_accepted
+from tests.traffic.refused_credentials import MOST_CITED, accepted_credentials_in_words, credentials_in_words
 from tests.traffic.scenario import Traffic
 
 CodeAndExchanges = tuple[str, list[Exchange]]
@@ -63,11 +63,11 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
-    at_times = refused_at_times(traffic.log, operation, FOR_THE_TOKEN)
+    at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)
     if at_times.refused:
         answer = answer_in_words(at_times.refused[0])
         breach = finding("token-refused-at-times", answer=answer, number=len(at_times.refused))
-        return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
+        return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
     valid = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     successes = list(filter(succeeded, valid))
@@ -130,7 +130,9 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_token[0])]
     if accepted:
-        return deviates(finding("scheme-accepted", credentials=words_for_accepted(accepted)), with_token[0], *accepted)
+        return deviates(
+            finding("scheme-accepted", credentials=accepted_credentials_in_words(accepted)), with_token[0], *accepted
+        )
     return holds(*in_other_forms)
 
 
@@ -157,7 +159,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges
     granted = list(filter(is_granted, with_result))
     for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
         if exchanges:
-            credentials, answer = words_for_accepted(exchanges), answer_in_words(exchanges[0])
+            credentials, answer = accepted_credentials_in_words(exchanges), answer_in_words(exchanges[0])
             return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
 
     unread = []
@@ -212,7 +214,9 @@ def token_is_required(
         return judgement
     accepted = list(successes_alike)
     compared = dict.fromkeys(successes_alike.values())  # each success once
-    return deviates(finding("answered-alike", credentials=words_for_accepted(accepted)), *accepted, *compared)
+    return deviates(
+        finding("answered-alike", credentials=accepted_credentials_in_words(accepted)), *accepted, *compared
+    )
 
 
 def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]) -> Exchange | None:

@@ -26,7 +26,7 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import NoteAbout
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
@@ -41,7 +41,7 @@ from tests.harness.selection import ids_tested, in_scope, requirement_of, select
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
-from tests.traffic.existence import ask_what_is_open
+from tests.traffic.existence import send_requests_about_existence
 from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
@@ -68,7 +68,11 @@ SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
+AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
+    send_reads_after_changes,
+    send_first_code_at_the_end,
+    send_requests_about_existence,
+)
 """Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
 have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
@@ -88,7 +92,7 @@ class RunTraffic:
     """The sequences of registrations, deletions, preparations and executions; None if none were selected."""
 
 
-SENT = pytest.StashKey[RunTraffic]()
+RUN_TRAFFIC = pytest.StashKey[RunTraffic]()
 """Where pytest keeps the traffic for the tests."""
 
 
@@ -174,7 +178,7 @@ def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequ
 
 def _share_transfers(traffic: Traffic) -> None:
     """Have the door share limits.transfers among the operations that may prepare a transfer."""
-    preparing = [operation for operation in PREPARING_OPERATIONS if traffic.permitted(operation)]
+    preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
     traffic.client.door.budget.share_transfers(preparing, with_valid_body)
 
@@ -201,7 +205,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
 def _note_lockouts(traffic: Traffic) -> None:
     """Note each operation that locks the caller out after wrong tokens, with the credentials that were tried."""
     door = traffic.client.door
-    for operation in filter(door.backoff.locks_out, WANT_THE_TOKEN):
+    for operation in filter(door.backoff.has_locked_out_caller, DOCUMENT_THE_TOKEN):
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
@@ -230,12 +234,12 @@ def send_showing_progress(session: Session, tests: pytest.Session) -> None:
     """Send everything that the tests judge, and print how far it is, unless pytest is quiet."""
     terminal = tests.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or terminal.verbosity < 0:
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
         return
     progress = partial(_progress_of, session)
     terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
     with _progress_printed(sys.stdout, progress):
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
     terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
 
 

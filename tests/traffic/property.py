@@ -58,11 +58,11 @@ class Generated(Purpose):
 def _purpose_of(case: Case) -> Generated:
     """Why a case is sent: a valid read, an invalid request of `invalid.py`, or a drawn request.
 
-    Only the invalid requests of `invalid.py` say which part of the request is invalid (`case.where`).
+    Only the invalid requests of `invalid.py` say which part of the request is invalid (`case.unusual_part`).
     """
     if case.valid:
         return Generated.READ
-    return Generated.INVALID if case.where else Generated.DRAWN
+    return Generated.INVALID if case.unusual_part else Generated.DRAWN
 
 
 class Generation:
@@ -172,7 +172,7 @@ class Generation:
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
-        self._sent.append((replace(permitted, what=SMALLER), exchange))
+        self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
         self._findings.pop(case.operation, None)  # to be computed again, because they lack this answer
         return exchange
 
@@ -192,7 +192,7 @@ class Generation:
             findings = Findings(self._reproduction)
             for case, exchange in self._sent:
                 if case.operation == operation:
-                    findings.take(case, exchange)
+                    findings.add(case, exchange)
             self._findings[operation] = findings
         return self._findings[operation]
 
@@ -229,7 +229,7 @@ class _Search:
         """Take the answers that the run has already."""
         for case, exchange in self.generation.sent:
             if case.operation == self.operation:
-                case_without_words = replace(case, where="", what="")  # equal cases are equal requests then
+                case_without_words = replace(case, unusual_part="", how_unusual="")  # equal cases = equal requests
                 self.answers.setdefault(case_without_words, []).append(exchange)
 
     def shows(self, case: Case) -> bool:

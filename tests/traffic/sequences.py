@@ -17,7 +17,7 @@ from spec.exchange import Exchange, Purpose
 from spec.key_list import Listing
 from tests.harness.selection import Selection
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.money.preparing import prepare
+from tests.traffic.money.preparing import prepare_executable_transfers
 
 
 class Step(Enum):
@@ -203,14 +203,16 @@ class Following:
         """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
         client = self.registrar.client
         guard = client.door.guard
-        preparations = prepare(client, self.profile, min(1, guard.executions_possible), self.purpose)
+        preparations = prepare_executable_transfers(
+            client, self.profile, min(1, guard.count_possible_executions()), self.purpose
+        )
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 
     def _execute(self) -> Exchange | None:
         """Execute the oldest transfer that was prepared; None if there is none, or no room in limits.executions."""
         client = self.registrar.client
-        if not self._prepared or not client.door.guard.executions_possible:
+        if not self._prepared or not client.door.guard.count_possible_executions():
             return None
         code = self._prepared.pop(0)
         exchange = client.send("executePix", code, valid=True, purpose=self.purpose)
@@ -225,7 +227,7 @@ class Following:
         """
         client = self.registrar.client
         guard = client.door.guard
-        if not self._executed or not guard.executions_possible or not guard.permit_again(self._executed):
+        if not self._executed or not guard.count_possible_executions() or not guard.permit_again(self._executed):
             return None
         return client.send("executePix", self._executed, purpose=self.purpose)
 

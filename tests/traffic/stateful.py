@@ -71,12 +71,12 @@ class DrawnSequences:
         self.profile = profile
         self.selection = selection
         self.registrar = Registrar(self.client, profile)
-        self.of_keys = Findings(reproduction)
+        self.findings_without_transfers = Findings(reproduction)
         """The answers to sequences without transfers."""
-        self.of_transfers = Findings(reproduction)
+        self.findings_with_transfers = Findings(reproduction)
         """The answers to executions, and to sequences with transfers."""
-        self.twice: ExecutedTwice | None = None  # None if no transfer was executed twice
-        self.losing_keys: list[Exchange] = []
+        self.executed_twice: ExecutedTwice | None = None  # None if no transfer was executed twice
+        self.executions_losing_a_key: list[Exchange] = []
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
         self._with_transfers: list[tuple[Step, ...]] = []
@@ -116,7 +116,7 @@ class DrawnSequences:
         first, *others = self._with_keys
         own_key = self.registrar.reusable_key()
         followed_first = self._follow_sequence(first, own_key)
-        self._hand_in(followed_first, self.of_keys)
+        self._hand_in(followed_first, self.findings_without_transfers)
         self._execute_twice()
         self._follow_with_transfers()
         followed_together = self._follow_together(others)
@@ -127,7 +127,7 @@ class DrawnSequences:
         sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
         all_followed = self.registrar.together.send_all(sends)
         for followed in all_followed:
-            self._hand_in(followed, self.of_keys)
+            self._hand_in(followed, self.findings_without_transfers)
         return all_followed
 
     def _follow_deviating_again(self, all_followed: Iterable[Followed], sequences: Iterable[Sequence[Step]]) -> None:
@@ -140,7 +140,7 @@ class DrawnSequences:
             sequence for sequence, followed in zip(sequences, all_followed, strict=True) if _deviates(followed)
         ]
         for sequence in deviating[:_MOST_AGAIN]:
-            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.of_keys)
+            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
 
     def _follow_with_transfers(self) -> None:
         """Follow the sequences with transfers, one after the other.
@@ -151,7 +151,7 @@ class DrawnSequences:
         may_follow_again = True
         for sequence in self._with_transfers:
             if (
-                not self.client.door.guard.executions_possible
+                not self.client.door.guard.count_possible_executions()
             ):  # without an execution, the transfers would stay prepared
                 return
             followed = self._follow_with_transfer(sequence)
@@ -163,9 +163,9 @@ class DrawnSequences:
         """Follow a sequence with transfers, and have its answers judged."""
         key = self._synthetic_key()
         followed = self._follow_sequence(sequence, key)
-        self._hand_in(followed, self.of_transfers)
+        self._hand_in(followed, self.findings_with_transfers)
         if key is not None:
-            self.losing_keys += executions_that_lose_a_key(followed, key, self.profile.key_at)
+            self.executions_losing_a_key += executions_that_lose_a_key(followed, key, self.profile.key_at)
         return followed
 
     def send_shorter_sequences(self) -> None:
@@ -176,7 +176,7 @@ class DrawnSequences:
         from tests.traffic.drawing import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
-        for findings in (self.of_keys, self.of_transfers):
+        for findings in (self.findings_without_transfers, self.findings_with_transfers):
             for requirement_id, finding, case in findings.found_by_drawn_requests_alone():
                 steps = [Step(step) for step in case.steps]
                 if executes(steps):
@@ -203,7 +203,7 @@ class DrawnSequences:
         The key is deleted at the end if it is still registered. Nothing is sent once a limit of the profile is reached.
         """
         following = Following(self.registrar, self.profile, self.selection, purpose, key)
-        if not self.of_keys.cut and not self.of_transfers.cut:
+        if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
                 following.take(step)
         following.end()
@@ -223,20 +223,20 @@ class DrawnSequences:
         if executes(steps):
             what = WITH_EXECUTION
         names = tuple(step.value for step in steps)
-        findings.take(Case(exchange.operation, what=what, valid=True, steps=names), exchange)
+        findings.add(Case(exchange.operation, how_unusual=what, valid=True, steps=names), exchange)
 
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
     def _execute_twice(self) -> None:
         """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
         is_wanted = self._may_execute() and self.selection.includes_any("executePix.repeated")
-        if is_wanted and not self.of_keys.cut:
-            self.twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
+        if is_wanted and not self.findings_without_transfers.why_incomplete:
+            self.executed_twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
 
     def _hand_in_execution(self, exchange: Exchange) -> None:
         """Hand in the answer to an execution for judging. The second execution of a code is no valid request."""
         steps = (Step.EXECUTE,) if exchange.valid else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._hand_in_answer(exchange, steps, self.of_transfers)
+        self._hand_in_answer(exchange, steps, self.findings_with_transfers)
 
     def _read_balances(self) -> Mapping[str, Exchange]:
         """Read the balances of the first accounts of the profile. Returns the answers by account.
@@ -248,10 +248,10 @@ class DrawnSequences:
         if "getBalance" not in self.selection.operations:
             return answers
         for account in self.profile.accounts[:_MOST_BALANCES]:
-            if self.of_transfers.cut:
+            if self.findings_with_transfers.why_incomplete:
                 break
             answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
-            self._hand_in_answer(answer, (Step.BALANCE,), self.of_transfers)
+            self._hand_in_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
             answers[account] = answer
         return answers
 
@@ -274,7 +274,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         """Note which of the sequences that were followed already show the finding."""
-        for case, exchange in self.findings.taken:
+        for case, exchange in self.findings.cases_with_answers:
             is_shown_before = self.shown_by.get(case.steps[:-1], False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
 

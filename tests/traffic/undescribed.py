@@ -23,18 +23,18 @@ from spec.message import Text, say
 from spec.observed import is_evidence
 from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
-from tests.traffic.at_times import MAY_MISS_A_PATH
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER
 from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
-from tests.traffic.money.preparing import filled, prepare_one
+from tests.traffic.money.preparing import filled_body, prepare_one_transfer
 from tests.traffic.neighbours import register_right_behind_money
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _MORE_READS = 4
-"""Times that a read is repeated right away. It is fewer than ENOUGH, because reads are also sent later, and right
-before registrations and executions."""
+"""Times that a read is repeated right away. It is fewer than ENOUGH_ANSWERS, because reads are also sent later, and
+right before registrations and executions."""
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING_OPERATIONS})
 """Operations after which each read is repeated, because they may change its answer."""
 
@@ -65,7 +65,7 @@ class Order(Purpose):
 @scenario(serves=[f"{operation}.*" for operation in PREPARING_OPERATIONS])
 def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
-    for operation in traffic.subjects_among(*PREPARING_OPERATIONS):
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _send_order(traffic, operation)
     if traffic.profile.is_sandbox:
@@ -87,22 +87,22 @@ def _send_order(traffic: Traffic, operation: str) -> None:
     plan = profile.transactions.prepare
     is_planned = plan is not None and plan.operation == operation and permits(profile, "executePix")
     if body:
-        client.send(operation, json=filled(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
+        client.send(operation, json=filled_body(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
     elif plan and is_planned:
-        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)
+        prepare_one_transfer(client, profile, plan, purpose=Order.ONE_OF_EACH)
     else:
         client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
 
 def _send_granted_orders_again(traffic: Traffic) -> None:
-    """Send the bodies that were granted again, together, until there are ENOUGH answers to each."""
+    """Send the bodies that were granted again, together, until there are ENOUGH_ANSWERS to each."""
     sends: list[Send] = []
-    for operation in traffic.subjects_among(*PREPARING_OPERATIONS):
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
         granted = list(filter(is_granted, traffic.log.of(operation, Order.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body
             send = partial(traffic.client.send, operation, body=body, valid=True, purpose=Order.ONCE_MORE)
-            sends += [send] * (ENOUGH - len(granted))
+            sends += [send] * (ENOUGH_ANSWERS - len(granted))
     traffic.together.send_all(sends)
 
 
@@ -110,14 +110,15 @@ def _send_granted_orders_again(traffic: Traffic) -> None:
 def send_reads(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
-    The reads in MAY_MISS_A_PATH are sent more often, to see whether some node of the service does not know their path.
+    The reads in OPERATIONS_FOUND_ALWAYS_OR_NEVER are sent more often, to see whether some node of the service does not
+    know their path.
     """
     sends: list[Send] = []
-    for operation in filter(traffic.permitted, READ_OPERATIONS):
+    for operation in filter(traffic.may_send_to, READ_OPERATIONS):
         if traffic.profile.accounts or not operations()[operation].path_parameter:
             sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
-            if operation in MAY_MISS_A_PATH:
+            if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
                 sends += [partial(_send_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 
@@ -147,13 +148,13 @@ def send_reads_beside_refusals(traffic: Traffic) -> None:
 
     A service may mix up the answers to two such requests.
     """
-    if not traffic.together.is_possible:
+    if not traffic.together.may_send_several:
         return
     sends: list[Send] = []
     for operation in _operations_read(traffic):
         for send_refused in _requests_to_refuse(traffic, operation):
             send_read = partial(_send_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
-            sends += traffic.together.meeting(send_read, send_refused)
+            sends += traffic.together.pair_at_same_moment(send_read, send_refused)
     traffic.together.send_all(sends)
 
 
@@ -169,7 +170,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
         partial(_send_read, traffic, operation, purpose, NO_HEADER),
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
     ]
-    if traffic.permitted("registerPixKey"):
+    if traffic.may_send_to("registerPixKey"):
         unreadable_registration = unreadable_request("registerPixKey", VALID)
         requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
     return requests

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from environments.door.client import Client
 from environments.door.door import Door, permit_everything
 from environments.door.event_log import LogKey
-from environments.door.journal import NEVER_SENT, Journal, Outcome
+from environments.door.journal import NEVER_SENT_WITH_VALID_TOKEN, Journal, Outcome
 from environments.door.limits import Budget
 from environments.door.wire import Wire
 from environments.profiles.loading import load
@@ -84,7 +84,7 @@ class ManualRun:
     def outcomes_in_journal(self):
         """The outcomes in the journal of codes that were sent with the valid token, such as `sent` and `success`."""
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
-        return [event for event in events if event in list(Outcome) and event not in NEVER_SENT]
+        return [event for event in events if event in list(Outcome) and event not in NEVER_SENT_WITH_VALID_TOKEN]
 
     def execute_all(self, profile: Profile, *, pair=False) -> Log:
         """Send everything that a run sends to the execution, transfers that it prepares included.

@@ -62,9 +62,9 @@ from tests.traffic.keys.registrar import (
     registration_body,
 )
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
-from tests.traffic.neighbours import neighbours_of_registrations
+from tests.traffic.neighbours import requests_before_registrations
 from tests.traffic.refused_credentials import unauthorized_requests
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _REGISTER = "registerPixKey"
@@ -79,9 +79,9 @@ _REQUESTS_FOR_A_REGISTERED_KEY = [UnauthorizedRequest(name, (FOR_A_REGISTERED_KE
 _REQUESTS_BEHIND_A_REGISTRATION = 3
 """Unauthorized requests that are sent right after each granted registration, on the same connection, because some
 services do not check the token on a connection that was authorized before."""
-_ENOUGH_RANDOM = ENOUGH + 4
-"""Enough registrations of RANDOM keys. Of other types ENOUGH will do, because each of their keys is registered a second
-time, too, which gives further answers."""
+_ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
+"""Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
+a second time, too, which gives further answers."""
 _MOST_MADE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
@@ -113,7 +113,7 @@ def register(traffic: Traffic) -> None:
     """Register keys, delete them, and send the registrations that must be refused, in the order of `_STEPS`."""
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        traffic.missing[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
+        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
         return
     scene = _prepared_scene(traffic)
     for step in _STEPS:
@@ -290,7 +290,7 @@ def _register_keys_at_once(scene: _Scene) -> None:
     """
     if not scene.registrar.deletes_keys:
         return
-    if scene.registrar.together.is_possible:
+    if scene.registrar.together.may_send_several:
         _register_and_delete_at_once(scene.registrar, scene.registered_and_deleted)
         return
     for key in scene.registered_and_deleted:
@@ -334,7 +334,7 @@ def _register_random_keys(scene: _Scene) -> None:
     for key in random_keys:
         reason_to_stop = _register_random(scene.registrar, key)
         if reason_to_stop:
-            scene.traffic.missing["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
+            scene.traffic.why_not_sent["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
             return
 
 
@@ -348,7 +348,7 @@ def _register_until_enough(scene: _Scene) -> None:
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = neighbours_of_registrations(scene.traffic)
+    neighbours_left = requests_before_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
         neighbours = neighbours_left[: len(bodies)]
@@ -413,7 +413,7 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     if key_type in refused_types:
         return False
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
-    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH
+    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH_ANSWERS
     return len(same_type) < enough
 
 
@@ -552,7 +552,7 @@ def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> No
     if sends and registrar.may_read_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
-        sends = [*together.meeting(read, sends[0]), *sends[1:]]
+        sends = [*together.pair_at_same_moment(read, sends[0]), *sends[1:]]
     together.send_all(sends)
     answers = registrar.log.of(_REGISTER, Registering.BESIDE_OTHERS)
     _read_lists_after_granted(registrar, answers)

@@ -22,7 +22,7 @@ from spec.interface import SYNTHETIC_PREFIX
 from spec.message import Text, joined, say
 from spec.observed import is_temporary
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.refused_credentials import tried_in_words
+from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
     ORDER_OF_PROOF,
@@ -91,7 +91,7 @@ def ask_in_place_of_a_token(traffic: Traffic) -> None:
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """The forms and ways that were tried in these requests, and the first few stand-ins for a token."""
-    tried = tried_in_words(operation, exchanges, traffic)
+    tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
     names = dict.fromkeys(joined((say(exchange.credential), *exchange.spelling), " + ") for exchange in sent)
     if not names:
@@ -110,7 +110,7 @@ def _askers(traffic: Traffic) -> list[_Asker]:
     if "read" not in profile.allow or not profile.limits.wrong_tokens or not profile.accounts:
         return []
     selected = [operation for operation, name in _REQUIRED.items() if traffic.selection.includes_any(name)]
-    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, selected)]
+    return [_Asker(traffic, operation) for operation in filter(traffic.may_send_to, selected)]
 
 
 class _Asker:
@@ -231,7 +231,7 @@ class _Asker:
         """
         send = partial(self.ask, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
-        if not last_answers_prove_it(self._log, self.operation) and self._together.is_possible:
+        if not last_answers_prove_it(self._log, self.operation) and self._together.may_send_several:
             self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
         if last_answers_prove_it(self._log, self.operation):
             self._client.send("listAccounts", purpose=Trust.OF_A_READ, **_options_of_request(stand_in))

@@ -28,7 +28,7 @@ from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
-from tests.traffic.refused_credentials import requests_with_one_code
+from tests.traffic.refused_credentials import unauthorized_requests_for_code
 
 # four valid tokens of different sorts
 SIGNED = SignsItsToken().token
@@ -240,7 +240,7 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
     wrong token that every token has, in the documented spelling.
     """
     table = table_of_unauthorized_requests(NAMES, has_a_body=False)
-    rows_by_code = [requests_with_one_code(table, index, number_of_codes) for index in range(number_of_codes)]
+    rows_by_code = [unauthorized_requests_for_code(table, index, number_of_codes) for index in range(number_of_codes)]
 
     assert set().union(*rows_by_code) == set(table)
     assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
