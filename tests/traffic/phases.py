@@ -50,7 +50,7 @@ from tests.traffic.refused_credentials import credentials_in_words
 from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import DrawnSequences
-from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
+from tests.traffic.trust.asking import send_stand_ins, send_without_token_at_the_start
 from tests.traffic.undescribed import (
     prepare_transfers,
     send_reads,
@@ -58,14 +58,14 @@ from tests.traffic.undescribed import (
     send_reads_beside_refusals,
 )
 
-IN_ORDER: tuple[Scenario, ...] = (ask_at_the_start, register, execute, prepare_transfers)
+IN_ORDER: tuple[Scenario, ...] = (send_without_token_at_the_start, register, execute, prepare_transfers)
 """Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
 transfers that are only prepared."""
 AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
+WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, send_stand_ins)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
