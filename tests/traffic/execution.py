@@ -182,7 +182,7 @@ class _Executions:
         have expired: then the codes that are left are not sent, because they would be lost.
         """
         requests_at_the_end = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
-        self._door.budget.keep_to_ask_again(EXECUTE, requests_at_the_end)  # of limits.wrong_tokens
+        self._door.budget.keep_for_executed_code(EXECUTE, requests_at_the_end)  # of limits.wrong_tokens
         if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
