@@ -61,7 +61,7 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """
     run = session.run
     door = session.door
-    limit = door.ending.limit
+    limit = door.ending.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
     if was_interrupted:
@@ -253,7 +253,7 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
     The most serious reason is a missing key that was on the account before the run: perhaps the service deleted the
     wrong key. A reason in `door.unsent` is left out here, because the report lists these reasons elsewhere.
     """
-    if door.keys.lists.gone:
+    if door.keys.lists.vanished:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
