@@ -14,7 +14,7 @@ from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
-from environments.profiles.loading import reasons_for_incomplete_run, name_for_commands
+from environments.profiles.loading import name_for_commands, reasons_for_incomplete_run
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
 from spec.answers import RefusalKind, answer_in_words, is_granted, refusal_or_failure
 from spec.exchange import VALID, FailureKind

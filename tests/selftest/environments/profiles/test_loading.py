@@ -19,9 +19,9 @@ from environments.profiles.loading import (
     NOTHING_TO_REGISTER,
     SENT_BEFORE,
     editor_schema,
-    reasons_for_incomplete_run,
     load,
     parse_yaml,
+    reasons_for_incomplete_run,
 )
 from environments.profiles.model import ProfileError
 from spec.requirements import read_yaml
