@@ -38,7 +38,7 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
-from tests.harness.selection import MAY_BE_OPEN
+from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
@@ -393,7 +393,7 @@ def _invalid_request_unlike_its_sibling(evidence: _EvidenceInLog, operation: str
     purposes = []
     if operation == "deletePixKey":
         purposes.append(Existence.HARMLESS)
-    if operation in MAY_BE_OPEN:
+    if operation in WRITES_PERHAPS_WITHOUT_TOKEN:
         purposes.append(Existence.UNREADABLE)
     for purpose in purposes:
         for exchange in evidence.harmless(operation, purpose):
