@@ -181,7 +181,7 @@ class Journal(EventLog):
         folder = self.path.parent
         return folder.exists() and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
-    def _counted(self) -> int | None:
+    def _signed_number_of_lines(self) -> int | None:
         """The number of lines of the journal, as the last run wrote it to a second file, with a digest as signature.
 
         None if the signature is missing or wrong. Then somebody may have edited the number so that it fits a shortened
