@@ -98,7 +98,7 @@ def _check_address(address: str, environment: str) -> None:
     """
     # The suite can be imported only after its folder was added to the path, because this file is run as a script.
     sys.path.append(str(Path(__file__).parents[1]))
-    from environments.profiles.addresses import in_one_form
+    from environments.profiles.addresses import normalized_address
     from environments.profiles.loading import load
     from environments.profiles.model import ProfileError
 
@@ -106,7 +106,7 @@ def _check_address(address: str, environment: str) -> None:
         profile = load(environment)
     except ProfileError as error:
         raise _RefusedError(str(error)) from None
-    if in_one_form(address) not in (profile.base_url, *profile.also_at):
+    if normalized_address(address) not in (profile.base_url, *profile.also_at):
         raise _RefusedError(
             f"{ADDRESS}: the address is not in also_at of {environment}; a change of the profile adds it"
         )

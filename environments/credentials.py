@@ -109,7 +109,7 @@ def open_target(profile: Profile) -> Target:
     If the profile asks for the embedded sandbox, that is started in this process.
     """
     if profile.base_url == EMBEDDED:
-        from environments.sandbox import Server, Service
+        from environments.sandbox import Server, Service  # imported only if it is needed
 
         service = Service()
         secrets = _secrets(profile, service.token)

@@ -42,7 +42,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
     """
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
-        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)
+        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)  # the more serious one of both
         print(line)
     if status:
         print(f"not ready: exit status {status}; the lines above say why")

@@ -25,7 +25,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from environments.profiles.addresses import in_one_form
+from environments.profiles.addresses import normalized_address
 from environments.profiles.model import (
     EMBEDDED,
     ENVIRONMENTS,
@@ -99,7 +99,8 @@ class ParsedYaml:
             if isinstance(node, yaml.MappingNode) and isinstance(step, str):
                 key_node, node = next((pair for pair in node.value if pair[0].value == step), (None, None))
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                key_node = node = node.value[step]
+                node = node.value[step]
+                key_node = node  # a list item has no key, so its own line is used
             else:
                 break
             if key_node:
@@ -230,10 +231,10 @@ def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[st
         kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
             f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
-            f"there. `python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+            f"there. `python -m environments new NAME` writes a profile for {normalized_address(base_url)}"
         )
         return kept | {"allow": ["read"]} | new_address, note
-    is_same_address = in_one_form(base_url) == in_one_form(str(data.get("base_url")))
+    is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
     return data | new_address, None if is_same_address else ""
 
 
@@ -322,7 +323,8 @@ def name_for_commands(profile: Profile) -> str:
     The option --base-url is included only if the user gave it. Messages use this to suggest a command.
     """
     path = profile.path
-    name = quote(path.stem if path.absolute().parent == ENVIRONMENTS else shown(path))
+    is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
+    name = quote(path.stem if is_in_usual_folder else shown(path))
     return name if profile.redirected is None else f"{name} --base-url={quote(profile.base_url)}"
 
 

@@ -48,7 +48,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     yield from _drift(document)
     yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_SAID))
     for entry in left_out(document):
-        if entry.verdict == Verdict.OUT_OF_SCOPE:
+        if entry.verdict == Verdict.OUT_OF_SCOPE:  # those that were not exercised have lines above
             yield f"{entry.counted}: {entry.why}"
     yield from _operations_with_untested_classes(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():

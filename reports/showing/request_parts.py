@@ -23,7 +23,7 @@ from environments.door.wrong_tokens import FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
 from environments.secret_values import texts_filled_in
 from reports.showing.json_tokens import Token, is_json_like, tokens
-from reports.showing.show import CUT, SHOWN, Display, printable, shape
+from reports.showing.show import END_OF_CUT_BODY, MOST_BYTES_SHOWN, Display, printable, shape
 from spec.exchange import Request
 from spec.facts import is_name
 from spec.interface import SYNTHETIC_PREFIX, personal_fields
@@ -123,9 +123,9 @@ def shown_parts(parts: Iterable[Part]) -> str:
     For each secret value the text has its placeholder, such as `<account>`. A longer text ends with its size.
     """
     text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
-    if len(text) <= SHOWN:
+    if len(text) <= MOST_BYTES_SHOWN:
         return text
-    return f"{text[:SHOWN]}… ({len(text.encode())}{CUT}"
+    return f"{text[:MOST_BYTES_SHOWN]}… ({len(text.encode())}{END_OF_CUT_BODY}"
 
 
 class RequestSplitter:
@@ -152,7 +152,7 @@ class RequestSplitter:
         text = request.body.decode("utf-8", "surrogateescape")
         may_not_be_shown = not is_json_like(text) and self._has_personal_data(text)
         if may_not_be_shown or len(text) > _LARGEST_BODY:
-            size_in_words = f"… ({len(request.body)}{CUT}"
+            size_in_words = f"… ({len(request.body)}{END_OF_CUT_BODY}"
             return RequestParts(request, url, headers, [size_in_words], body_is_left_out=True)
         return RequestParts(request, url, headers, self._parts_of_body(text), body_is_left_out=False)
 

@@ -134,7 +134,8 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     """
     run = session.run
     exchanges = session.door.exchanges
-    code_by_number = session.door.guard.prepared.codes
+    # Shell lines that execute a transfer again begin with the request that prepares a new one.
+    code_by_number = session.door.guard.prepared.codes  # the transaction code by the number of its preparation
     prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
     session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]

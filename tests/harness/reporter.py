@@ -371,6 +371,7 @@ class HtmlPage:
         """
         if isinstance(report.longrepr, tuple):
             why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
+            # pytest-html shows the lines of this list, so that its content is replaced.
             data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
     def add_page_of_suite(self, prefix: list[str], config: pytest.Config) -> None:
