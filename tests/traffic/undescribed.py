@@ -28,7 +28,7 @@ from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled_body, prepare_one_transfer
-from tests.traffic.neighbours import register_right_behind_money
+from tests.traffic.neighbours import register_right_after_money_moved
 from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
@@ -69,7 +69,7 @@ def prepare_transfers(traffic: Traffic) -> None:
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _send_order(traffic, operation)
     if traffic.profile.is_sandbox:
-        registration = register_right_behind_money(traffic)
+        registration = register_right_after_money_moved(traffic)
         if registration:
             Registrar(traffic.client, traffic.profile).delete_key_of(registration)
         _send_granted_orders_again(traffic)
