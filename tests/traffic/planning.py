@@ -32,8 +32,8 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import parts_of_pointer
 from spec.requirements import Requirement, requirements
 from spec.rules import Reproduction
-from tests.harness.options import PRINTING, explains, options_given
-from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection_in_words
+from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, explains, options_given
+from tests.harness.selection import ids_in_group, permits, requirement_ids_of, requirement_of, selection_in_words
 from tests.traffic.enough import few_exchanges
 from tests.traffic.phases import send_everything
 
@@ -48,7 +48,7 @@ def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str
     although an earlier run sent them. Raises UsageError if two of the options are given, and for an id that is not
     known.
     """
-    options = options_given(config, PRINTING)
+    options = options_given(config, OPTIONS_THAT_PRINT_INSTEAD)
     if not options:
         return None
     if not explains(config):
@@ -56,7 +56,7 @@ def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str
         return partial(_print_plan, profile, resend)
     if len(options) > 1:
         raise pytest.UsageError(f"{' and '.join(options)} each print something; name one of them")
-    ids = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
+    ids = requirements() if config.getoption("list") else ids_in_group(config.getoption("explain"), "--explain")
     _silence_pytest(config)
     return partial(_print_explanation, profile, ids)
 
@@ -140,7 +140,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     seed = config.getoption("seed") or 0
     traffic = send_everything(config, client, profile, seed, items, reproduction).traffic
     operations_tested = (
-        requirements()[requirement_id].operation for requirement_id in ids_tested(items, "run_traffic")
+        requirements()[requirement_id].operation for requirement_id in requirement_ids_of(items, "run_traffic")
     )
     denied = frozenset(name for name in operations_tested if name and not permits(profile, name))
     return Plan(

@@ -152,7 +152,7 @@ def repeated_registrations(log: Log) -> list[Exchange]:
 
 
 def registrations_for(log: Log, *purposes: Registering) -> list[Exchange]:
-    """The registrations that were sent for one of these purposes. Those that a limit of the run kept back are left out."""
+    """The registrations that were sent for one of these purposes, without those that a limit of the run kept back."""
     return log.sent(REGISTER, *purposes)
 
 

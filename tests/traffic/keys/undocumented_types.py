@@ -58,5 +58,5 @@ def undocumented_types(*, with_empty_keys: bool) -> Iterator[UndocumentedType]:
     for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):  # with an e-mail address, which the suite can make up
         yield UndocumentedType(name_of_no_type, "EMAIL", may_make_a_key=True)
     if with_empty_keys:
-        for name in _WITH_AN_EMPTY_KEY:
-            yield UndocumentedType(name, "RANDOM", may_make_a_key=True, with_an_empty_key=True)
+        for name_without_key in _WITH_AN_EMPTY_KEY:
+            yield UndocumentedType(name_without_key, "RANDOM", may_make_a_key=True, with_an_empty_key=True)
