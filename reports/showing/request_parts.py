@@ -161,11 +161,12 @@ class RequestSplitter:
         return self._display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
 
     def _parts_of_text(self, text: str, name: str) -> Parts:
-        """The parts of a text. Each token, account number, key or code in it becomes a `Redacted` value.
+        """The parts of a text. Each token, account number, key or code in it becomes `Redacted`: a value that is not
+        shown, with the shell variable that replaces it.
 
         If the text does not have the value exactly as the profile has it, such as percent-encoded, the whole text
-        becomes one `Redacted` value with its shape. So a person sees in which form to write it. Its variable is
-        `SENT_` followed by `name`.
+        becomes one `Redacted` value with its shape (letters as `a`, digits as `9`). So a person sees in which form to
+        write it. Its variable is `SENT_` followed by `name`.
         """
         known_values = self._display.known
         whole = known_values.whole(text)
@@ -260,9 +261,10 @@ class RequestSplitter:
         content = token.content
         quote = '"' if token.kind == "text" else ""
         placeholder = known_values.whole_in_request(content) if _is_value(token) else known_values.whole(content)
-        if placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}":
+        is_written_as_in_profile = placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}"
+        if is_written_as_in_profile:
             return [quote, self._known_value(placeholder), quote]
-        profile_key = known_values.origins.get(placeholder, "")
+        profile_key = known_values.origins.get(placeholder, "")  # such as `requests.createPix.json.to`
         if _is_value(token) and not profile_key:
             profile_key = self._key_of_text_filled_in(content)
         is_secret = profile_key or _is_personal_value(token) or known_values.has(content)
