@@ -115,6 +115,7 @@ def open_target(profile: Profile) -> Target:
         secrets = _secrets(profile, service.token)
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
+    # The command that prints the token can be run again if the token expires. Other sources do not change.
     fetch = partial(token_of, profile) if profile.auth.token_command else None
     return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch=fetch)
 

@@ -272,21 +272,21 @@ def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:
     A key that is not known is replaced by `…`, because it may be a secret that was pasted. Some messages of pydantic
     are replaced by clearer ones.
     """
-    place = error["loc"]
+    place = error["loc"]  # keys and numbers of list items, from the outside
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == _UNKNOWN_KEY:
-        nearest = get_close_matches(place[-1], _known_keys(), 1)
+        nearest = get_close_matches(place[-1], _known_keys(), 1)  # at most one known key with a similar name
         message = "unknown key" + "".join(f'; did you mean "{key}"?' for key in nearest)
-        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)
+        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)  # a misspelled key may be shown
         if place[0] == "auth":  # probably somebody wrote the token itself
             message = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
     elif error["type"] == "too_short":
         message = "expected at least one"
-    if place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
+    if place[-1] == "[key]":  # pydantic adds this word if the key itself is wrong, and not its value
         place = place[:-1]
         if place[0] == "requests" and not get_close_matches(place[-1], operations(), 1):
             place = (*place[:-1], _NOT_REPEATED)
-    elif place[0] == "requests":  # whatever is wrong with a body
+    elif place[0] == "requests":  # an example of a body says more than what pydantic says about it
         body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
         place = place[:2]
         message = f"expected a body written as YAML, such as {{json: {body}}}"
