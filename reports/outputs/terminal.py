@@ -115,8 +115,9 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
     yield f"FAIL {finding.cause}{known_failure}"
     yield f"     {finding.text} ({finding.section})"
     yield f"     {finding.message}"
-    if finding.requirements[1:]:
-        yield f"     also: {', '.join(finding.requirements[1:])}"
+    other_requirements = finding.requirements[1:]  # the first one is `cause`
+    if other_requirements:
+        yield f"     also: {', '.join(other_requirements)}"
     if finding.exchanges:
         yield f"     {exchanges_in_words(finding.exchanges)}"
     if finding.reproduce:
@@ -127,7 +128,7 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
     """One line about a warning: the requirement that deviates, others with the same cause in brackets, the message."""
-    other_requirements = first_few(finding.requirements[1:])
+    other_requirements = first_few(finding.requirements[1:])  # the first one is `cause`
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 

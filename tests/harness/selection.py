@@ -80,7 +80,7 @@ def take_selection_from_pytest(config: pytest.Config) -> None:
     option.last_failed = getattr(option, "lf", False)  # there is no such option with -p no:cacheprovider
     option.lf = False
     if option.ids:
-        ids_of(option.ids)
+        ids_of(option.ids)  # raises if a word is wrong; the result is needed later
 
 
 def wanted_ids(config: pytest.Config) -> frozenset[str]:
