@@ -227,7 +227,7 @@ class Service(HttpService):
         return None if registration.made else registration.key.key
 
     def key_result(self, key: Key) -> Data:
-        """One PIX key as listPixKeys answers it."""
+        """A PIX key as an item in the answer to listPixKeys: `{"pixKey": "a@example.com", "pixKeyType": "EMAIL"}`."""
         return {"pixKey": key.key, "pixKeyType": key.type}
 
     # Transfers
@@ -276,7 +276,7 @@ class Service(HttpService):
             return self.preparation_result(transfer)
 
     def new_code(self) -> str:
-        """A transaction code that nobody can guess."""
+        """A new transaction code, such as `SBX-0123456789ABCDEF`. Its digits are random, so that nobody can guess it."""
         return f"SBX-{secrets.token_hex(8).upper()}"
 
     def preparation_result(self, transfer: Transfer) -> Data:

@@ -149,7 +149,7 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
 
 def _in_order(names: Container[str]) -> list[str]:
-    """A list of these operations in the order of the interface document."""
+    """A list of these operations in the order of the interface document, in which every report lists operations."""
     return [name for name in operations() if name in names]
 
 

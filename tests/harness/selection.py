@@ -374,7 +374,7 @@ class Selection:
     """The tested operations, and those that must be asked first, such as the one that prepares a transfer."""
 
     def includes_any(self, *requirement_ids: str) -> bool:
-        """True if one of these requirements is selected."""
+        """True if the user selected at least one of these requirements, so that requests for them are to be sent."""
         return not self.requirements.isdisjoint(requirement_ids)
 
     @property
