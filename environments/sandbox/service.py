@@ -276,7 +276,7 @@ class Service(HttpService):
             return self.preparation_result(transfer)
 
     def new_code(self) -> str:
-        """A new transaction code, such as `SBX-0123456789ABCDEF`. Its digits are random, so that nobody can guess it."""
+        """A new transaction code, such as `SBX-0123456789ABCDEF`. It is random, so that nobody can guess it."""
         return f"SBX-{secrets.token_hex(8).upper()}"
 
     def preparation_result(self, transfer: Transfer) -> Data:
