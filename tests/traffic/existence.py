@@ -42,7 +42,7 @@ from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
-from tests.traffic.keys.registration import nothing_to_delete
+from tests.traffic.keys.registration import why_nothing_was_deleted
 from tests.traffic.money.executions import Execution
 from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
@@ -374,7 +374,7 @@ def _judgement_of_answer_like_siblings(
     if not is_valid:
         registrations = valid_registrations(evidence.log) if exchange.operation == "deletePixKey" else []
         if registrations and not any(registration.response for registration in registrations):
-            return inconclusive(nothing_to_delete(evidence.log), exchange, siblings[0])
+            return inconclusive(why_nothing_was_deleted(evidence.log), exchange, siblings[0])
         why = joined((_NOT_TOLD_APART, _needed_for(exchange.operation)))
         return inconclusive(why, exchange, siblings[0])
     invalid_request_and_sibling = _invalid_request_unlike_its_sibling(evidence, exchange.operation)
