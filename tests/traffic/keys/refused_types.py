@@ -363,7 +363,7 @@ class _Difference:
     name: Message
     """The difference in words."""
     options: dict[str, Any]
-    """What `Registrar.register` sends in the place of the usual body, or beside it."""
+    """What `Registrar.register` sends instead of the usual body, or beside it."""
 
 
 def _differences(refused: Exchange) -> Iterator[_Difference]:

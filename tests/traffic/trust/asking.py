@@ -4,7 +4,7 @@
 |---|---|
 | synthetic | made up by the suite: a code, an account or a key that belongs to nobody, so that no request can do harm |
 | let in | answered as if the request had the valid token |
-| stand-in | what some services trust in the place of a token, such as a header that a gateway sets (`stand_ins.py`) |
+| stand-in | what some services trust instead of a token, such as a header that a gateway sets (`stand_ins.py`) |
 | family | a group of stand-in headers with one meaning, which are sent in one request; a part of it is some of them |
 | series | a read and then three requests without the valid token, one after the other on one connection |
 
@@ -72,7 +72,7 @@ def send_without_token_at_the_start(traffic: Traffic) -> None:
 
 @scenario(serves=[*_REQUIRED.values()], needs="fuzz")
 def send_stand_ins(traffic: Traffic) -> None:
-    """Send requests with a stand-in in the place of the token, such as a header that a gateway sets.
+    """Send requests with a stand-in instead of the token, such as a header that a gateway sets.
 
     1. A series of requests without the valid token shows how each operation refuses them.
     2. Each stand-in is sent to the operations that refused all requests of the series. At the others there is nothing
@@ -102,7 +102,7 @@ def send_stand_ins(traffic: Traffic) -> None:
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """Sentence for the verdict: which wrong credentials were tried in these requests, and which stand-ins.
 
-    A stand-in is what some services trust in the place of a token. Only the first few are named.
+    A stand-in is what some services trust instead of a token. Only the first few are named.
     """
     tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
@@ -143,7 +143,7 @@ class _Sender:
     def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
         """Send a request without the valid token, for a synthetic code or account.
 
-        It has the stand-in in the place of the token; `StandIn()`, which is empty, makes a request without any token.
+        It has the stand-in instead of the token; `StandIn()`, which is empty, makes a request without any token.
         """
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
@@ -297,7 +297,7 @@ class _Sender:
 
 
 def _options_for(stand_in: StandIn) -> dict[str, Any]:
-    """The options of `Client.send` for a request with a stand-in in the place of the token.
+    """The options of `Client.send` for a request with a stand-in instead of the token.
 
     The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
     """
