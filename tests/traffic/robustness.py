@@ -6,9 +6,9 @@ it, to see if an operation needs the token.
 The kind of an invalid request says which part of it is invalid, and in which way: ("pixKey", "missing") for instance.
 `invalid.py` makes the requests of all kinds, and an exchange keeps its kind as `unusual`.
 
-Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that looks
-up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid request
-for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that
+looks up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid
+request for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """

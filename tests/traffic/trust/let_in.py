@@ -225,9 +225,9 @@ def let_in_at_the_start(log: Log, operation: str) -> list[Exchange]:
 def is_as_expected_if_let_in(answer: Exchange, log: Log) -> bool:
     """True if an answer is the one that is expected if a stand-in is let in: accepted as if it was the valid token.
 
-    A stand-in is what some services trust instead of a token. Requests with it and requests without any token are
-    sent alternately (ORDER_OF_PROOF). With the stand-in the expected answer is that of the valid token. Without any token
-    it is a refusal.
+    A stand-in is what some services trust instead of a token. Requests with it and requests without any token are sent
+    alternately (ORDER_OF_PROOF). With the stand-in the expected answer is that of the valid token. Without any token it
+    is a refusal.
     """
     if answer.purpose is Trust.STAND_IN_AGAIN:
         return is_answered_as_with_the_token(answer, log)
