@@ -49,7 +49,7 @@ from spec.message import Text, joined
 from spec.observed import answer_of, final_answer, indistinguishable, is_evidence, is_refused
 from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.invalid import UNREADABLE
-from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
+from tests.traffic.keys.purposes import PURPOSES_WITH_OTHER_TYPES, body_sent, type_sent
 from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.robustness import Invalid, Unreadable, unreadable_requests
 from tests.traffic.undescribed import Reading
@@ -318,7 +318,7 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
     """
     if exchange.credential != VALID:
         return _situation_by_credential(exchange, log)
-    if exchange.purpose in OTHER_TYPES:
+    if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:
         return "pixKeyType: another word"
     if exchange.purpose is not Invalid.IS_OBSERVED or not _represents_its_class(exchange, log):
         return None

@@ -213,7 +213,7 @@ class DrawnSequences:
 
     def _synthetic_key(self) -> PixKey | None:
         """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
-        return self.registrar.synthetic_key() if self.registrar.key_for_deletions() else None
+        return self.registrar.synthetic_key() if self.registrar.synthetic_key_for_deletions() else None
 
     def _follow_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
