@@ -38,7 +38,7 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
-from tests.harness.selection import MAY_BE_OPEN
+from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
@@ -46,7 +46,7 @@ from tests.traffic.keys.registration import nothing_to_delete
 from tests.traffic.money.executions import Execution
 from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
-from tests.traffic.undescribed import reads_or_orders
+from tests.traffic.undescribed import reads_or_preparations
 
 
 class Existence(Purpose):
@@ -144,7 +144,7 @@ class _EvidenceInLog:
             return self.log.of(operation, Registering.FIRST_TIME)
         if operation == "deletePixKey":
             return self.log.valid(operation) or self.harmless(operation)
-        return reads_or_orders(self.log, operation)[:1]
+        return reads_or_preparations(self.log, operation)[:1]
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
         """The harmless request (for a made-up code or account) with this purpose; empty if none was sent."""
@@ -393,7 +393,7 @@ def _invalid_request_unlike_its_sibling(evidence: _EvidenceInLog, operation: str
     purposes = []
     if operation == "deletePixKey":
         purposes.append(Existence.HARMLESS)
-    if operation in MAY_BE_OPEN:
+    if operation in WRITES_PERHAPS_WITHOUT_TOKEN:
         purposes.append(Existence.UNREADABLE)
     for purpose in purposes:
         for exchange in evidence.harmless(operation, purpose):
