@@ -6,9 +6,9 @@ it, to see if an operation needs the token.
 The kind of an invalid request says which part of it is invalid, and in which way: ("pixKey", "missing") for instance.
 `invalid.py` makes the requests of all kinds, and an exchange keeps its kind as `unusual`.
 
-Off a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that looks
-up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid request
-for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that
+looks up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid
+request for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -60,7 +60,7 @@ class Reference(Purpose):
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
 _INVALID_CREDENTIALS = (NO_HEADER, ANOTHER)
-"""What unreadable requests have in the place of the valid token: no token, and a wrong one (ANOTHER)."""
+"""What unreadable requests have instead of the valid token: no token, and a wrong one (ANOTHER)."""
 
 
 _SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in ABOUT_ALL_REQUESTS]

@@ -227,7 +227,7 @@ class DrawnSequences:
         following = Following(self.registrar, self.profile, self.selection, purpose, key)
         if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
-                following.take(step)
+                following.send_step(step)
         following.end()
         return following.followed
 

@@ -93,6 +93,7 @@ class KeyLists:
     """
 
     def __init__(self, log: Log, profile: Profile) -> None:
+        """`log` has all requests of the run with their answers."""
         self._log = log
         self._profile = profile
         self._last_listings: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
@@ -457,7 +458,8 @@ def refused_but_registered(log: Log, profile: Profile) -> list[Exchange]:
 
     Lists show the key, with the same values beside it (such as a status) as other registered keys.
     """
-    return [effect.exchange for effect in KeyLists(log, profile).valid_but_refused_and_listed() if effect.is_certain]
+    refused_but_listed = KeyLists(log, profile).valid_but_refused_and_listed()
+    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
 
 
 def refused_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]:
@@ -468,7 +470,7 @@ def refused_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]
     """
     if profile.key_at is not None:
         return []
-    return [effect.exchange for effect in KeyLists(log, profile).valid_but_refused_and_listed()]
+    return [refused.exchange for refused in KeyLists(log, profile).valid_but_refused_and_listed()]
 
 
 def without_token_but_registered(log: Log, profile: Profile) -> list[Exchange]:
@@ -476,7 +478,8 @@ def without_token_but_registered(log: Log, profile: Profile) -> list[Exchange]:
 
     Lists show the key, with the same values beside it (such as a status) as other registered keys.
     """
-    return [effect.exchange for effect in KeyLists(log, profile).without_token_and_listed() if effect.is_certain]
+    refused_but_listed = KeyLists(log, profile).without_token_and_listed()
+    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
 
 
 def without_token_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]:
@@ -487,7 +490,7 @@ def without_token_but_perhaps_registered(log: Log, profile: Profile) -> list[Exc
     """
     if profile.key_at is not None:
         return []
-    return [effect.exchange for effect in KeyLists(log, profile).without_token_and_listed()]
+    return [refused.exchange for refused in KeyLists(log, profile).without_token_and_listed()]
 
 
 def granted_but_not_listed(log: Log, profile: Profile) -> list[Exchange]:

@@ -55,20 +55,20 @@ _OTHER_NAMES = {
     "account": ("accountId", "Account", "account_id", "conta"),
 }
 """Other names that a service might have for the fields of the body."""
-_REMOVED = ("from", "to", "value", "date", "description")
+_FIELDS_OF_EARLIER_VERSIONS = ("from", "to", "value", "date", "description")
 """Fields that the body had once: "Versioning" in the interface document, registration of a key."""
-_FULL = say("the account may hold no more keys: delete some, or name another account")
-_LISTED = say(
+_ACCOUNT_MAY_BE_FULL = say("the account may hold no more keys: delete some, or name another account")
+_KEY_MAY_BE_LISTED = say(
     "the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
 )
 _WAITS_S = (0.0, 0.2, 0.5)
 """Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
 well below a second, because every refused type waits so long."""
-_MOST_WORDS = 24
+_MOST_NAMES = 24
 """Words of a refusal that are sent as names of fields: enough for all that a service asks for in one answer."""
-_READ_OF_A_REFUSAL = 2_000
+_MOST_BYTES_READ = 2_000
 """Bytes of a refusal in which such words are looked for. Longer answers are pages rather than messages."""
-_KINDS_OF_REFUSAL = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
+_REFUSALS_PERHAPS_ABOUT_THE_TYPE = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
 """Refusals that may be about the key type. Any other one is about the token, the rate or the load."""
 
 
@@ -102,15 +102,16 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     """
     log, profile = registrar.log, registrar.profile
     registrations = _first_registrations_of(log, key_type)
-    if not registrations or _understood_or_with_effect(log, profile, registrations):
+    if not registrations or _understood_or_registered(log, profile, registrations):
         return
     refused = registrations[-1]
     refusal = refusal_or_failure(refused)
-    if deviations_if_more_is_needed(log) or refusal not in _KINDS_OF_REFUSAL:
+    if deviations_if_more_is_needed(log) or refusal not in _REFUSALS_PERHAPS_ABOUT_THE_TYPE:
         return
 
     # The service makes the value of a RANDOM key. While one is left whose value is not known, no other is asked for.
     may_be_asked_for = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
+    # Only refusals of the content are repeated. After any other one, such as a 403, the list is enough to judge.
     may_be_repeated = may_be_asked_for and refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     if not may_be_repeated:
         registrar.read_key_list()
@@ -119,7 +120,7 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if was_understood:
         return
     registrar.read_key_list()
-    if not _is_listed(log, profile, refused):
+    if not _may_be_listed_afterwards(log, profile, refused):
         _register_another_type_again(registrar, key_type)
 
 
@@ -204,13 +205,13 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
-    understood = _understood_or_with_effect(log, profile, registrations)
+    understood = _understood_or_registered(log, profile, registrations)
     if understood:
         return holds(understood[0])
 
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
-    may_be_about_the_type = refusal_or_failure(refused) in _KINDS_OF_REFUSAL
+    may_be_about_the_type = refusal_or_failure(refused) in _REFUSALS_PERHAPS_ABOUT_THE_TYPE
     if deviations_if_more_is_needed(log) or not may_be_about_the_type:
         return inconclusive(why, refused)
 
@@ -218,8 +219,8 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     understood_at_last = [exchange for exchange in sent_again if is_understood(exchange)]
     if understood_at_last:
         return holds(understood_at_last[0])
-    if _is_listed(log, profile, refused):
-        return inconclusive(joined((why, _LISTED)), refused)
+    if _may_be_listed_afterwards(log, profile, refused):
+        return inconclusive(joined((why, _KEY_MAY_BE_LISTED)), refused)
     return _judgement_beside_other_types(log, refused, sent_again, why)
 
 
@@ -241,7 +242,7 @@ def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[
 
     nothing_is_understood = not understood_registrations(log)
     account_may_be_full = bool(of_another_type) or nothing_is_understood or _is_refused_like_another_type(log, refused)
-    return inconclusive(joined((why, _FULL if account_may_be_full else remedy)), refused)
+    return inconclusive(joined((why, _ACCOUNT_MAY_BE_FULL if account_may_be_full else remedy)), refused)
 
 
 def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
@@ -274,7 +275,7 @@ def _registrations_of_open_types(log: Log) -> list[Exchange]:
     return registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
 
 
-def _understood_or_with_effect(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
+def _understood_or_registered(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
     """Those of the registrations that the service understood, although it may have answered with a refusal.
 
     It answered with a registration result, or said that the key is registered already; or it refused the registration,
@@ -286,7 +287,7 @@ def _understood_or_with_effect(log: Log, profile: Profile, registrations: list[E
     return [exchange for exchange in registrations if is_understood(exchange) or exchange in with_effect]
 
 
-def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
+def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> bool:
     """True if the list that was read after a refused registration and its repetitions may show its key.
 
     Then the service may refuse the registration because the key is registered already, or waits for its owner. For a
@@ -362,7 +363,7 @@ class _Difference:
     name: Message
     """The difference in words."""
     options: dict[str, Any]
-    """What `Registrar.register` sends in the place of the usual body, or beside it."""
+    """What `Registrar.register` sends instead of the usual body, or beside it."""
 
 
 def _differences(refused: Exchange) -> Iterator[_Difference]:
@@ -391,7 +392,7 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
     """
     body = body_sent(refused)
     names = _names_in_refusal(refused)
-    further_fields = dict.fromkeys((*_REMOVED, *names), body["account"])
+    further_fields = dict.fromkeys((*_FIELDS_OF_EARLIER_VERSIONS, *names), body["account"])
     named_headers = [(name, "pixconf") for name in names if name.lower().startswith("x-")]
     options = {
         "json": {**further_fields, **body},
@@ -405,10 +406,10 @@ def _names_in_refusal(refused: Exchange) -> list[str]:
     """Words in the answer of a refusal that may be names of fields or headers that the service needs.
 
     The name of a person is not among them, because `is_name` accepts only words that interfaces use. There are at most
-    _MOST_WORDS of them.
+    _MOST_NAMES of them.
     """
     if refused.response is None:
         return []
-    text = refused.response.body[:_READ_OF_A_REFUSAL].decode("utf-8", "replace")
+    text = refused.response.body[:_MOST_BYTES_READ].decode("utf-8", "replace")
     words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)  # an identifier of 3 to 30 characters
-    return list(islice(filter(is_name, words), _MOST_WORDS))
+    return list(islice(filter(is_name, words), _MOST_NAMES))

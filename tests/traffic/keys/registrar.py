@@ -72,6 +72,7 @@ class Registrar:
         self.client = client
         self.profile = profile
         self.together = Together(client)
+        """Sends several requests at the same time."""
         self.keys = client.door.keys
         """The state of each key that the run uses."""
         self.account = profile.accounts[0]
@@ -211,8 +212,8 @@ class Registrar:
         The deletion counts as a valid request, which must be accepted, only if the key is certainly registered.
         """
         if key.value is not None and self.keys.may_be_deleted(key.value):
-            is_surely_registered = key.state is KeyState.REGISTERED
-            self.delete(PixKey(key.type, key.value), key.account, valid=is_surely_registered)
+            is_certainly_registered = key.state is KeyState.REGISTERED
+            self.delete(PixKey(key.type, key.value), key.account, valid=is_certainly_registered)
 
     def delete(self, key: PixKey, account: str, *, valid: bool) -> Exchange:
         """Send the deletion of a key at an account, and return the exchange.
@@ -316,11 +317,11 @@ class Registrar:
         """
         listing = self.read_key_list()
         if listing is not None and self._was_replaced(key, registration, listing):
-            self.keys.learn_value(key, None)
+            self.keys.learn_value(key, None)  # the value in the request is not that of the registered key
         value = _key_in_answer(registration)
         if not _UNMASKED_KEY.fullmatch(value):
             self._learn_values_from_list()
-        elif self._is_surely_new(value, registration.number, listing):
+        elif self._is_certainly_new(value, registration.number, listing):
             self.keys.learn_value(key, value)
 
     def _was_replaced(self, key: RunKey, registration: Exchange, listing: Listing) -> bool:
@@ -335,7 +336,7 @@ class Registrar:
         texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
         return any(self.keys.lists.may_be_made_since(text, registration.number) for text in texts)
 
-    def _is_surely_new(self, value: str, number: int, listing: Listing | None) -> bool:
+    def _is_certainly_new(self, value: str, number: int, listing: Listing | None) -> bool:
         """True if `value`, the key in an answer, is certainly a new key, so that the run may delete it.
 
         No list before the exchange with this number may show it, and `listing`, the list after it, must show it. On a
@@ -343,6 +344,7 @@ class Registrar:
         """
         if not self.keys.lists.may_be_made_since(value, number) or self.keys.was_there_before(value):
             return False
+        # Without a list from before the run, the key may be an old one.
         is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
         return is_listed_now or self.profile.is_sandbox
 

@@ -100,7 +100,7 @@ class _Attempt:
     """The unusual ways in which the request is written; empty if it is written as documented."""
 
 
-def nothing_to_delete(log: Log) -> Text:
+def why_nothing_was_deleted(log: Log) -> Text:
     """Reason why no deletion could be tested: all registrations were refused, or the profile lacks a key.
 
     Only keys that the run registered are deleted.
