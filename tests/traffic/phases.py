@@ -38,7 +38,7 @@ from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.pen import LineOfSuite
-from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses
+from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
@@ -166,7 +166,7 @@ def send_everything(
     sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
     sequences = None
-    if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
+    if profile.accounts and any(uses_fixture(item, "sequences") for item in items_in_scope):
         selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
@@ -184,7 +184,7 @@ def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequ
     """
     profile = run_traffic.traffic.profile
     for item in items:
-        if uses(item, "generation"):
+        if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
     if run_traffic.sequences is not None:
