@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from reports.recorded.reading import tally_of_all
-from reports.recorded.recorded_run import take_tally
+from reports.recorded.recorded_run import fill_run
 from tests.harness.finishing import close_record, end_sending, keep_exchanges
 from tests.harness.judging import DeviationError, Untested
 from tests.harness.options import LANGUAGES, OPTIONS_THAT_RUN_NO_TESTS, add_group, options_given, whole_number
@@ -196,7 +196,7 @@ class ConformanceRun:
         """
         if self._session is None:
             tally = tally_of_all(self._opened.files, self.run.profile, session.config.getoption("scheduler"))
-            take_tally(self.run, tally)
+            fill_run(self.run, tally)
             return True
         if session.items and not session.testsfailed:
             send_showing_progress(self._session, session)

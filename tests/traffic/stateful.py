@@ -213,7 +213,7 @@ class DrawnSequences:
 
     def _synthetic_key(self) -> PixKey | None:
         """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
-        return self.registrar.synthetic_key() if self.registrar.key_for_deletions() else None
+        return self.registrar.synthetic_key() if self.registrar.synthetic_key_for_deletions() else None
 
     def _follow_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
@@ -227,7 +227,7 @@ class DrawnSequences:
         following = Following(self.registrar, self.profile, self.selection, purpose, key)
         if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
-                following.take(step)
+                following.send_step(step)
         following.end()
         return following.followed
 
