@@ -21,7 +21,7 @@ from typing import Any
 
 from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
+from environments.door.wrong_tokens import INVALID_CREDENTIALS, NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Profile
 from reports.sentences.wording import grouped
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
@@ -79,7 +79,7 @@ MORE_QUERIES = {
 _EMPTY_HEADER = "an empty header"
 _LONG_TOKEN = "an over-long bearer"
 """A token of 4 kB."""
-ALL_CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
+ALL_CREDENTIALS = (NO_HEADER, WRONG_TOKEN, *INVALID_CREDENTIALS)
 """Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
 them the other operations get."""
 CONTENT_TYPES = {
@@ -135,7 +135,7 @@ ODD_KEYS = {
 }
 """Keys that a registration has. Deletions have the one with quotes."""
 
-_OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
+_OF_A_READ = frozenset({"unknown", "with an encoded slash", WRONG_TOKEN})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
 OBSERVED: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(READ_OPERATIONS, _OF_A_READ),
@@ -146,7 +146,7 @@ OBSERVED: Mapping[str, frozenset[str]] = {
             "with a question mark",
         }
     ),
-    "listAccounts": frozenset({"long", ANOTHER}),
+    "listAccounts": frozenset({"long", WRONG_TOKEN}),
     _REGISTER: frozenset(
         {
             "unknown", "a synthetic key", "missing", "null", "a number", "account: text", "account: an object",
@@ -292,7 +292,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
         return ALL_CREDENTIALS
     if operation in DOCUMENT_THE_TOKEN:
         return [_EMPTY_HEADER]
-    credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
+    credentials = [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:
         credentials.append(_LONG_TOKEN)
     return credentials

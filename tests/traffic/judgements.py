@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Prepare
 from spec.answers import (
     RefusalKind,
@@ -130,13 +130,13 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     """
     without_bearer = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
     with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
-    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == ANOTHER]
+    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
     if indistinguishable(with_bearer[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
-    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (ANOTHER, NO_HEADER)]
+    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]

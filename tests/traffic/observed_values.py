@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from reports.observed.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import (
     RefusalKind,
@@ -310,7 +310,7 @@ def _complete_registration(log: Log) -> Exchange | None:
 
 _PHRASES_OF_CREDENTIALS = {
     NO_HEADER: "without a token",
-    ANOTHER: "with a wrong token",
+    WRONG_TOKEN: "with a wrong token",
     "an empty bearer": "with an empty bearer",
     "Basic credentials": "with Basic credentials",
 }

@@ -40,10 +40,10 @@ from tests.harness.options import examples_of
 from tests.harness.pen import LineOfSuite
 from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
-from tests.traffic.at_times import ask_where_answers_disagree
+from tests.traffic.at_times import repeat_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
 from tests.traffic.existence import send_requests_about_existence
-from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
+from tests.traffic.kept_refusals import send_valid_token_after_wrong_one
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
@@ -66,7 +66,7 @@ AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_reque
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, send_stand_ins)
+WITH_STAND_INS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)
 """Requests with wrong tokens that name nobody. They are sent after the others, because a service that locks the caller
 out after them would answer nothing else."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
@@ -76,7 +76,7 @@ AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
 )
 """Scenarios that are sent after all others, because they depend on the answers so far: these answers do not settle a
 question, or may have changed since."""
-LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
