@@ -18,7 +18,7 @@ from environments.door.wrong_tokens import (
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     WRONG_TOKEN,
-    forms,
+    permitted_forms,
     ways_with_the_documented_path,
 )
 from environments.profiles.model import Profile
@@ -169,7 +169,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     nothing names a person: a header names a made-up user, and a registration names an e-mail address, which the suite
     makes up.
     """
-    wrong_tokens = [form.name for form in forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
+    wrong_tokens = [form.name for form in permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
     # Registrations on a sandbox name keys of all types in turn. `types` has no end.
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
