@@ -199,7 +199,7 @@ def _share_transfers(traffic: Traffic) -> None:
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
-    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+    traffic.client.door.budget.divide_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
