@@ -199,7 +199,7 @@ def _share_transfers(traffic: Traffic) -> None:
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
-    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+    traffic.client.door.budget.divide_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
@@ -212,7 +212,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
     if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
-        sequences.follow()
+        sequences.send()
     traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
     traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
     traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
