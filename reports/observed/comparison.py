@@ -46,7 +46,7 @@ CHANGES: Mapping[str, Text] = {
 """Every list of requirements in a comparison, with the words for it."""
 
 
-def follows(was: EarlierRun, now: ComparableRun) -> bool:
+def is_compared_automatically(was: EarlierRun, now: ComparableRun) -> bool:
     """True if a report of the run `now` shows automatically what has changed since the run `was`.
 
     Both runs must have come to their end with answers of the service. They must have the same scope (environment,

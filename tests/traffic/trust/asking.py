@@ -156,14 +156,14 @@ class _Sender:
         if is_about_the_identifier(answer) and not answer_with_the_token(answer, self._log):
             self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
 
-    def _send(self, purpose: Trust, key_type: str, **sent: Any) -> Exchange:
+    def _send(self, purpose: Trust, key_type: str, **options: Any) -> Exchange:
         """Send an execution of a synthetic code, or a registration at a synthetic account.
 
-        If the service registers the key nevertheless, it is deleted. `sent` are options of `Client.send`.
+        If the service registers the key nevertheless, it is deleted. `options` are those of `Client.send`.
         """
         if self.operation == "executePix":
-            return self._client.send(self.operation, synthetic(), purpose=purpose, **sent)
-        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **sent)
+            return self._client.send(self.operation, synthetic(), purpose=purpose, **options)
+        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **options)
         self._registrar.delete_key_of(answer)
         return answer
 
