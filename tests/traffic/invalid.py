@@ -367,8 +367,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
     """The deletion `case` for an account of the profile instead of a made-up account.
 
-    It is the same case if the profile has no account, or if its body for deletions has no place for a key: then
-    nobody knows which key of the account a service would delete.
+    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
+    which is replaced by a key: then nobody knows which key of the account a service would delete.
     """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)
