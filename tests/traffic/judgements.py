@@ -478,4 +478,5 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
     remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
+    # The report cites the exchanges with a remark, and one as an example.
     return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))

@@ -234,7 +234,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteAbout.CUT, why, operation)
+        door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ services do not check the token on a connection that was authorized before."""
 _ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
 """Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
 a second time, too, which gives further answers."""
-_MOST_MADE = 4
+_MOST_RANDOM_KEYS_AT_ONCE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME_OF_RANDOM, Registering.LOWER_CASE)
 """Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
@@ -397,18 +397,18 @@ def _register_until_enough(context: _StepContext) -> None:
         return
     bodies = _bodies_to_send_again(registrar)
     requests_left = requests_before_registrations(context.traffic)
-    made: list[Exchange] = []
+    random_registrations: list[Exchange] = []
     while bodies:
         requests_before = requests_left[: len(bodies)]
         requests_left = requests_left[len(bodies) :]
         answers = _register_once_more(registrar, bodies, requests_before)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
-        made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
+        random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
         bodies = [body for body in bodies if _needs_more_answers(registrar.log, body, refused_types)]
-        if len(made) >= _MOST_MADE or not bodies:
-            _delete_made_keys(registrar, made)
-            made = []
+        if len(random_registrations) >= _MOST_RANDOM_KEYS_AT_ONCE or not bodies:
+            _delete_random_keys(registrar, random_registrations)
+            random_registrations = []
 
 
 def _register_once_more(
@@ -429,7 +429,7 @@ def _register_once_more(
     return answers + registrar.together.send_all(sends)
 
 
-def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
+def _delete_random_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
     """Delete the RANDOM keys of these registrations, whose values the service made.
 
     The first one is deleted alone, because its deletion reads a list of keys, which shows the values of all of them.
