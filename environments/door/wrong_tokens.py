@@ -487,8 +487,7 @@ def _way_keeps_path(part: str, replacement: Replacement) -> bool:
     """
     if part != "url":
         return True
-    adds_a_query = isinstance(replacement, str) and replacement.startswith("?")
-    return adds_a_query
+    return isinstance(replacement, str) and replacement.startswith("?")  # it adds a query
 
 
 def _can_be_written_in_way(way: str, *, has_a_body: bool) -> bool:
