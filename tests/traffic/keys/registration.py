@@ -89,6 +89,7 @@ class _Attempt:
 
     key_or_body: PixKey | dict[str, Any]
     """The key to register at the account of the run; or the whole body of the request."""
+    purpose: Registering
     row: Row = _WITH_THE_TOKEN
 
 
@@ -177,11 +178,11 @@ def _send_keys_without_a_token(scene: _Scene) -> None:
         return
     purpose = Registering.WITHOUT_A_TOKEN
     keys = scene.keys_for_wrong_tokens or [scene.registrar.synthetic_key()]
-    without_header = [_Attempt(key, Row(NO_HEADER)) for key in keys]
-    _send_and_delete(scene.registrar, purpose, without_header, with_companions=True)
+    without_header = [_Attempt(key, purpose, Row(NO_HEADER)) for key in keys]
+    _send_and_delete(scene.registrar, without_header, with_companions=True)
     keys_but_email = [key for key in scene.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, Row(ANOTHER)) for key in keys_but_email]
-    _send_and_delete(scene.registrar, purpose, with_another_token, with_companions=True)
+    with_another_token = [_Attempt(key, purpose, Row(ANOTHER)) for key in keys_but_email]
+    _send_and_delete(scene.registrar, with_another_token, with_companions=True)
 
 
 def _send_other_schemes(scene: _Scene) -> None:
@@ -189,8 +190,8 @@ def _send_other_schemes(scene: _Scene) -> None:
     registrar = scene.registrar
     if registrar.deletes_keys and scene.traffic.reach.wants("registerPixKey.token.scheme", *_ROBUSTNESS_IDS):
         rows = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
-        attempts = _with_synthetic_keys(registrar, rows)
-        _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
+        attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, rows)
+        _send_and_delete(registrar, attempts, with_companions=True)
 
 
 def _prepare_for_valid_registrations(scene: _Scene) -> None:
@@ -223,8 +224,8 @@ def _send_other_name_of_random(scene: _Scene) -> None:
     random_key = _own_keys_by_type(scene).get("RANDOM")
     if random_key is not None:
         keys.append(random_key)
-    attempts = [_Attempt(replace(key, type="EVP")) for key in keys]
-    _send_and_delete(scene.registrar, Registering.OTHER_NAME, attempts)
+    attempts = [_Attempt(replace(key, type="EVP"), Registering.OTHER_NAME) for key in keys]
+    _send_and_delete(scene.registrar, attempts)
 
 
 def _send_undocumented_types(scene: _Scene) -> None:
@@ -248,8 +249,8 @@ def _send_undocumented_types(scene: _Scene) -> None:
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
         if undocumented.with_an_empty_key:
             body["pixKey"] = ""
-        attempts.append(_Attempt(body))
-    _send_and_delete(registrar, Registering.UNDOCUMENTED_TYPE, attempts)
+        attempts.append(_Attempt(body, Registering.UNDOCUMENTED_TYPE))
+    _send_and_delete(registrar, attempts)
 
 
 def _own_keys_by_type(scene: _Scene) -> dict[str, PixKey]:
@@ -271,7 +272,7 @@ def _send_without_a_type(scene: _Scene) -> None:
         type_is_empty = body_sent(exchange)["pixKeyType"] in EMPTY
         if type_is_empty and registered(exchange):
             body = {name: value for name, value in body_sent(exchange).items() if name != "pixKeyType"}
-            _send_and_delete(registrar, Registering.WITHOUT_A_TYPE, [_Attempt(body)])
+            _send_and_delete(registrar, [_Attempt(body, Registering.WITHOUT_A_TYPE)])
             return
 
 
@@ -295,8 +296,8 @@ def _send_rest_of_the_rows(scene: _Scene) -> None:
     purpose = Registering.WITHOUT_A_TOKEN
     usual_rows = [row for row in scene.unsent_rows if not row.spelling]
     unusual_rows = [row for row in scene.unsent_rows if row.spelling]
-    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_rows), with_companions=True)
-    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_rows))
+    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, usual_rows), with_companions=True)
+    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, unusual_rows))
 
 
 def _send_other_spellings(scene: _Scene) -> None:
@@ -309,12 +310,12 @@ def _send_other_spellings(scene: _Scene) -> None:
     registrar = scene.registrar
     if not registrar.deletes_keys:
         return
-    lower_case_key = replace(registrar.synthetic_key(), type="email")
-    _send_and_delete(registrar, Registering.LOWER_CASE, [_Attempt(lower_case_key)])
+    attempts = [_Attempt(replace(registrar.synthetic_key(), type="email"), Registering.LOWER_CASE)]
     if registrar.keys.may_tell_random_by_lists:
         for number in ("1", "2"):
             key = replace(registrar.synthetic_key(), type=number)
-            _send_and_delete(registrar, Registering.NUMERIC, [_Attempt(key)])
+            attempts.append(_Attempt(key, Registering.NUMERIC))
+    _send_and_delete(registrar, attempts)
 
 
 def _register_random_keys(scene: _Scene) -> None:
@@ -476,14 +477,12 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
 # -- registrations that must be refused, or may be refused --------------------------------------------------------
 
 
-def _with_synthetic_keys(registrar: Registrar, rows: list[Row]) -> list[_Attempt]:
+def _with_synthetic_keys(registrar: Registrar, purpose: Registering, rows: list[Row]) -> list[_Attempt]:
     """For each of these wrong tokens, an attempt to register a new synthetic key with it."""
-    return [_Attempt(registrar.synthetic_key(), row) for row in rows]
+    return [_Attempt(registrar.synthetic_key(), purpose, row) for row in rows]
 
 
-def _send_and_delete(
-    registrar: Registrar, purpose: Registering, attempts: Sequence[_Attempt], *, with_companions: bool = False
-) -> None:
+def _send_and_delete(registrar: Registrar, attempts: Sequence[_Attempt], *, with_companions: bool = False) -> None:
     """Send registrations that must be refused, or may be refused, at the same time. Delete the keys that are granted.
 
     Each attempt names the credential and the spelling of its request (its row). If `with_companions`, each goes at the
@@ -492,16 +491,15 @@ def _send_and_delete(
     sends: list[Send] = []
     for attempt in attempts:
         row = attempt.row
-        key = attempt.key_or_body
-        send = partial(registrar.register, key, purpose, valid=False, credential=row.credential, spelling=row.spelling)
-        sends.append(send)
+        register = partial(registrar.register, attempt.key_or_body, attempt.purpose, valid=False)
+        sends.append(partial(register, credential=row.credential, spelling=row.spelling))
     if with_companions:
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
     else:
         answers = registrar.together.send_all(sends)
     sent_registrations = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens kept it back
-    if purpose in _LISTS_ARE_READ_AFTER:
-        _read_lists_after_granted(registrar, sent_registrations)
+    may_be_listed = [answer for answer in sent_registrations if answer.purpose in _LISTS_ARE_READ_AFTER]
+    _read_lists_after_granted(registrar, may_be_listed)
     registrar.delete_keys_of(sent_registrations)
 
 
@@ -519,16 +517,28 @@ def _register_and_delete(registrar: Registrar, key: PixKey, rows_to_send: Callab
     purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
     first_answer = registrar.register(key, purpose)
     if registered(first_answer):
-        for row in rows_to_send():
-            is_for_this_key = FOR_A_REGISTERED_KEY in row.spelling
-            named_key = key if is_for_this_key else registrar.synthetic_key()
-            _send_and_delete(registrar, Registering.WITHOUT_A_TOKEN, [_Attempt(named_key, row)])
+        _send_rows_right_behind(registrar, key, rows_to_send())
         registrar.read_key_list()
         registrar.register(key, Registering.SECOND_TIME)
     elif was_list_readable:
         _read_lists_after_refusal(registrar, first_answer)
     is_deleted = registrar.delete_key_of(first_answer)
     return is_deleted and registrar.keys.seems_free(key.key)
+
+
+def _send_rows_right_behind(registrar: Registrar, registered_key: PixKey, rows: Sequence[Row]) -> None:
+    """Send wrong tokens right after a granted registration: with its key if a row says so, else with a synthetic key.
+
+    The first one goes alone, because it has to be the next request on the connection of the registration. The others
+    go at the same time.
+    """
+    attempts = []
+    for row in rows:
+        is_for_registered_key = FOR_A_REGISTERED_KEY in row.spelling
+        named_key = registered_key if is_for_registered_key else registrar.synthetic_key()
+        attempts.append(_Attempt(named_key, Registering.WITHOUT_A_TOKEN, row))
+    for attempts_at_once in (attempts[:1], attempts[1:]):
+        _send_and_delete(registrar, attempts_at_once)
 
 
 def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> None:
