@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from environments.door.client import Client
@@ -17,11 +18,12 @@ from environments.door.journal import canonical
 from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
-from spec.answers import data_of, is_granted
+from spec.answers import data_of, is_granted, refused_or_lost
 from spec.exchange import Exchange, Purpose
 from spec.facts import facts_as_text, facts_of
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
+from tests.traffic.together import Together
 
 _CODE = re.compile("[!-~]{1,200}")
 """A code that may be sent: printable ASCII without blanks. A text of more than 200 characters is rather a token or a
@@ -34,12 +36,14 @@ def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None
     """Prepare at most this many transfers, to the keys of the profile in turn, and return the exchanges.
 
     No further transfer is prepared after one whose code was not found, because it cannot be executed. None is prepared
-    if the profile does not say how.
+    if the profile does not say how. On a sandbox the first one is prepared alone, and the others at the same time.
     """
     plan = profile.transactions.prepare
     preparations: list[Exchange] = []
     if plan is None:
         return preparations
+    if profile.is_sandbox:
+        preparations = _prepare_at_once(client, profile, plan, most, purpose)
     while len(preparations) < most:
         lacks_a_code = client.door.guard.prepared.has("")  # the code of a transfer whose code was not found
         if lacks_a_code:
@@ -48,27 +52,58 @@ def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None
     return preparations
 
 
+def _prepare_at_once(
+    client: Client, profile: Profile, plan: Prepare, most: int, purpose: Purpose | None
+) -> list[Exchange]:
+    """Prepare the first of these transfers alone, and if that gave a code, the others at the same time.
+
+    Returns the exchanges without those that were refused beside others, because a service may do one at a time.
+    """
+    preparations = [prepare_one(client, profile, plan, 0, purpose)] if most else []
+    if not client.door.guard.prepared.codes_of(preparations):
+        return preparations
+    sends = [partial(_send_preparation, client, profile, plan, place, purpose) for place in range(1, most)]
+    for exchange in Together(client).send_all(sends):
+        _learn_code(client, profile, plan, exchange)
+        if exchange.was_alone or not refused_or_lost(exchange):
+            preparations.append(exchange)
+    return preparations
+
+
 def prepare_one(
     client: Client, profile: Profile, plan: Prepare, place: int = 0, purpose: Purpose | None = None
 ) -> Exchange:
     """Prepare one transfer, and return the exchange. The door learns the code in its answer.
 
-    `place` says which key of the profile is the payee: its number is counted from 0, and begins again at the end. If
-    the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
+    `place` says which key of the profile is the payee: its number is counted from 0, and begins again at the end.
+    """
+    exchange = _send_preparation(client, profile, plan, place, purpose)
+    _learn_code(client, profile, plan, exchange)
+    return exchange
+
+
+def _send_preparation(client: Client, profile: Profile, plan: Prepare, place: int, purpose: Purpose | None) -> Exchange:
+    """Send the request that prepares a transfer. `place` says which key of the profile is the payee."""
+    body = filled(plan.json, profile, place)
+    return client.send(plan.operation, json=body, valid=True, purpose=purpose)
+
+
+def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Exchange) -> None:
+    """Have the door learn the transaction code in an answer.
+
+    If the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
     documented, because that is a fault of the service and not of the profile.
     """
     door = client.door
-    body = filled(plan.json, profile, place)
-    exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
-    if exchange.response and is_granted(exchange):
-        code = code_in(exchange.response, plan.code_at)
-        trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
-        if trouble:
-            door.note(NoteAbout.SET_UP, trouble)
-            code = ""  # the door takes the empty code for a transfer that cannot be executed
-        door.secrets.learn(CODE, code)
-        door.guard.prepared.learn(exchange.number, code)
-    return exchange
+    if preparation.response is None or not is_granted(preparation):
+        return
+    code = code_in(preparation.response, plan.code_at)
+    trouble = _trouble_with(code, preparation, plan, door.secrets, profile.transactions.codes)
+    if trouble:
+        door.note(NoteAbout.SET_UP, trouble)
+        code = ""  # the door takes the empty code for a transfer that cannot be executed
+    door.secrets.learn(CODE, code)
+    door.guard.prepared.learn(preparation.number, code)
 
 
 def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
