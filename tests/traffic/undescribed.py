@@ -137,8 +137,9 @@ def _operations_read(traffic: Traffic) -> list[str]:
 def send_reads_after_changes(traffic: Traffic) -> None:
     """Send each read once more if requests were sent that may have changed its answer."""
     if traffic.reach.operations & CHANGE_ACCOUNTS:
-        for operation in _operations_read(traffic):
-            _send_read(traffic, operation, Reading.AFTER_CHANGES)
+        reads = _operations_read(traffic)
+        purpose = Reading.AFTER_CHANGES
+        traffic.together.send_all([partial(_send_read, traffic, operation, purpose) for operation in reads])
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
