@@ -346,7 +346,10 @@ def _register_until_enough(scene: _Scene) -> None:
     while bodies:
         neighbours = neighbours_left[: len(bodies)]
         neighbours_left = neighbours_left[len(bodies) :]
-        answers = _register_once_more(registrar, bodies, neighbours)
+        bodies_of_round = bodies
+        if not neighbours:
+            bodies_of_round = _with_more_random(registrar.log, bodies, _MOST_MADE - len(made))
+        answers = _register_once_more(registrar, bodies_of_round, neighbours)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
@@ -370,6 +373,19 @@ def _register_once_more(
     bodies_left = bodies[len(answers) :]
     sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies_left]
     return answers + registrar.together.send_all(sends)
+
+
+def _with_more_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The bodies, in which that of a RANDOM key stands as often as the type needs answers, but at most so often.
+
+    Each of these registrations makes another key, so they can go at the same time.
+    """
+    bodies_of_round: list[dict[str, Any]] = []
+    for body in bodies:
+        is_random = body["pixKeyType"] == "RANDOM"
+        times = min(_count_of_missing_answers(log, body), most) if is_random else 1
+        bodies_of_round += [body] * times
+    return bodies_of_round
 
 
 def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
@@ -402,12 +418,15 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     Registrations that were refused count, too. `refused_types` are the types that the last round of registrations
     refused: they are not sent again.
     """
+    return body["pixKeyType"] not in refused_types and _count_of_missing_answers(log, body) > 0
+
+
+def _count_of_missing_answers(log: Log, body: Mapping[str, Any]) -> int:
+    """Number of registrations of the key type in this body that the log needs beside those that it has."""
     key_type = body["pixKeyType"]
-    if key_type in refused_types:
-        return False
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
     enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH
-    return len(same_type) < enough
+    return max(0, enough - len(same_type))
 
 
 def _clean_up(scene: _Scene) -> None:
