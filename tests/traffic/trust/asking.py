@@ -25,6 +25,7 @@ from tests.traffic.keys.registrar import Registrar
 from tests.traffic.refused_credentials import tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
+    CHAIN,
     ORDER_OF_PROOF,
     PLAIN_AT_THE_START,
     TIMES,
@@ -70,8 +71,9 @@ def ask_in_place_of_a_token(traffic: Traffic) -> None:
     An operation is left out unless it refuses all requests of a chain: otherwise there is nothing to compare with.
     """
     askers = _askers(traffic)
+    traffic.together.send_all([asker.send_chain for asker in askers])
     for asker in askers:
-        asker.send_chains()
+        asker.follow_up_the_chain()
     comparable = [asker for asker in askers if is_refused_at_each_place(traffic.log, asker.operation)]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)
@@ -145,30 +147,28 @@ class _Asker:
 
     # -- plain requests ---------------------------------------------------------------------------------------------
 
-    def send_chains(self) -> None:
-        """Send a chain of requests without the valid token. If only some are refused, send more chains, to see why.
+    def send_chain(self, reads: int = 1) -> None:
+        """Send `reads` reads, and right after them, on the same connection, three requests without the valid token."""
+        for _ in range(reads):
+            self._client.send("listAccounts", valid=True, purpose=Trust.BEFORE)
+        self.ask(StandIn(), Trust.BEHIND_A_SUCCESS)
+        self.ask(StandIn(), Trust.BEHIND_A_REFUSAL)
+        self.ask(StandIn(ANOTHER), Trust.ANOTHER_TOKEN_BEHIND)
+
+    def follow_up_the_chain(self) -> None:
+        """If only some requests of the chain are refused, send more chains, to see why.
 
         The further chains differ in length: if nodes of a service take turns, and one of them does not check tokens,
         chains of equal length would blame a place in the chain for it.
         """
-        first_chain = self._send_chain()
-        if not any(is_refused(answer, self._log) for answer in first_chain):
+        chain = self._log.of(self.operation, *CHAIN)
+        if not any(is_refused(answer, self._log) for answer in chain):
             return  # the operation seems to want no token, so there is nothing to compare with
-        for answer in first_chain:
+        for answer in chain:
             self._ask_with_the_token(answer)
         if is_refused_at_some_place(self._log, self.operation):
             for turn in range(TIMES):
-                self._send_chain(reads=1 + turn % 3)
-
-    def _send_chain(self, reads: int = 1) -> list[Exchange]:
-        """Send `reads` reads, and right after them, on the same connection, three requests without the valid token."""
-        for _ in range(reads):
-            self._client.send("listAccounts", valid=True, purpose=Trust.BEFORE)
-        return [
-            self.ask(StandIn(), Trust.BEHIND_A_SUCCESS),
-            self.ask(StandIn(), Trust.BEHIND_A_REFUSAL),
-            self.ask(StandIn(ANOTHER), Trust.ANOTHER_TOKEN_BEHIND),
-        ]
+                self.send_chain(reads=1 + turn % 3)
 
     def follow_up_the_start(self) -> None:
         """Send plain requests once more if those of the first second may have been let in."""
