@@ -240,16 +240,14 @@ class World:
         They are handed in for judging. Empty if the selection does not reach the operation. No balance is read once a
         limit of the profile is reached.
         """
-        answers: dict[str, Exchange] = {}
-        if "getBalance" not in self.reach.operations:
-            return answers
-        for account in self.profile.accounts[:_MOST_BALANCES]:
-            if self.of_transfers.cut:
-                break
-            answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
+        if "getBalance" not in self.reach.operations or self.of_transfers.cut:
+            return {}
+        accounts = self.profile.accounts[:_MOST_BALANCES]
+        read = partial(self.client.send, "getBalance", valid=True, purpose=Repetition.BALANCE)
+        answers = self.registrar.together.send_all([partial(read, account) for account in accounts])
+        for answer in answers:
             self._hand_in_answer(answer, (Step.BALANCE,), self.of_transfers)
-            answers[account] = answer
-        return answers
+        return dict(zip(accounts, answers, strict=True))
 
 
 @dataclass
