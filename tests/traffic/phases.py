@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -155,21 +156,27 @@ def send_everything(
         reach = reach_of(ids_tested(items_in_scope, "traffic", "world"), profile)
         world = World(client, profile, reach, reproduction)
     run_traffic = RunTraffic(traffic, generation, world)
-    _draw(run_traffic, config, seed, items_in_scope)
+    _begin_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
     return run_traffic
 
 
-def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
-    """Draw the sequences, and note which operations the tests want generated requests to: these are drawn later."""
+def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
+    """Start to draw the sequences and the generated requests that the tests want.
+
+    They are drawn in a thread of their own, one after the other, while other requests wait for their answers.
+    """
     profile = run_traffic.traffic.profile
+    thread = ThreadPoolExecutor(1, "pix-drawing")
+    if run_traffic.world is not None:  # first, because the sequences are sent first
+        run_traffic.world.begin(thread, seed, examples_of(config, profile))
     for item in items:
         if uses(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
-    if run_traffic.world is not None:
-        run_traffic.world.draw(seed, examples_of(config, profile))
+    run_traffic.generation.begin(thread)
+    thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 
 
 def _share_transfers(traffic: Traffic) -> None:
@@ -183,7 +190,6 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     """Send the traffic of a run, phase after phase."""
     traffic, generation = run_traffic.traffic, run_traffic.generation
     world = run_traffic.world
-    generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)
     if world is not None:  # after the executions, because it executes a transfer twice if there is room left
         world.follow()

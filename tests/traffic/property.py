@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
@@ -93,22 +93,25 @@ class Generation:
         self._examples[operation] = examples
         self._seed = seed
 
-    def begin(self) -> None:
-        """Start to draw, in a thread, so that other requests can be sent meanwhile.
+    def begin(self, thread: Executor) -> None:
+        """Start to draw, in this thread, so that other requests can be sent meanwhile.
 
-        Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads parse Python at
-        once (SystemError: AST constructor recursion depth mismatch).
+        Schemathesis is imported before, because CPython 3.11 fails if two threads parse Python at once (SystemError:
+        AST constructor recursion depth mismatch).
         """
         if self._examples:
-            from tests.traffic.drawing import Drawing
+            import tests.traffic.drawing  # noqa: F401 - for the thread
 
-            self._drawing = Drawing(self._profile)
-            thread = ThreadPoolExecutor(1, "pix-drawing")
-            self._drawn = thread.submit(self._draw_all, self._drawing)
-            thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
+            self._drawn = thread.submit(self._draw_all)
 
-    def _draw_all(self, drawing: Drawing) -> list[Case]:
-        """The cases of all operations."""
+    def _draw_all(self) -> list[Case]:
+        """The cases of all operations that requests are wanted to."""
+        if not self._examples:
+            return []
+        from tests.traffic.drawing import Drawing
+
+        drawing = Drawing(self._profile)
+        self._drawing = drawing
         cases: list[Case] = []
         for operation in self._examples:
             cases += self._cases_of(operation, drawing)
@@ -124,10 +127,8 @@ class Generation:
         yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
-        """Send everything that was drawn, at the same time."""
-        if self._drawn is None:
-            self.begin()
-        drawn = self._drawn.result() if self._drawn else []
+        """Send everything that was drawn, at the same time. If nobody called `begin`, it is drawn now."""
+        drawn = self._drawn.result() if self._drawn else self._draw_all()
         cases = with_transfers_last(list(self._without_reads_that_are_enough(drawn)))
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         answers = together.send_all(sends)

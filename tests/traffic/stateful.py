@@ -9,6 +9,7 @@ the deviation. No part of a sequence with an execution is, because it would exec
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -80,10 +81,20 @@ class World:
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
         self._with_transfers: list[tuple[Step, ...]] = []
+        self._drawn: Future[None] | None = None
 
-    def draw(self, seed: int, examples: int) -> None:
+    def begin(self, thread: Executor, seed: int, examples: int) -> None:
+        """Start to draw, in this thread, so that other requests can be sent meanwhile. `follow` waits for its end.
+
+        Schemathesis is imported before, for the reason that `Generation.begin` gives.
+        """
+        import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
+
+        self._drawn = thread.submit(self._draw, seed, examples)
+
+    def _draw(self, seed: int, examples: int) -> None:
         """Draw the sequences, so that `follow` can send them. The more `examples`, the more sequences."""
-        from tests.traffic.drawing import draw_sequences  # here, because importing Schemathesis takes most of a second
+        from tests.traffic.drawing import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, situations_of_keys)
@@ -109,6 +120,8 @@ class World:
         The first sequence takes a key of the profile, if the run may delete one. The other sequences take synthetic
         keys, so that they may be sent together. Those with transfers go alone.
         """
+        if self._drawn is not None:
+            self._drawn.result()
         first, *others = self._with_keys
         own_key = self.registrar.reusable_key()
         followed_first = self._follow_sequence(first, own_key)
