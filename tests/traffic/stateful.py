@@ -118,22 +118,23 @@ class World:
         """Send everything that was drawn, and execute one transfer twice.
 
         The first sequence takes a key of the profile, if the run may delete one. The other sequences take synthetic
-        keys, so that they may be sent together. Those with transfers go alone.
+        keys, so that they may be sent together. Off a sandbox the first one goes alone, and so do those with transfers.
         """
         if self._drawn is not None:
             self._drawn.result()
-        first, *others = self._with_keys
-        own_key = self.registrar.reusable_key()
-        followed_first = self._follow_sequence(first, own_key)
-        self._hand_in(followed_first, self.of_keys)
+        keys = [self.registrar.reusable_key()]
+        keys += [self._synthetic_key() for _ in self._with_keys[1:]]
+        sequences_with_keys = list(zip(self._with_keys, keys, strict=True))
+        alone = 0 if self.profile.is_sandbox else 1
+        followed_alone = self._follow_together(sequences_with_keys[:alone])
         self._execute_twice()
         self._follow_with_transfers()
-        followed_together = self._follow_together(others)
-        self._follow_deviating_again([followed_first, *followed_together], self._with_keys)
+        followed_together = self._follow_together(sequences_with_keys[alone:])
+        self._follow_deviating_again([*followed_alone, *followed_together], self._with_keys)
 
-    def _follow_together(self, sequences: Sequence[Sequence[Step]]) -> list[Followed]:
-        """Follow sequences of keys at the same time."""
-        sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
+    def _follow_together(self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]) -> list[Followed]:
+        """Follow sequences of keys at the same time, each with its key."""
+        sends = [partial(self._follow_sequence, sequence, key) for sequence, key in sequences_with_keys]
         all_followed = self.registrar.together.send_all(sends)
         for followed in all_followed:
             self._hand_in(followed, self.of_keys)
