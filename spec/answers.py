@@ -86,19 +86,19 @@ class RefusalKind(Enum):
     OTHER = range(1000)
 
 
-LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
+REFUSED_FOR_NOW = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
 """Refusals that tell the caller to come back later, whatever the request was. Nothing was done."""
 NO_ANSWER_OF_THE_SERVICE = (408, 499)
 """Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
 """Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections
 15.6.2 and 15.6.6)."""
-PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
+TEMPORARY_REFUSALS = REFUSED_FOR_NOW | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
 """Temporary refusals: the same request may get another answer in a minute."""
 ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))
 """Refusals because of who asks: another caller may get another answer to the same request. A redirect is one of them,
 because it often leads to a page to log in."""
-ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
+ABOUT_THE_REQUEST = frozenset(RefusalKind) - TEMPORARY_REFUSALS - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
 """Refusals because of what the request says: another request of the same caller may get another answer."""
 
 
@@ -129,7 +129,7 @@ def is_refusal(response: Response) -> bool:
     return refusal_kind(response) is not None
 
 
-def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
+def refusal_or_failure(exchange: Exchange) -> RefusalKind | FailureKind | None:
     """Kind of the refusal, or reason for a missing answer; None if the request succeeded."""
     if exchange.response is None:
         return exchange.failure.kind if exchange.failure else None
@@ -142,7 +142,7 @@ def refuses_the_token(response: Response) -> bool:
 
 
 @cached_on_response
-def turns_away(response: Response) -> bool:
+def may_refuse_any_bad_token(response: Response) -> bool:
     """True if the answer could come from a gateway that lets no request without a valid token through.
 
     Such a gateway refuses, and would refuse the same request again; or it sends an HTML page in the place of JSON, for
@@ -388,11 +388,11 @@ def registered(exchange: Exchange) -> bool:
 
 def is_served(exchange: Exchange) -> bool:
     """True if a valid request succeeded, and a registration was not declined by `Success: "false"`."""
-    is_declined = exchange.operation == "registerPixKey" and declines(exchange.response)
+    is_declined = exchange.operation == "registerPixKey" and says_success_false(exchange.response)
     return succeeded(exchange) and not is_declined
 
 
-def declines(response: Response | None) -> bool:
+def says_success_false(response: Response | None) -> bool:
     """True if `Success` in data says false.
 
     The interface document has that member for registrations alone. In another answer nobody knows what it means.
@@ -408,14 +408,14 @@ def _success_is_false(response: Response) -> bool:
     return success_text.strip().casefold() == "false"
 
 
-def may_be_registered(exchange: Exchange) -> bool:
+def is_uncertain_registration(exchange: Exchange) -> bool:
     """True if a key registration has an unknown outcome.
 
     Its answer neither grants nor refuses it, or a valid registration got no answer of the service.
     """
     if exchange.operation != "registerPixKey":
         return False
-    has_no_answer = exchange.expects_success and refused_or_lost(exchange) in _OUTCOME_UNKNOWN
+    has_no_answer = exchange.expects_success and refusal_or_failure(exchange) in _OUTCOME_UNKNOWN
     return has_no_answer or _neither_grants_nor_refuses(exchange)
 
 
@@ -428,7 +428,7 @@ def _neither_grants_nor_refuses(registration: Exchange) -> bool:
     if response is None or is_refusal(response):
         return False
     is_turned_away = is_page(response) and not registration.expects_success
-    return not (is_turned_away or registered(registration) or declines(response))
+    return not (is_turned_away or registered(registration) or says_success_false(response))
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}

@@ -24,7 +24,7 @@ searched. Ordinary answers have up to 1,000 bytes."""
 SMALL = 2_000
 """Bytes of the largest body whose parsed JSON is stored with the response for the whole run. The JSON takes up to 30
 times the memory of its text."""
-COMMON_TYPES = """
+SHOWN_MEDIA_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
     application/vnd.api+json application/problem+xml application/soap+xml application/xhtml+xml
@@ -54,7 +54,7 @@ class Failure:
 
     kind: FailureKind
     message: Text
-    kept: bool = False
+    on_reused_connection: bool = False
     """True if the request went over a connection that was kept open after an earlier response. A service may close such
     a connection at any time (RFC 9112 section 9.5), so a drop there says less about the request."""
 
@@ -313,6 +313,6 @@ class Exchange:
 
 def named_media_type(media_type: str) -> str:
     """The name of a common media type. Others are not shown: a service may write anything there, even a token."""
-    if media_type in COMMON_TYPES.split():
+    if media_type in SHOWN_MEDIA_TYPES.split():
         return media_type
     return "another media type" if media_type else "without a media type"

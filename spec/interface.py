@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from spec.requirements import read_yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
-MARK = "pixconf-"
+SYNTHETIC_PREFIX = "pixconf-"
 """Prefix of every synthetic identifier, so that it names no real account, key or code."""
-MONEY = frozenset({"create-pix", "transfer", "execute"})
+MONEY_PERMISSIONS = frozenset({"create-pix", "transfer", "execute"})
 """The permissions of the operations that move money, or may."""
 
 
@@ -186,9 +186,9 @@ def _permitted_by(*permissions: str) -> tuple[str, ...]:
     return tuple(operation.id for operation in operations().values() if operation.permission in permissions)
 
 
-READS = _permitted_by("read")
+READ_OPERATIONS = _permitted_by("read")
 """The operations that only read."""
-PREPARING = _permitted_by("create-pix", "transfer")
+PREPARING_OPERATIONS = _permitted_by("create-pix", "transfer")
 """The operations that may prepare a transfer and return its transaction code."""
 KEY_TYPES: tuple[str, ...] = tuple(
     openapi()["components"]["schemas"]["KeyRegistration"]["properties"]["pixKeyType"]["enum"]

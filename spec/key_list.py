@@ -27,7 +27,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from spec.exchange import Exchange
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.json_text import HugeNumber, JsonPath, folded, leaves_of, parts_of_pointer
 from spec.message import Text, say
 
@@ -70,7 +70,7 @@ _OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
 pages."""
 
 
-Marks = frozenset[tuple[str, str]]
+ValuesBeside = frozenset[tuple[str, str]]
 """Names and values beside a key at `key_at`, without what differs from key to key: `{("0/pixKeyType", "<type>"),
 ("0/status", "ACTIVE")}`. A name is a path in one of the objects around the key; 0 is the outermost of them in the item.
 """
@@ -130,7 +130,7 @@ class Listing:
 
         A synthetic key must stand there exactly, because some synthetic keys differ in letter case alone.
         """
-        return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
+        return key in self.texts or (SYNTHETIC_PREFIX not in key and plain(key) in self.plain_texts)
 
     def shows_elsewhere(self, key: str) -> bool:
         """True if a text of the list is the key, and no text at `key_at` may be the key.
@@ -269,7 +269,7 @@ class Listing:
 
     # -- what stands beside a key -----------------------------------------------------------------------------
 
-    def marks_of(self, key: str) -> set[Marks]:
+    def values_beside(self, key: str) -> set[ValuesBeside]:
         """The marks of a key at `key_at`, one set for each time that it stands there."""
         is_a_member = self._pointer[-1:] != [_ANY_ITEM]
         marks = set()
@@ -322,7 +322,7 @@ def _values_with_holders(
         yield from _values_with_holders(value[name], further_parts, holders, is_in_an_item=is_in_an_item)
 
 
-def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
+def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> ValuesBeside:
     """The marks of a key: the members of the objects around it, and everything inside its own object.
 
     `holders` are these objects, the outermost first. `is_a_member` is True if the last one holds the key as a member.
@@ -374,7 +374,7 @@ def has_mask(text: str) -> bool:
     return bool(_MASK.search(text))
 
 
-def may_be_made(text: str) -> bool:
+def may_be_random_key(text: str) -> bool:
     """True if a text may be a RANDOM key, whose value the service made: it looks like no key of another type."""
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 

@@ -81,11 +81,11 @@ def joined(texts: Iterable[Text], link: str = "; ") -> Text:
     """One message of the distinct texts. Each is translated."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     if len(distinct) < 2:
-        return in_a_row(distinct, link)
-    return in_a_row([message_of(text) for text in distinct], link)
+        return joined_with_repeats(distinct, link)
+    return joined_with_repeats([message_of(text) for text in distinct], link)
 
 
-def said_once(reasons: Iterable[Text]) -> Text:
+def joined_reasons(reasons: Iterable[Text]) -> Text:
     """One message of the distinct reasons, without each reason that is part of another one.
 
     Reasons are repeated because an answer says why it is missing, and so does the limit that kept its request back.
@@ -99,7 +99,7 @@ def said_once(reasons: Iterable[Text]) -> Text:
     return joined(kept)
 
 
-def in_a_row(texts: Sequence[Text], link: str) -> Text:
+def joined_with_repeats(texts: Sequence[Text], link: str) -> Text:
     """One message of all texts. A text that is no message is a name or a value, and stands as it is."""
     if len(texts) < 2:
         return texts[0] if texts else ""

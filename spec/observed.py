@@ -22,7 +22,7 @@ from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 
 from spec.answers import (
-    PASSING,
+    TEMPORARY_REFUSALS,
     RefusalKind,
     carries_result,
     code_of,
@@ -44,7 +44,7 @@ ObservedValues = dict[Text, list[Facts | str]]
 # -- which answers are evidence --------------------------------------------------------------------------------------
 
 
-def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
+def final_answer(exchange: Exchange, log: Log) -> Exchange:
     """The exchange itself; or, if only the answer to the repeated request is evidence, the exchange of that request.
 
     The run sends some requests once more, to see whether the answer stays the same (`Exchange.repeats`).
@@ -69,7 +69,7 @@ def is_evidence(exchange: Exchange) -> bool:
 
 def is_temporary(exchange: Exchange) -> bool:
     """True if the same request may get another answer in a minute: after a server error, a limit, or no answer."""
-    return exchange.response is None or refusal_kind(exchange.response) in PASSING
+    return exchange.response is None or refusal_kind(exchange.response) in TEMPORARY_REFUSALS
 
 
 def is_refused(exchange: Exchange) -> bool:
@@ -102,10 +102,10 @@ def answer_of(exchange: Exchange) -> Facts:
     A fact (`spec/facts.py`) holds no value of the service. The exchange must have a response.
     """
     assert exchange.response is not None
-    return words_as_facts(head_of(exchange.response)) | _facts_in(exchange.response)
+    return words_as_facts(answer_without_body(exchange.response)) | _facts_in(exchange.response)
 
 
-def head_of(response: Response) -> str:
+def answer_without_body(response: Response) -> str:
     """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`."""
     parts = [str(response.status)]
     if response.media_type:

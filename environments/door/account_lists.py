@@ -14,7 +14,7 @@ from collections import Counter
 from environments.door.bodies import texts_of
 from spec.answers import is_granted
 from spec.exchange import Exchange
-from spec.key_list import Listing, may_be_made, may_be_masked, plain
+from spec.key_list import Listing, may_be_masked, may_be_random_key, plain
 
 
 class AccountLists:
@@ -30,7 +30,7 @@ class AccountLists:
         """By account, the list before the first registration or deletion."""
         self.last: dict[str, Listing | None] = {}
         """By account, the last list; None if it could not be read."""
-        self.before_is_final = False
+        self.run_may_have_changed_keys = False
         """True once later lists of the account do not show its state before the run.
 
         That is so if the list was read for this purpose, or if a deletion or a key of the profile was sent."""
@@ -90,24 +90,24 @@ class AccountLists:
 
         The first list of an account at which the run does not register shows that state whenever it is read.
         """
-        if not self.before_is_final:
+        if not self.run_may_have_changed_keys:
             return True
         run_registers_elsewhere = bool(self._account) and account != self._account
         is_first_list = account not in self.before
         return run_registers_elsewhere and is_first_list
 
-    def is_new_since(self, text: str, number: int) -> bool:
+    def may_be_made_since(self, text: str, number: int) -> bool:
         """True if the text may be a key that the service made since the exchange with this number.
 
         Then no earlier list has it, and it has the form of such a key.
         """
-        return self._first_shown.get(text, number) >= number and may_be_made(text)
+        return self._first_shown.get(text, number) >= number and may_be_random_key(text)
 
-    def were_showing(self, value: str) -> bool:
+    def was_listed_before_run(self, value: str) -> bool:
         """True if the list of any account before the run shows the key."""
         return any(listing.shows(value) for listing in self.before.values())
 
-    def gone_from(self, listing: Listing, account: str) -> frozenset[str]:
+    def keys_missing_from(self, listing: Listing, account: str) -> frozenset[str]:
         """The keys at `key_at` that existed before the run, are not in the list, and were named by no deletion.
 
         No key if one of the two lists says that it is incomplete, because a new key may then have pushed an old one out
@@ -128,7 +128,7 @@ class AccountLists:
 
         A key must be missing twice, because one list may lag behind.
         """
-        missing = self.gone_from(listing, account)
+        missing = self.keys_missing_from(listing, account)
         missing_twice = missing & self._missing_from_last_list.get(account, frozenset())
         if missing_twice and not self._all_may_be_deleted:
             self.gone = self.gone | missing_twice

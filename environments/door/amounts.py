@@ -15,7 +15,7 @@ from environments.door.bodies import NumberText, bodies_of_the_profile, leaves_i
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.profiles.model import Profile
-from spec.interface import MARK, PREPARING
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 from spec.json_text import as_bytes
 
 _AMOUNT = "value"
@@ -45,8 +45,8 @@ class Amounts:
 
         A body that is not JSON passes here: `Identifiers` refuses it if it has a digit, so it holds no amount.
         """
-        for operation in sending.reaches.intersection(PREPARING):
-            for path, leaf in leaves_in(sending.sent.body) or ():
+        for operation in sending.reachable_operations.intersection(PREPARING_OPERATIONS):
+            for path, leaf in leaves_in(sending.plain_request.body) or ():
                 if _AMOUNT in path and not self._is_permitted(operation, leaf):
                     raise ForbiddenError(f"{operation}: an amount that is above that of the profile, or not above 0")
 
@@ -63,7 +63,7 @@ class Amounts:
         if isinstance(leaf, NumberText):
             return 0 < float(leaf) <= _greatest(amounts)
         has_digit = any(map(str.isdigit, leaf))
-        return MARK in leaf or not has_digit
+        return SYNTHETIC_PREFIX in leaf or not has_digit
 
 
 def _greatest(amounts: frozenset[str]) -> float:

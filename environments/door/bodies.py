@@ -79,7 +79,7 @@ def key_and_type_in(body: bytes) -> tuple[str | None, str]:
     return None if service_makes_key else key, key_type or ""
 
 
-def names(text: str, key: str) -> bool:
+def contains_key(text: str, key: str) -> bool:
     """True if the text has the key, and not only as a part of a longer word.
 
     A letter or digit must not stand beside it: a deletion of the key 5511999990001 does not name the key 11999990001.

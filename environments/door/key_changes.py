@@ -20,7 +20,7 @@ from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
 from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
-from spec.answers import is_granted, may_be_registered, registered
+from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import Exchange
 from spec.key_list import NOT_AT_KEY_AT, Listing
 from spec.message import Text, say
@@ -109,22 +109,22 @@ class KeyChanges:
 
     def _read_again_if_a_key_is_missing(self, sending: Sending) -> None:
         """Read a list that was just read a second time, if a key that existed before the run is missing from it."""
-        account = sending.sent.last_segment
+        account = sending.plain_request.last_segment
         last_list = self._keys.lists.last.get(account)
         if last_list is None or last_list.number != sending.number:
             return
-        if self._keys.lists.gone_from(last_list, account):
+        if self._keys.lists.keys_missing_from(last_list, account):
             self._read_once(sending, account)
 
     def _read_lists_before_run(self, sending: Sending) -> None:
         """Read the lists of all accounts before the run changes any key. It happens once in a run."""
-        if self._keys.lists.before_is_final:
+        if self._keys.lists.run_may_have_changed_keys:
             return
         if self._may_read:
             for account in self._keys.accounts:
                 if account not in self._keys.lists.last:
                     self._read(sending, account)
-        self._keys.lists.before_is_final = True
+        self._keys.lists.run_may_have_changed_keys = True
 
     def _read_lists_after_registration(self, sending: Sending) -> None:
         """Read all lists after the first registration of a key type.
@@ -132,7 +132,7 @@ class KeyChanges:
         An account may have room for one key of each type alone, so that a new key replaces the old one.
         """
         _, key_type = key_and_type_in(sending.exchange.request.body)
-        may_have_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
+        may_have_effect = registered(sending.exchange) or is_uncertain_registration(sending.exchange)
         can_compare = self._may_read and self._keys.lists.key_at is not None
         if may_have_effect and can_compare and key_type not in self._compared_types:
             self._compared_types.add(key_type)
@@ -196,7 +196,7 @@ class KeyChanges:
         For an account in the path that is not of the profile, it is the account at which the run registers, because the
         service may delete at the account of the token instead.
         """
-        account_in_path = sending.sent.last_segment
+        account_in_path = sending.plain_request.last_segment
         return account_in_path if account_in_path in self._keys.accounts else self._keys.account
 
     def _read_all(self, sending: Sending) -> None:
@@ -212,7 +212,7 @@ class KeyChanges:
     def _read(self, sending: Sending, account: str) -> Listing | None:
         """Read the list of an account, and once more if that failed or a key is missing, because one list may lag."""
         listing = self._read_once(sending, account)
-        if listing is None or self._keys.lists.gone_from(listing, account):
+        if listing is None or self._keys.lists.keys_missing_from(listing, account):
             listing = self._read_once(sending, account)
         return listing
 

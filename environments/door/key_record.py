@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from environments.door.event_log import Event, EventLog, as_journal_error, event_in
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 
 # The events of the record. GONE is never written: it removes the line of the key.
 MAYBE = "refused, perhaps registered"
@@ -40,7 +40,7 @@ class KeyRecord(EventLog):
         """
         with self.turn():
             key_in_clear = value if ours and value else ""
-            account_in_clear = account if MARK in account else ""
+            account_in_clear = account if SYNTHETIC_PREFIX in account else ""
             new = self._new(
                 _subject(account, key_type, value),
                 event,

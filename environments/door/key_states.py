@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from environments.door.bodies import names, texts_of
+from environments.door.bodies import contains_key, texts_of
 from environments.door.key_record import LATER, MAYBE, REGISTERED
-from spec.answers import RefusalKind, is_refusal, may_be_registered, refusal_kind, registered
+from spec.answers import RefusalKind, is_refusal, is_uncertain_registration, refusal_kind, registered
 from spec.exchange import Exchange, FailureKind
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text
 
@@ -53,7 +53,7 @@ EVENT_OF_STATE: Mapping[KeyState, str] = {
     KeyState.LATER: LATER,
 }
 """The states of keys that may still be registered, each with its event in the key record."""
-UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
+REGISTRATION_UNKNOWN = (KeyState.MAYBE, KeyState.REFUSED)
 """States of keys of which no answer says if they are registered."""
 PERHAPS_REGISTERED_BY_RUN = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
 """States of keys that are, or were, perhaps registered by this run."""
@@ -65,7 +65,7 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.LATER: KeyState.REGISTERED,
 }
 """By the state of a key that seems free, its state after a list that shows it."""
-SEEMING_FREE = frozenset(_STATE_IF_LISTED)
+SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
 """States of keys that are not registered, as far as the answers tell. They are those that a list can contradict."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
@@ -80,7 +80,7 @@ class RunKey:
     type: str
     value: str | None  # None if the service made the key and no answer tells it
     account: str
-    owned: bool = False  # True for a key of the profile, false for a synthetic one
+    is_of_profile: bool = False  # True for a key of the profile, false for a synthetic one
     disposable: bool = True  # True if the profile lets the run delete it
     state: KeyState = KeyState.NOT_SENT
     exchanges: list[int] = field(default_factory=list)  # numbers of the exchanges that show its state
@@ -89,12 +89,12 @@ class RunKey:
     was_missed: bool = False  # True if a list did not show it, although its registration was accepted
 
     @property
-    def is_for_nobody(self) -> bool:
+    def is_at_synthetic_account(self) -> bool:
         """True if it was sent for a synthetic account."""
-        return MARK in self.account
+        return SYNTHETIC_PREFIX in self.account
 
     @property
-    def is_left(self) -> bool:
+    def may_still_exist(self) -> bool:
         """True if the run registered it, or may have, and it may still be there."""
         return self.state in EVENT_OF_STATE
 
@@ -121,7 +121,7 @@ def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | Non
     return Presence(
         is_shown,
         is_absent=not is_shown and not listing.may_hide(value, before),
-        may_be_shown=is_shown or (key.owned and listing.may_show(value)),
+        may_be_shown=is_shown or (key.is_of_profile and listing.may_show(value)),
     )
 
 
@@ -142,25 +142,25 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     """
     if registered(exchange):
         return KeyState.REGISTERED
-    if key.state not in UNSURE:
+    if key.state not in REGISTRATION_UNKNOWN:
         return key.state
-    if was_not_sent(exchange):
+    if had_no_connection(exchange):
         return state_before if state_before in EVENT_OF_STATE else KeyState.GONE
-    if exchange.response is None or may_be_registered(exchange):
+    if exchange.response is None or is_uncertain_registration(exchange):
         return key.state
     if key.was_accepted and state_before in EVENT_OF_STATE:
         return state_before
     # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
     # the same holds for invalid requests. A status from 500 on is no clear refusal.
-    is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
-    no_list_can_show_it = key.value is None and is_for_nobody
+    is_at_synthetic_account = key.is_at_synthetic_account or (is_sandbox and not exchange.valid)
+    no_list_can_show_it = key.value is None and is_at_synthetic_account
     is_clear_refusal = exchange.response.status < 500
     if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE
     return KeyState.REFUSED
 
 
-def was_not_sent(exchange: Exchange) -> bool:
+def had_no_connection(exchange: Exchange) -> bool:
     """True if the request never left, because there was no connection."""
     return exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
 
@@ -174,7 +174,7 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
     if deletion.response is None or key.account != deletion.request.last_segment:
         return False
     refusal = refusal_kind(deletion.response)
-    was_not_there = refusal is RefusalKind.NOT_FOUND and key.state in UNSURE and not key.was_never_listed
+    was_not_there = refusal is RefusalKind.NOT_FOUND and key.state in REGISTRATION_UNKNOWN and not key.was_never_listed
     is_gone = refusal is None or was_not_there
     return is_gone and _body_names_key(key, texts_of(deletion.request.body))
 
@@ -183,7 +183,7 @@ def _body_names_key(key: RunKey, texts: list[str]) -> bool:
     """True if the texts of a body name the key. An empty key must stand there as an empty text."""
     if not key.value:
         return key.value in texts
-    return any(names(text, key.value) for text in texts)
+    return any(contains_key(text, key.value) for text in texts)
 
 
 def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
@@ -213,8 +213,8 @@ def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> Ke
 
 def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
     """The state of a key when nothing more is sent, as far as the lists tell."""
-    is_refused_for_nobody = key.state is KeyState.REFUSED and key.is_for_nobody
-    if is_refused_for_nobody and not was_any_list_read:
+    is_refused_at_synthetic_account = key.state is KeyState.REFUSED and key.is_at_synthetic_account
+    if is_refused_at_synthetic_account and not was_any_list_read:
         return KeyState.GONE
     if key.state is KeyState.REGISTERED and key.was_never_listed:
         return KeyState.LATER
@@ -239,7 +239,7 @@ def own_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | N
     if not key.disposable or key.state is KeyState.BEFORE:
         return False
     if is_sandbox:
-        return before is not None or key.state not in UNSURE
+        return before is not None or key.state not in REGISTRATION_UNKNOWN
     if before is None or before.incomplete or before.hides_keys:
         return False
     if now is None or now.hides_keys:
@@ -252,15 +252,15 @@ def may_have_become(key: RunKey, text: str) -> bool:
 
     A masked text is no other key, unless the key itself has signs that look like a mask.
     """
-    if key.value is None or key.owned:
+    if key.value is None or key.is_of_profile:
         return False
     is_only_masked = has_mask(text) and not has_mask(key.value)
     if is_only_masked:
         return False
     key_is_blank = not key.value.strip()
     if key_is_blank:  # only a list of a synthetic account tells something of a blank key
-        return key.is_for_nobody and not text.strip()
-    both_are_synthetic = MARK in text and MARK in key.value
+        return key.is_at_synthetic_account and not text.strip()
+    both_are_synthetic = SYNTHETIC_PREFIX in text and SYNTHETIC_PREFIX in key.value
     plain_key = plain(key.value)
     plain_text = plain(text)
     is_cut = len(plain_text) >= _SHORTEST_CUT_KEY and plain_key.startswith(plain_text)

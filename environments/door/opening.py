@@ -147,7 +147,7 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
     try:
         journal = journal_of(profile)
         trouble = journal.refusal() if codes else ""  # prepared codes are new, so they need no earlier journal
-        barred = [] if trouble else [code for code in codes if journal.barring(code)]
+        barred = [] if trouble else [code for code in codes if journal.entry_that_forbids(code)]
         return f"codes in {journal.path}: {len(journal.entries())}", trouble, barred
     except ProfileError as error:
         return str(error), str(error), []

@@ -18,17 +18,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from environments.door.account_lists import AccountLists
-from environments.door.bodies import key_and_type_in, names, texts_of
+from environments.door.bodies import contains_key, key_and_type_in, texts_of
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.key_states import (
     EVENT_OF_STATE,
     PERHAPS_REGISTERED_BY_RUN,
-    SEEMING_FREE,
-    UNSURE,
+    REGISTRATION_UNKNOWN,
+    SEEMINGLY_NOT_REGISTERED,
     KeyState,
     Presence,
     RunKey,
     can_be_named,
+    had_no_connection,
     is_gone_after,
     may_have_become,
     own_key_may_be_deleted,
@@ -37,13 +38,12 @@ from environments.door.key_states import (
     state_after_list,
     state_after_registration,
     state_at_the_end,
-    was_not_sent,
 )
 from environments.door.outgoing import Sending
 from environments.profiles.model import PixKey
-from spec.answers import is_granted, may_be_registered, registered
+from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text, say
 
@@ -55,13 +55,13 @@ _MADE = say("RANDOM, made by the service")
 class Keys:
     """The state of each key that the run uses.
 
-    `owned` are the keys of the profile. Without `record` nothing is kept for later runs. The methods that change a
-    state are called under the lock of the door.
+    Without `record` nothing is kept for later runs. The methods that change a state are called under the lock of the
+    door.
     """
 
     def __init__(
         self,
-        owned: tuple[PixKey, ...] = (),
+        keys_of_profile: tuple[PixKey, ...] = (),
         record: KeyRecord | None = None,
         accounts: tuple[str, ...] = (),
         *,
@@ -75,22 +75,24 @@ class Keys:
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
         """Number of the exchange of the last registration; 0 if there is none."""
-        self.may_tell_random_by_lists = is_sandbox or any(key.type == "RANDOM" and key.disposable for key in owned)
+        self.may_tell_random_by_lists = is_sandbox or any(
+            key.type == "RANDOM" and key.disposable for key in keys_of_profile
+        )
         """True if the run may take a new key in a list for the RANDOM key that it asked for."""
         self._is_sandbox = is_sandbox
         self._record = record
-        self._own_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
-        for place, key in enumerate(owned):
+        self._profile_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
+        for place, key in enumerate(keys_of_profile):
             if key.key:  # a RANDOM key has no value in the profile
-                self._own_keys[key.key] = RunKey(
-                    name_of(owned, place),
+                self._profile_keys[key.key] = RunKey(
+                    name_of(keys_of_profile, place),
                     key.type,
                     key.key,
                     self.account,
-                    owned=True,
+                    is_of_profile=True,
                     disposable=key.disposable or is_sandbox,
                 )
-        self._keys = list(self._own_keys.values())  # the keys of the profile come first, whatever is sent first
+        self._keys = list(self._profile_keys.values())  # the keys of the profile come first, whatever is sent first
 
     # -- questions --------------------------------------------------------------------------------------------
 
@@ -99,7 +101,7 @@ class Keys:
 
         The keys of the profile come first.
         """
-        return [key for key in self._keys if key.is_left]
+        return [key for key in self._keys if key.may_still_exist]
 
     def may_be_cleaned_up_by(self, sending: Sending) -> bool:
         """True if the request deletes a key that may still be there, or reads a list that may show such a key."""
@@ -108,8 +110,8 @@ class Keys:
             return False
         keys_left = self.not_cleaned_up()
         if operation == "listPixKeys":
-            return bool(keys_left) and MARK not in sending.sent.last_segment
-        texts = texts_of(sending.sent.body) if keys_left else []
+            return bool(keys_left) and SYNTHETIC_PREFIX not in sending.plain_request.last_segment
+        texts = texts_of(sending.plain_request.body) if keys_left else []
         return any(_is_named_in(texts, key.value) for key in keys_left)
 
     def was_there_before(self, value: str | None) -> bool:
@@ -118,11 +120,11 @@ class Keys:
         A synthetic key that this run sent is its own, although the list before the run may show it: on a sandbox that
         list may be read after the first registration.
         """
-        if value in self._own_keys:
-            return self._own_keys[value].state is KeyState.BEFORE
-        if not value or value in self.values_sent:
+        if value in self._profile_keys:
+            return self._profile_keys[value].state is KeyState.BEFORE
+        if not value or value in self.values_perhaps_registered:
             return False
-        return self.lists.were_showing(value)
+        return self.lists.was_listed_before_run(value)
 
     @property
     def list_before_run(self) -> Listing | None:
@@ -134,10 +136,10 @@ class Keys:
 
         Neither may have been there before the run.
         """
-        if value not in self._own_keys:
+        if value not in self._profile_keys:
             is_unmistakable = self._is_sandbox or can_be_named(value)
             return is_unmistakable and not self.was_there_before(value)
-        key = self._own_keys[value]
+        key = self._profile_keys[value]
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return own_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
@@ -148,7 +150,7 @@ class Keys:
         return any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
 
     @property
-    def values_sent(self) -> frozenset[str]:
+    def values_perhaps_registered(self) -> frozenset[str]:
         """The values of the keys that the run registered, or may have registered, as far as they are known."""
         return frozenset(key.value for key in self._keys if key.value and key.state in PERHAPS_REGISTERED_BY_RUN)
 
@@ -175,7 +177,9 @@ class Keys:
             return False
         before = self.lists.before.get(account)
         for key in self.keys_of_runs():
-            was_elsewhere_before = MARK not in key.key and before is not None and before.shows_elsewhere(key.key)
+            was_elsewhere_before = (
+                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_elsewhere(key.key)
+            )
             if last.shows_elsewhere(key.key) and not was_elsewhere_before:
                 return True
         return False
@@ -191,7 +195,7 @@ class Keys:
 
     def seems_free(self, value: str) -> bool:
         """True if the key is not registered, as far as the answers tell."""
-        return self._state_of(value) in SEEMING_FREE
+        return self._state_of(value) in SEEMINGLY_NOT_REGISTERED
 
     def _state_of(self, value: str) -> KeyState:
         """The state of the key with this value at the account at which the run registers."""
@@ -204,7 +208,7 @@ class Keys:
         A synthetic key that is sent to two accounts counts as two keys. None if there is no such key.
         """
         for key in self._keys:
-            is_of_this_account = key.owned or key.account == account
+            is_of_this_account = key.is_of_profile or key.account == account
             if key.value == value and is_of_this_account:
                 return key
         return None
@@ -224,7 +228,7 @@ class Keys:
         recorded_event = self._record.state(self.account, key.type, key.key) if self._record else ""
         was_registered_by_a_run = recorded_event == REGISTERED
         is_at_its_account = self.list_before_run is not None and self.list_before_run.may_show(key.key)
-        own_key = self._own_keys[key.key]
+        own_key = self._profile_keys[key.key]
         if not (was_registered_by_a_run and is_at_its_account and own_key.disposable):
             return False
         own_key.state = KeyState.REGISTERED
@@ -236,7 +240,7 @@ class Keys:
         The record closes the entry of the key as it was, and gets a new one. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
-        if value == key.value or value in self._own_keys or is_masked:
+        if value == key.value or value in self._profile_keys or is_masked:
             return
         state = key.state
         self._set_state(key, KeyState.GONE)  # closes the entry with the old value
@@ -288,9 +292,9 @@ class Keys:
         key: RunKey | None = None
         state_before = KeyState.NOT_SENT
         if sending.request.method == "DELETE":
-            self.lists.before_is_final = True
+            self.lists.run_may_have_changed_keys = True
         if sending.intent.operation == "registerPixKey":
-            registration = sending.sent
+            registration = sending.plain_request
             named_key = self._find_or_add_key(registration.body, registration.last_segment)
             state_before = named_key.state
             key = self._record_attempt(named_key, registration.last_segment)
@@ -304,12 +308,12 @@ class Keys:
 
         None for a key that was there before the run, because its registration changes nothing.
         """
-        if key.owned:
-            self.lists.before_is_final = True
+        if key.is_of_profile:
+            self.lists.run_may_have_changed_keys = True
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
-        if not key.is_left:
+        if not key.may_still_exist:
             key.account = account
         if key.state not in (KeyState.REGISTERED, KeyState.KEPT):
             self._set_state(key, KeyState.MAYBE)
@@ -322,7 +326,7 @@ class Keys:
         service may make another key each time.
         """
         texts = texts_of(body)
-        for own_value, own_key in self._own_keys.items():
+        for own_value, own_key in self._profile_keys.items():
             if own_value in texts:
                 return own_key
         value, key_type = key_and_type_in(body)
@@ -351,11 +355,11 @@ class Keys:
 
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
         """Change the state of a key by the answer to its registration, and note its exchange if it may exist."""
-        was_unsure = key.state in UNSURE
-        is_accepted = registered(exchange) or (is_granted(exchange) and may_be_registered(exchange))
+        was_unsure = key.state in REGISTRATION_UNKNOWN
+        is_accepted = registered(exchange) or (is_granted(exchange) and is_uncertain_registration(exchange))
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
-        may_be_registered_by_it = was_unsure and key.state in UNSURE and not was_not_sent(exchange)
+        may_be_registered_by_it = was_unsure and key.state in REGISTRATION_UNKNOWN and not had_no_connection(exchange)
         if registered(exchange) or may_be_registered_by_it:
             key.exchanges.append(exchange.number)
 
@@ -390,7 +394,7 @@ class Keys:
         Any account of the profile may hold a key of the profile that was not sent yet.
         """
         is_its_account = account == key.account or not key.account
-        may_be_anywhere = key.owned and key.state is KeyState.NOT_SENT
+        may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
         return is_its_account or may_be_anywhere
 
     def _update_by_own_account(self, key: RunKey, presence: Presence) -> None:
@@ -413,12 +417,12 @@ class Keys:
             return
         before = self.lists.before.get(account)
         was_shown_before = before is not None and before.shows(value)
-        is_synthetic = not key.owned and MARK in value
+        is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in value
         is_new_here = not was_shown_before and self._key_with_value(value, account) is None
-        is_refused_for_nobody = key.is_for_nobody and key.state is KeyState.REFUSED
+        is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
         if presence.is_shown and is_synthetic and is_new_here:
             self._add_listed(key, value, account)
-        elif presence.is_absent and is_refused_for_nobody:
+        elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
@@ -430,8 +434,8 @@ class Keys:
         can_compare = is_its_account and self.list_before_run is not None
         if key.state is not KeyState.REFUSED or not can_compare:
             return
-        new_texts = {plain(text) for text in listing.texts if self.lists.is_new_since(text, key.exchanges[0])}
-        texts_of_run = set(map(plain, self.values_sent))
+        new_texts = {plain(text) for text in listing.texts if self.lists.may_be_made_since(text, key.exchanges[0])}
+        texts_of_run = set(map(plain, self.values_perhaps_registered))
         if new_texts <= texts_of_run:
             self._set_state(key, KeyState.GONE)
 
@@ -451,7 +455,7 @@ class Keys:
         is_shared_entry = (key.account, key.type, key.value) in entries_left
         if event == GONE and is_shared_entry:
             return
-        self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
+        self._record.note(key.account, key.type, key.value, event, ours=not key.is_of_profile)
 
     def _event_of(self, key: RunKey) -> str:
         """The event of the record that stands for the state of a key.
@@ -459,7 +463,7 @@ class Keys:
         A key of the profile is recorded as registered only if a list before the run was read, which did not show it.
         """
         event = EVENT_OF_STATE.get(key.state, GONE)
-        may_belong_to_somebody = key.owned and self.list_before_run is None
+        may_belong_to_somebody = key.is_of_profile and self.list_before_run is None
         if event == REGISTERED and may_belong_to_somebody:
             return MAYBE
         return event
@@ -486,7 +490,7 @@ def _is_named_in(texts: list[str], value: str | None) -> bool:
     """True if one of the texts names the key with this value, which may be unknown."""
     if not value:
         return False
-    return any(names(text, value) for text in texts)
+    return any(contains_key(text, value) for text in texts)
 
 
 def _name_of_synthetic(key_type: str, value: str) -> Text:

@@ -37,7 +37,7 @@ from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
 from reports.showing.evidence import ShownExchange
 from reports.showing.resending import EXECUTES, MAY_MOVE, OFFERED
-from spec.interface import READS, operations
+from spec.interface import READ_OPERATIONS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
 
@@ -160,7 +160,7 @@ def _generated(run: Run) -> GeneratedTraffic:
             operation: {str(answer): count for answer, count in answers.items()}
             for operation, answers in generated.refused.items()
         },
-        harmless=tuple(sorted(generated.refused.keys() & READS)),
+        harmless=tuple(sorted(generated.refused.keys() & READ_OPERATIONS)),
         cut=tuple(generated.cut),
         notes=tuple(generated.notes(run.grants.granted)),
     )

@@ -13,7 +13,7 @@ from itertools import chain
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_of
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
-from spec.message import Date, Message, Text, in_a_row, joined, say, say_many, texts_in_values
+from spec.message import Date, Message, Text, joined, joined_with_repeats, say, say_many, texts_in_values
 
 PERMISSIONS = {
     "read": say("read"),
@@ -153,7 +153,7 @@ def _counts_of_traffic(document: RunDocument) -> Text:
         )
         parts.append(outcomes)
     parts.append(say_many("{n} request", "{n} requests", n=document.traffic.requests))
-    return in_a_row(parts, ", ")
+    return joined_with_repeats(parts, ", ")
 
 
 def permissions_in_words(allow: Collection[str]) -> Text:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from environments.door.limits import TIMES_FOR_NOBODY, WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN, TIMES_FOR_SYNTHETIC
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.sentences.wording import grouped, listed, needed_for
 from spec.exchange import VALID, Exchange
-from spec.interface import MARK, PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
 from spec.message import Text
 
@@ -121,7 +121,7 @@ def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
     for name, number in number_by_operation.items():
         credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
-        if name in WANT_THE_TOKEN:
+        if name in DOCUMENT_THE_TOKEN:
             yield from _wrong_tokens_left_out(plan, profile, name, credentials)
 
 
@@ -154,8 +154,8 @@ def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials:
 
 def _limit_of_wrong_tokens(profile: Profile) -> str:
     """A line about limits.wrong_tokens: how many requests with a wrong token are sent at most, and where."""
-    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
-    limit += f", and {TIMES_FOR_NOBODY * profile.limits.wrong_tokens} with synthetic identifiers"
+    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(DOCUMENT_THE_TOKEN)} (limits.wrong_tokens)"
+    limit += f", and {TIMES_FOR_SYNTHETIC * profile.limits.wrong_tokens} with synthetic identifiers"
     return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
@@ -171,7 +171,8 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
     end = "is deleted" if profile.deletes_keys else _why_keys_are_not_deleted(profile)
-    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {end}"
+    synthetic_keys = f"{SYNTHETIC_PREFIX}…@example.com, and with fuzz {SYNTHETIC_PREFIX}… of any spelling"
+    yield f"  {synthetic_keys}: if the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
@@ -199,18 +200,20 @@ def _after_registration(key: PixKey, profile: Profile) -> str:
 
 def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
     """Lines about the requests that may prepare a transfer or move money, except executions."""
-    exchanges = plan.to(*PREPARING)
+    exchanges = plan.to(*PREPARING_OPERATIONS)
     limit = profile.limits.transfers
     number = len(exchanges)
     yield f"transfers: at most {min(number, limit)} may succeed (limits.transfers: {limit}; bodies: {number})"
-    for name in PREPARING:
+    for name in PREPARING_OPERATIONS:
         number_of_valid = len([exchange for exchange in plan.to(name) if exchange.valid])
         if number_of_valid:
             yield f"  {name}: {number_of_valid} with the body of the profile, which may move money by itself"
     if not all(exchange.valid for exchange in exchanges):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
-        yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
-    sends_malformed_bodies = "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING)
+        yield f"  invalid and generated bodies: with synthetic accounts ({SYNTHETIC_PREFIX}…), {amount}"
+    sends_malformed_bodies = "fuzz" in profile.allow and plan.to(
+        "registerPixKey", "deletePixKey", *PREPARING_OPERATIONS
+    )
     if sends_malformed_bodies and not profile.is_sandbox:
         yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 

@@ -100,7 +100,7 @@ def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
             body=shown_parts(request.body),
         ),
         response=shown_response(exchange.response, display) if exchange.response else None,
-        failure=display.foreign(f"{failure.kind.value}: {failure.message}") if failure else "",
+        failure=display.without_known_values(f"{failure.kind.value}: {failure.message}") if failure else "",
         lines_that_resend="\n".join(resending.lines(exchange, request)),
     )
 
@@ -108,7 +108,7 @@ def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
 def shown_finding(finding: Finding, display: Display) -> Finding:
     """A finding without known values in its texts, and without names of members that may be data in its pointers."""
     pointers = tuple(map(display.pointer, finding.pointers))
-    return replace(finding.map(display.foreign), pointers=pointers)
+    return replace(finding.map(display.without_known_values), pointers=pointers)
 
 
 def shown_response(response: Response, display: Display) -> ShownResponse:

@@ -18,12 +18,12 @@ from urllib.parse import quote
 from ahocorasick_rs import AhoCorasick
 
 from environments.secret_values import Known
-from spec.exchange import COMMON_TYPES
+from spec.exchange import SHOWN_MEDIA_TYPES
 from spec.facts import NAME_WORDS
 
 LEAST = 4
 """Characters of the shortest value that is found within a longer text: one digit is in every number."""
-_ORDINARY = NAME_WORDS | frozenset(COMMON_TYPES.split())
+_ORDINARY = NAME_WORDS | frozenset(SHOWN_MEDIA_TYPES.split())
 """Words and media types that a profile and an answer may both hold by chance."""
 _LONG_ENOUGH = 8
 """Characters of a value that is hardly ever a part of another word by chance."""

@@ -25,7 +25,7 @@ from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import CUT, SHOWN, Display, printable, shape
 from spec.exchange import Request
 from spec.facts import is_name
-from spec.interface import MARK, personal_fields
+from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
 _LARGEST_BODY = 150_000
@@ -51,7 +51,7 @@ _PUBLIC_CREDENTIALS = {_SCHEME.split(value)[2] for value in _AUTHORIZATIONS_WITH
 """Credentials that are not made from the token, and may be shown. The empty one is among them."""
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a body that is no JSON, such as a form."""
-_NAMES_NOBODY = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
+_HARMLESS_TOKEN = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
 """Words of a body that name nobody: NaN and the like, and numbers that are too short or too long for an account, a tax
 document or a telephone."""
 
@@ -276,8 +276,8 @@ def _is_personal_value(token: Token) -> bool:
     """True for the value of a personal member, unless the suite made it up, or it names nobody."""
     if not _is_value(token) or not token.is_personal:
         return False
-    if token.kind == "word" and _NAMES_NOBODY.fullmatch(token.text):
+    if token.kind == "word" and _HARMLESS_TOKEN.fullmatch(token.text):
         return False
-    is_synthetic = token.content.startswith(MARK)
+    is_synthetic = token.content.startswith(SYNTHETIC_PREFIX)
     tells_more_than_its_shape = shape(token.content) != token.content
     return tells_more_than_its_shape and not is_synthetic

@@ -28,7 +28,7 @@ from reports.showing.shell_words import commands_that_print, commands_that_requi
 from reports.showing.show import Display
 from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
-from spec.interface import KEY_TYPES, MARK, PREPARING
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 OFFERED = "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
@@ -137,7 +137,7 @@ class Resending:
         `variable_of_code` is the variable of the shell for the transaction code; empty if the line has none. A comment
         says of what kind of transfer that code was, because a person has to set the variable to such a code.
         """
-        if exchange.operation in PREPARING and exchange.valid:
+        if exchange.operation in PREPARING_OPERATIONS and exchange.valid:
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):
             return
@@ -152,7 +152,7 @@ class Resending:
         A known code is real even if it looks like a synthetic one.
         """
         code = execution.last_segment
-        return not code.startswith(MARK) or self.display.known.has(code)
+        return not code.startswith(SYNTHETIC_PREFIX) or self.display.known.has(code)
 
     def _variables_explained(
         self, exchange: Exchange, lines_that_run: str, requests: Iterable[RequestParts]

@@ -31,7 +31,7 @@ from environments.secret_values import Secrets
 from reports.sentences.wording import one_line
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.known import KnownValues
-from spec.exchange import COMMON_TYPES, Headers
+from spec.exchange import SHOWN_MEDIA_TYPES, Headers
 from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
@@ -124,7 +124,8 @@ _DATE = re.compile(
 _COUNT = re.compile(r"\d{1,7}")
 """A number with fewer digits than a telephone number or a tax document has."""
 _MEDIA_TYPE = re.compile(
-    rf"(?:{'|'.join(map(re.escape, COMMON_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?", re.IGNORECASE
+    rf"(?:{'|'.join(map(re.escape, SHOWN_MEDIA_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?",
+    re.IGNORECASE,
 )
 _PRODUCTS = (
     "apache|asp.net|caddy|cloudflare|envoy|express|gunicorn|jetty|kestrel|kong|nginx|openresty|php|uvicorn|werkzeug"
@@ -170,13 +171,13 @@ class Display:
             self._known = KnownValues(tuple(self._secrets.known))
         return self._known
 
-    def foreign(self, text: str) -> str:
+    def without_known_values(self, text: str) -> str:
         """A text that the suite does not build, such as a traceback: all of it but the known values."""
         return printable("".join(self.known.split(text)))
 
     def line(self, text: str) -> str:
         """A text that the suite does not build, in one line in which no CI system finds a command of its own."""
-        return one_line(self.foreign(text))
+        return one_line(self.without_known_values(text))
 
     def text(self, text: str) -> str:
         """A text of a service, such as an error message: the ordinary words in its first 300 characters."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refused_or_lost
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refusal_or_failure
 from spec.exchange import SMALL, VALID, Exchange, FailureKind
 from spec.findings import Conclusion, Judgement, deviates, holds, inconclusive
 from spec.log import numbers_superseded
@@ -111,7 +111,7 @@ class Reproduction:
         others.
         """
         judgement = judge(requirement_id, exchange)
-        is_dropped = refused_or_lost(exchange) is FailureKind.DROPPED
+        is_dropped = refusal_or_failure(exchange) is FailureKind.DROPPED
         if requirement_id.endswith(".connection") and is_dropped and self._was_in_flight_at_the_end(exchange):
             return inconclusive(say("no connection is accepted since, so it could not be sent again"), exchange)
         if not judgement.deviates:
@@ -140,11 +140,11 @@ class Reproduction:
         Empty unless the service refused wrongly in more ways than a limit on simultaneous requests would explain.
         """
         refused = self.answered_otherwise_alone
-        wrong_kinds = _KINDS_OF_ANOTHER_REQUEST & set(map(refused_or_lost, refused))
+        wrong_kinds = _KINDS_OF_ANOTHER_REQUEST & set(map(refusal_or_failure, refused))
         if len(wrong_kinds) < _FEWEST_KINDS:
             return []
         to_operation = [exchange for exchange in refused if exchange.operation == operation]
-        return [exchange for exchange in to_operation if refused_or_lost(exchange) is kind]
+        return [exchange for exchange in to_operation if refusal_or_failure(exchange) is kind]
 
     @property
     def answered_otherwise_alone(self) -> list[Exchange]:
@@ -157,7 +157,7 @@ class Reproduction:
         for exchange in self.exchanges:
             is_replaced = not exchange.was_alone and exchange.number in superseded
             alone = self.again.get(exchange.number) if is_replaced else None
-            if alone and refused_or_lost(exchange) != refused_or_lost(alone):
+            if alone and refusal_or_failure(exchange) != refusal_or_failure(alone):
                 answered_otherwise.append(exchange)
         return answered_otherwise
 
@@ -168,11 +168,11 @@ class Reproduction:
         It ended if the last connections of the run were not accepted, and no request was answered after that. A request
         was under way then if it lost its connection after the last request that was answered had been sent.
         """
-        refused = [exchange for exchange in self.exchanges if refused_or_lost(exchange) is FailureKind.NO_CONNECTION]
+        refused = [exchange for exchange in self.exchanges if refusal_or_failure(exchange) is FailureKind.NO_CONNECTION]
         answered = [exchange.started for exchange in self.exchanges if exchange.response]
         if not refused or not answered or refused[-1].started <= max(answered):
             return []
-        dropped = [exchange for exchange in self.exchanges if refused_or_lost(exchange) is FailureKind.DROPPED]
+        dropped = [exchange for exchange in self.exchanges if refusal_or_failure(exchange) is FailureKind.DROPPED]
         return [exchange for exchange in dropped if exchange.started + exchange.elapsed_s >= max(answered)]
 
     def _was_in_flight_at_the_end(self, exchange: Exchange) -> bool:

@@ -21,9 +21,9 @@ from spec.rules.table import (
     InconclusiveError,
     data_in,
     envelope_in,
-    first_names,
     json_in,
     member_in,
+    names_for_message,
     names_in,
     pointer_to,
     rule,
@@ -139,7 +139,7 @@ def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
         raise InconclusiveError("no documented field")
     wrong_names = [name for name in names if not name[:1].isupper()]
     pointers = [pointer_to(data_in, name, exchange) for name in wrong_names]
-    return finding("lower-case-names", *pointers, names=first_names(wrong_names)) if wrong_names else None
+    return finding("lower-case-names", *pointers, names=names_for_message(wrong_names)) if wrong_names else None
 
 
 @rule("registerPixKey.Key.matches")

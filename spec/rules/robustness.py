@@ -49,7 +49,7 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
-    if failure and not failure.kept:  # a service may close a connection that was kept open at any time
+    if failure and not failure.on_reused_connection:  # a service may close a connection that was kept open at any time
         code = _CODES_OF_FAILURES.get(failure.kind)
         if code:
             return finding(code, request=request_in_words(exchange))

@@ -22,13 +22,13 @@ from spec.message import message_of, say
 from spec.requirements import requirements
 from spec.rules.table import (
     RULES,
-    Holder,
     InconclusiveError,
+    ObjectReader,
     data_in,
     envelope_in,
-    first_names,
     json_in,
     member_in,
+    names_for_message,
     names_in,
     pointer_to,
     rule,
@@ -72,7 +72,7 @@ def unique_names(exchange: Exchange) -> Finding | None:
         return None
     paths = islice(_paths_to_members(frozenset(text.repeated), text.value), MOST_POINTERS)
     pointers = dict.fromkeys(pointer(*path) for path in paths)
-    return finding("repeated-names", *pointers, names=first_names(list(text.repeated)))
+    return finding("repeated-names", *pointers, names=names_for_message(list(text.repeated)))
 
 
 def _paths_to_members(names: frozenset[str], value: object) -> Iterator[JsonPath]:
@@ -130,20 +130,20 @@ def result_in_data(exchange: Exchange) -> Finding | None:
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
     operation = operations()[exchange.operation]
-    other_fields: list[tuple[Holder, str]] = []
+    other_fields: list[tuple[ObjectReader, str]] = []
     for holder, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
         documented = {folded(field.name) for field in fields}
         other_fields += [(holder, name) for name in holder(exchange) if folded(name) not in documented]
     if not other_fields:
         return None
     pointers = [pointer_to(holder, name, exchange) for holder, name in other_fields[:MOST_POINTERS]]
-    return finding("other-fields", *pointers, names=first_names([name for _, name in other_fields]))
+    return finding("other-fields", *pointers, names=names_for_message([name for _, name in other_fields]))
 
 
 # -- documented fields --------------------------------------------------------------------------------------------
 
 
-FieldRule = Callable[[Holder, Field, Exchange], Finding | None]
+FieldRule = Callable[[ObjectReader, Field, Exchange], Finding | None]
 """A rule for one field, in the object that the holder gives."""
 _HAS_TYPE: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -176,7 +176,7 @@ def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
 
 
 @field_rule("*.present")
-def is_present(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def is_present(holder: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
     if member_named(holder(exchange), field.name):
         return None
@@ -184,7 +184,7 @@ def is_present(holder: Holder, field: Field, exchange: Exchange) -> Finding | No
 
 
 @field_rule("*.type")
-def has_its_type(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def has_its_type(holder: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The field {field} is {type}."""
     value = member_in(holder(exchange), field.name)[1]
     if any(_HAS_TYPE[name](value) for name in field.types):
@@ -198,7 +198,7 @@ def has_its_type(holder: Holder, field: Field, exchange: Exchange) -> Finding | 
 
 
 @field_rule("*.spelling")
-def is_spelled_as_documented(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def is_spelled_as_documented(holder: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The name of the field {field} is spelled exactly as documented."""
     name_in_answer = member_in(holder(exchange), field.name)[0]
     if name_in_answer == field.name:

@@ -22,7 +22,7 @@ from spec.message import Text, message_of, say
 from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
-Holder = Callable[[Exchange], Mapping[str, Any]]
+ObjectReader = Callable[[Exchange], Mapping[str, Any]]
 """The object of an answer that holds a field: `envelope_in` or `data_in`."""
 RULES: dict[str, Rule] = {}
 """The rule of each requirement that has one, by its id. Importing the modules of this folder fills it."""
@@ -115,7 +115,7 @@ def text_in(exchange: Exchange, name: str) -> str:
     return value
 
 
-def pointer_to(holder: Holder, name: str, exchange: Exchange) -> str:
+def pointer_to(holder: ObjectReader, name: str, exchange: Exchange) -> str:
     """The JSON pointer to a member, with its name as the answer has it; with the documented name if it is missing."""
     name_in_answer, _ = member_named(holder(exchange), name) or (name, None)
     if holder is envelope_in:
@@ -140,7 +140,7 @@ def type_of(value: object) -> Text:
     return say("an array") if isinstance(value, list) else say("an object")
 
 
-def first_names(names: list[str]) -> Text:
+def names_for_message(names: list[str]) -> Text:
     """Names of members for a message, the first few of them; the others are counted.
 
     A service may name a member by a person or an account: only names that are surely names of fields are shown.

@@ -1,7 +1,7 @@
 """A request that is not sent yet (`Case`), and the identifiers and bodies that name nobody.
 
-- A synthetic identifier is one that the suite makes up. It begins with the mark of the suite (`MARK`, `pixconf-`), so
-  that no service takes it for an account, a key or a code of somebody.
+- A synthetic identifier is one that the suite makes up. It begins with `pixconf-` (`SYNTHETIC_PREFIX`), so that no
+  service takes it for an account, a key or a code of somebody.
 - An invalid request has a class: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
   class was drawn by Schemathesis. This has nothing to do with a class of Python.
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
 
 if TYPE_CHECKING:
@@ -44,19 +44,24 @@ WITH_EXECUTION = "with an execution"
 
 _SMALLEST_AMOUNT = 0.01
 """The amount if the profile has none: one cent."""
-_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", AMOUNT: _SMALLEST_AMOUNT, "date": 1767225600000}
+_TRANSFER = {
+    "from": f"{SYNTHETIC_PREFIX}from",
+    "to": f"{SYNTHETIC_PREFIX}to",
+    AMOUNT: _SMALLEST_AMOUNT,
+    "date": 1767225600000,
+}
 DOCUMENTED_MEMBERS: Mapping[str, Members] = {
-    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
-    "deletePixKey": {"pixKey": f"{MARK}unknown"},
+    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{SYNTHETIC_PREFIX}key"},
+    "deletePixKey": {"pixKey": f"{SYNTHETIC_PREFIX}unknown"},
     "createPix": {
-        "account": f"{MARK}account",
-        "pixKey": f"{MARK}key",
+        "account": f"{SYNTHETIC_PREFIX}account",
+        "pixKey": f"{SYNTHETIC_PREFIX}key",
         AMOUNT: _SMALLEST_AMOUNT,
-        "message": f"{MARK}message",
+        "message": f"{SYNTHETIC_PREFIX}message",
     },
     "transferExternal": _TRANSFER,
-    "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
-    "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
+    "transferInternal": {**_TRANSFER, "description": f"{SYNTHETIC_PREFIX}description"},
+    "transferP2p": {**_TRANSFER, "description": f"{SYNTHETIC_PREFIX}description"},
 }
 """By operation, the members of a body that names nobody. The interface document shows no body for deletePixKey and
 createPix: theirs is a choice of the suite, and a profile may have another one in `requests`."""
@@ -78,9 +83,9 @@ class Case:
     """A request to an operation, which is not sent yet."""
 
     operation: str
-    where: str = ""
+    unusual_part: str = ""
     """The part of the request that is invalid, such as "query" or a member; empty if Schemathesis drew the case."""
-    what: str = ""
+    how_unusual: str = ""
     """How that part is invalid, in words without its value, such as "missing"; empty if Schemathesis drew the case."""
     path_parameter: str | bytes | None = None
     body: bytes | None = None
@@ -112,7 +117,7 @@ class Case:
             query=self.query,
             safe="" if self.valid else _SAFE_IN_A_SEGMENT,
             valid=self.valid,
-            unusual=(self.where, self.what),
+            unusual=(self.unusual_part, self.how_unusual),
         )
 
 
@@ -133,7 +138,7 @@ def synthetic_text(text: str) -> str:
 
     Behind each slash, because a lenient service may split the text there, and read each piece as an identifier.
     """
-    return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
+    return SYNTHETIC_PREFIX + _SEPARATOR.sub(rf"\1{SYNTHETIC_PREFIX}", text)
 
 
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
@@ -142,7 +147,7 @@ def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str
     On a sandbox one letter, or digits alone, stay as they are, unless they would be a transaction code.
     """
     if operation == "executePix":
-        return synthetic_text(text.removeprefix(MARK))
+        return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
     return _synthetic_or_short(text, profile)
 
 
@@ -160,7 +165,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | any other number | becomes a negative one | becomes a synthetic text |
     """
     account = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
-    own = own_texts(operation, profile)
+    own = texts_that_name_own_account(operation, profile)
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
         """What takes the place of a text or a number in a member of this name, by the table above."""
@@ -169,7 +174,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
             return leaf if is_own_account else _synthetic_or_short(leaf, profile)
         if member in _NO_IDENTIFIERS:
             return leaf
-        return -abs(leaf) - 1 if profile.is_sandbox else f"{MARK}{member}"
+        return -abs(leaf) - 1 if profile.is_sandbox else f"{SYNTHETIC_PREFIX}{member}"
 
     return _with_leaves_changed(value, synthetic_leaf)
 
@@ -181,7 +186,7 @@ def _synthetic_or_short(text: str, profile: Profile) -> str:
     """
     if profile.is_sandbox and _SHORT.fullmatch(text):
         return text
-    return synthetic_text(text.removeprefix(MARK))
+    return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
 
 def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: str = "") -> Any:
@@ -209,7 +214,7 @@ def names_own_account(operation: str, profile: Profile) -> bool:
 
     They do so on a sandbox alone, because a service may look the account up before it reads the rest of a body.
     """
-    return profile.is_sandbox and operation in PREPARING and bool(profile.accounts)
+    return profile.is_sandbox and operation in PREPARING_OPERATIONS and bool(profile.accounts)
 
 
 def documented_members(operation: str, profile: Profile) -> Members | None:
@@ -222,7 +227,7 @@ def documented_members(operation: str, profile: Profile) -> Members | None:
     return _members_with_payer(operation, profile, accounts)
 
 
-def members_for_nobody(operation: str, profile: Profile) -> Members | None:
+def members_with_synthetic_values(operation: str, profile: Profile) -> Members | None:
     """The same members, but a transfer names no account of the profile, on a sandbox either."""
     return _members_with_payer(operation, profile, ())
 
@@ -260,7 +265,7 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
         if isinstance(leaf, str):
             filled_in = leaf.replace("{account}", accounts[0]) if accounts else leaf
             has_own_account = filled_in in accounts or filled_in != leaf
-            return filled_in if has_own_account else f"{MARK}{member}"
+            return filled_in if has_own_account else f"{SYNTHETIC_PREFIX}{member}"
         if member not in _NO_IDENTIFIERS:
             return 0
         return _SMALLEST_AMOUNT if member == AMOUNT and leaf <= 0 else leaf
@@ -268,12 +273,12 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
     return _with_leaves_changed(value, anonymous_leaf)
 
 
-def own_texts(operation: str, profile: Profile) -> frozenset[str]:
+def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[str]:
     """The texts of an invalid transfer that name an account of the profile."""
     if not names_own_account(operation, profile):
         return frozenset()
     leaves = leaves_of(documented_members(operation, profile))
-    return frozenset(text for _, text in leaves if isinstance(text, str) and MARK not in text)
+    return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
@@ -283,13 +288,13 @@ def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
     """
     if operations()[operation].path_parameter is None:
         return None
-    is_harmless = operation in ("registerPixKey", *READS) and profile.accounts
+    is_harmless = operation in ("registerPixKey", *READ_OPERATIONS) and profile.accounts
     return profile.accounts[0] if is_harmless else synthetic_text("account")
 
 
 # -- what may be sent off a sandbox ------------------------------------------------------------------------------------
 
-_NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
+_NOT_TO_BE_DELETED = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
 characters (as for `_NOT_TO_BE_NAMED` of the door), or with control characters or halves of surrogate pairs."""
 
@@ -329,7 +334,7 @@ def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
 
 def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Profile) -> bool:
     """True if the operation prepares no transfer, or each amount is permitted off a sandbox."""
-    if operation not in PREPARING:
+    if operation not in PREPARING_OPERATIONS:
         return True
     greatest = greatest_amount(operation, profile)
     amounts = [leaf for path, leaf in leaves if AMOUNT in path]

@@ -17,10 +17,10 @@ from functools import cache
 from itertools import chain
 
 from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
-from spec.answers import answer_in_words, refused_or_lost
+from spec.answers import answer_in_words, refusal_or_failure
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
-from spec.message import Text, in_a_row, say
+from spec.message import Text, joined_with_repeats, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
@@ -45,11 +45,11 @@ class Findings:
     """Judges exchanges by the rules of their operation. Every finding is kept, and none ends the run."""
 
     reproduction: Reproduction
-    taken: list[tuple[Case, Exchange]] = field(default_factory=list)
-    cut: str = ""  # why a request was not sent
+    cases_with_answers: list[tuple[Case, Exchange]] = field(default_factory=list)
+    why_incomplete: str = ""  # why a request was not sent
     _judged: list[_Judged] | None = None  # None if an exchange was taken since
 
-    def take(self, case: Case, exchange: Exchange) -> None:
+    def add(self, case: Case, exchange: Exchange) -> None:
         """Add an exchange, with the case that was sent. It is judged when somebody asks for results.
 
         If no connection was accepted, all attempts of the same request are added, because each of them may count. If a
@@ -57,13 +57,13 @@ class Findings:
         """
         self._judged = None  # the judgements so far lack this exchange
         was_sent = exchange.number > 0  # the door numbers only what it sends
-        if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
+        if refusal_or_failure(exchange) is FailureKind.NO_CONNECTION:
             attempts = self.reproduction.exchanges
-            self.taken += [(case, attempt) for attempt in attempts if attempt.request == exchange.request]
+            self.cases_with_answers += [(case, attempt) for attempt in attempts if attempt.request == exchange.request]
         elif was_sent:
-            self.taken.append((case, exchange))
+            self.cases_with_answers.append((case, exchange))
         else:
-            self.cut = self.cut or str(answer_in_words(exchange))
+            self.why_incomplete = self.why_incomplete or str(answer_in_words(exchange))
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
         """A result for each requirement that an exchange could show: passed, or with its findings.
@@ -115,7 +115,7 @@ class Findings:
         """Each exchange with the judgement of each requirement that applies to it, the smallest request first."""
         if self._judged is None:
             self._judged = []
-            for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
+            for case, exchange in sorted(self.cases_with_answers, key=lambda taken: taken[0].size):
                 for requirement_id in requirements_of(case.operation, case.valid):
                     judgement = self.reproduction.judge(requirement_id, exchange)
                     self._judged.append((case, exchange, requirement_id, judgement))
@@ -129,7 +129,7 @@ class Findings:
                 replace(finding, exchanges=()) for finding in judgement.findings
             }  # equal for equal deviations
             for deviation in deviations:
-                cases_by_finding.setdefault((requirement_id, case.where, deviation), []).append((case, exchange))
+                cases_by_finding.setdefault((requirement_id, case.unusual_part, deviation), []).append((case, exchange))
         return cases_by_finding
 
 
@@ -148,11 +148,11 @@ def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], se
     shown_by: Text = ""
     if case.steps:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
-        template = _OF_AN_EXECUTION if case.what == WITH_EXECUTION else _OF_A_SEQUENCE
-        shown_by = template.of(steps=in_a_row(list(steps), ", "))
-    elif case.where:
-        shown_by = say("{where}, {what}", where=say(case.where), what=say(case.what))
-    times = len([shown for shown, _ in cases if shown.what != SMALLER])
+        template = _OF_AN_EXECUTION if case.how_unusual == WITH_EXECUTION else _OF_A_SEQUENCE
+        shown_by = template.of(steps=joined_with_repeats(list(steps), ", "))
+    elif case.unusual_part:
+        shown_by = say("{where}, {what}", where=say(case.unusual_part), what=say(case.how_unusual))
+    times = len([shown for shown, _ in cases if shown.how_unusual != SMALLER])
     return replace(finding, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
 
 

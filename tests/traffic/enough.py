@@ -2,7 +2,7 @@
 
 A service may have several nodes, of which one is at fault. If a requirement is tested with few exchanges, the fault may
 stay hidden, and the requirement passes. `--plan` prints a line for each situation, such as "an execution", that fewer
-than ENOUGH exchanges of the run show.
+than ENOUGH_ANSWERS exchanges of the run show.
 
 Self-tests: reports/sentences/test_plan.py.
 """
@@ -26,7 +26,7 @@ from tests.traffic.keys.purposes import (
     valid_deletions,
 )
 from tests.traffic.money.executions import Execution, answers_to_real_codes
-from tests.traffic.scenario import ENOUGH, Traffic
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic
 
 _KEY_OF_TYPE = "a key of the type {}"
 _RANDOM = _KEY_OF_TYPE.format("RANDOM")
@@ -56,7 +56,7 @@ def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Ex
     def requests(log: Log) -> list[Exchange]:
         """The requests with the credential, those that repeat the first code included."""
         if operation == "executePix":
-            sent = log.sent(operation, Execution.OFFERED, Execution.AFTER_EXECUTION)
+            sent = log.sent(operation, Execution.UNAUTHORIZED_BEFORE_EXECUTION, Execution.UNAUTHORIZED_AFTER_EXECUTION)
         else:
             sent = registrations_for(log, Registering.WITHOUT_A_TOKEN)
         return [exchange for exchange in sent if exchange.credential == credential]
@@ -123,14 +123,14 @@ SITUATIONS = (
 
 
 def few_exchanges(traffic: Traffic) -> Iterator[str]:
-    """A line for each situation that the run tests, but with fewer than ENOUGH exchanges."""
+    """A line for each situation that the run tests, but with fewer than ENOUGH_ANSWERS exchanges."""
     log, profile = traffic.log, traffic.profile
     for situation in SITUATIONS:
         shown = len(situation.exchanges(log))
         if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
             continue  # such a key goes again once a list shows its value, and the lists of a plan are empty
-        if traffic.subjects_among(situation.operation) and 0 < shown < ENOUGH:
+        if traffic.tested_among(situation.operation) and 0 < shown < ENOUGH_ANSWERS:
             line = situation.line(profile)
-            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, more with {line}"
-    if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:
+            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH_ANSWERS}, more with {line}"
+    if profile.is_sandbox and traffic.selection.needs_real_codes and profile.transactions.prepare is None:
         yield "executePix, an execution that is repeated: 0, more with transactions.prepare"

@@ -22,17 +22,17 @@ from spec.answers import (
     is_granted,
     is_page,
     refusal_kind,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose, Response, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
-from tests.harness.judging import NotExercised, require_permission, require_supplied
+from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.at_times import FOR_THE_PATH, MAY_MISS_A_PATH, refused_at_times
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
 from tests.traffic.keys.registration import nothing_to_delete
@@ -52,7 +52,7 @@ class Existence(Purpose):
 
 
 @scenario(serves=["*.exists", "general.versionPrefix"])
-def ask_what_is_open(traffic: Traffic) -> None:
+def send_requests_about_existence(traffic: Traffic) -> None:
     """Send what is needed to judge each endpoint, if the answers so far leave its existence open."""
     for operation in _operations_to_judge(traffic):
         _judgement_by(_EvidenceOnRequest(traffic), operation)
@@ -60,11 +60,11 @@ def ask_what_is_open(traffic: Traffic) -> None:
 
 def _operations_to_judge(traffic: Traffic) -> list[str]:
     """The operations whose existence is a selected requirement, or may show that the prefix is served."""
-    wants = traffic.reach.wants
+    selects_any = traffic.selection.includes_any
     to_judge = []
     for operation in operations():
-        shows_the_prefix = wants("general.versionPrefix") and traffic.permitted(operation)
-        if wants(f"{operation}.exists") or shows_the_prefix:
+        shows_the_prefix = selects_any("general.versionPrefix") and traffic.may_send_to(operation)
+        if selects_any(f"{operation}.exists") or shows_the_prefix:
             to_judge.append(operation)
     return to_judge
 
@@ -79,9 +79,11 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
 
     Raises OutOfScope if the profile permits nothing at all, and NotExercised if no operation can be judged.
     """
-    require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
-    to_judge = _operations_to_judge(traffic) if traffic.selects(ask_what_is_open) else []
-    require_supplied(to_judge, say("all that is permitted may move money: add read to allow, or select an operation"))
+    out_of_scope_unless(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
+    to_judge = _operations_to_judge(traffic) if traffic.selects(send_requests_about_existence) else []
+    not_exercised_unless(
+        to_judge, say("all that is permitted may move money: add read to allow, or select an operation")
+    )
     judgements = [endpoint_exists(traffic, operation) for operation in to_judge]
     shown: list[Exchange] = []
     for judgement in judgements:
@@ -193,7 +195,9 @@ _CALLER_IS_REFUSED = say(
     "the token may lack the scope; or wrong tokens locked the caller out for a while: lower limits.wrong_tokens"
 )
 _ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
-_NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
+_NEEDED = {
+    operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING_OPERATIONS
+} | {
     "executePix": "needs a code that transactions.prepare prepares",
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
@@ -239,13 +243,13 @@ def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
 
 def _missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement that the endpoint is not missing at times, such as at one node of several."""
-    if operation not in MAY_MISS_A_PATH:
+    if operation not in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
         return holds()
-    at_times = refused_at_times(evidence.log, operation, FOR_THE_PATH)
+    at_times = refused_at_times(evidence.log, operation, REFUSALS_OF_THE_PATH)
     if not at_times.refused:
         return holds()
     breach = finding("no-endpoint-at-times", answer=answer_in_words(at_times.refused[0]), number=len(at_times.refused))
-    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
+    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
 
 def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:
@@ -296,7 +300,7 @@ def _find_out_if_always_missing(evidence: _EvidenceInLog, exchange: Exchange, si
 
     A gateway that knows the path answers so, in words of its own, if the endpoint behind it is not there.
     """
-    if refused_or_lost(exchange) is not RefusalKind.NOT_FOUND:
+    if refusal_or_failure(exchange) is not RefusalKind.NOT_FOUND:
         return False
     is_valid = _find_out_if_valid(evidence, exchange, siblings)
     if not is_valid:
@@ -372,7 +376,7 @@ def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: l
     accepted = _accepted_by_other_operations(evidence, exchange.operation)
     account = _path_parameter_of(exchange)
     if account is None:
-        return bool(accepted) or refused_or_lost(exchange) is RefusalKind.NOT_FOUND
+        return bool(accepted) or refusal_or_failure(exchange) is RefusalKind.NOT_FOUND
     return account in map(_path_parameter_of, accepted)
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from spec.exchange import Exchange, Purpose
 from spec.facts import Facts
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
 from spec.message import Text
-from spec.observed import ObservedValues, answer_that_stands
+from spec.observed import ObservedValues, final_answer
 from spec.requirements import requirements
 from tests.traffic import observed_values as values
 from tests.traffic.keys.purposes import Registering
@@ -28,7 +28,12 @@ from tests.traffic.undescribed import Reading
 
 ANY: tuple[Purpose, ...] = ()
 """Requests of every purpose, without generated traffic."""
-REAL_CODES = (Execution.SUPPLIED, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS, Execution.OFFERED)
+REAL_CODES = (
+    Execution.SUPPLIED,
+    Execution.PREPARED,
+    Execution.PREPARED_WITH_EXTRA_PARTS,
+    Execution.UNAUTHORIZED_BEFORE_EXECUTION,
+)
 """Executions that may have a result. Those without the valid token count if they got one."""
 
 
@@ -73,8 +78,8 @@ _TOKEN = Situation("", (Reading.WITHOUT_TOKEN,), values.need_of_the_token_for_a_
 _REFUSAL = Situation(values.by_what_is_refused, ANY, values.how_it_is_refused)
 
 OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
-    **{f"{operation}.shape": (_SHAPE,) for operation in (*READS, *PREPARING)},
-    **{f"{operation}.token": (_TOKEN,) for operation in READS},
+    **{f"{operation}.shape": (_SHAPE,) for operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS)},
+    **{f"{operation}.token": (_TOKEN,) for operation in READ_OPERATIONS},
     **{f"{operation}.refusal": (_REFUSAL,) for operation in operations()},
     "deletePixKey.data": (_SHAPE,),
     "executePix.status.values": (Situation(values.by_code_and_status, REAL_CODES, values.status_in_result),),
@@ -157,7 +162,7 @@ def _values_shown_in(situation: Situation, requirement_id: str, log: Log) -> lis
         phrase = situation.phrase_of(exchange, log)
         if phrase is None:
             continue
-        answer = exchange if situation.every_attempt else answer_that_stands(exchange, log)
+        answer = exchange if situation.every_attempt else final_answer(exchange, log)
         value = situation.read(answer, log)
         if value is not None:
             shown.append((phrase, value, answer))

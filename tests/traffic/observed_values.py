@@ -35,18 +35,18 @@ from spec.answers import (
     member_named,
     refusal_kind,
     refusal_of_the_caller,
-    refused_or_lost,
+    refusal_or_failure,
     registered,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, is_plain_value
-from spec.interface import MARK, operations
+from spec.interface import SYNTHETIC_PREFIX, operations
 from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Text, joined
-from spec.observed import answer_of, answer_that_stands, indistinguishable, is_evidence, is_refused
+from spec.observed import answer_of, final_answer, indistinguishable, is_evidence, is_refused
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
@@ -75,7 +75,7 @@ def answer_if_it_stays(exchange: Exchange, log: Log) -> Facts | None:
 
 def answer_to_too_many_requests(exchange: Exchange, log: Log) -> Facts | None:
     """The answer if it says that too many requests were sent (status 429)."""
-    return answer_of(exchange) if refused_or_lost(exchange) is RefusalKind.RATE_LIMIT else None
+    return answer_of(exchange) if refusal_or_failure(exchange) is RefusalKind.RATE_LIMIT else None
 
 
 def by_operation(exchange: Exchange, log: Log) -> Text | None:
@@ -219,7 +219,7 @@ def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
     """The refusal of a large request because of its size, or words that say that it was not refused for that."""
     if not is_evidence(exchange):
         return None
-    if refused_or_lost(exchange) is RefusalKind.SIZE:
+    if refusal_or_failure(exchange) is RefusalKind.SIZE:
         return answer_of(exchange)
     return "not refused for its size"
 
@@ -244,7 +244,7 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
     is_unreadable = how_it_is_unusual in UNREADABLE
     preferred = []
     for exchange in requests:
-        is_for_synthetic_account = MARK in exchange.request.last_segment
+        is_for_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
         if is_for_synthetic_account != is_unreadable:
             preferred.append(exchange)
     candidates = preferred or requests
@@ -259,7 +259,7 @@ def _complete_registration(log: Log) -> Exchange | None:
     complete = _request_of_class(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
-    answer = answer_that_stands(complete, log)
+    answer = final_answer(complete, log)
     return answer if is_evidence(answer) else None
 
 
@@ -317,7 +317,7 @@ def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
     if how_it_is_unusual != _MISSING:
         return joined(exchange.unusual, ": ")
     complete = _complete_registration(log)
-    answer = answer_that_stands(exchange, log)
+    answer = final_answer(exchange, log)
     if complete is None or indistinguishable(answer, complete):
         return None  # registerPixKey.body.required shows whether the field is needed
     return "a field: missing"
@@ -353,7 +353,7 @@ def _is_taken_for_valid(exchange: Exchange) -> bool:
 def _answer_to_unknown_code(log: Log) -> Exchange | None:
     """The first execution of an unknown code whose answer is evidence; None if there is none."""
     for exchange in log.of(_EXECUTE, Execution.UNKNOWN_CODE):
-        answer = answer_that_stands(exchange, log)
+        answer = final_answer(exchange, log)
         if is_evidence(answer):
             return answer
     return None

@@ -27,22 +27,22 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import NoteAbout
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
-from tests.harness.selection import ids_tested, in_scope, reach_of, requirement_of, uses
+from tests.harness.selection import ids_tested, in_scope, requirement_of, selection_of, uses
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
-from tests.traffic.existence import ask_what_is_open
+from tests.traffic.existence import send_requests_about_existence
 from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
@@ -50,7 +50,7 @@ from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_in_words
 from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
-from tests.traffic.stateful import World
+from tests.traffic.stateful import DrawnSequences
 from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
 from tests.traffic.undescribed import (
     prepare_transfers,
@@ -69,7 +69,11 @@ SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
+AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
+    send_reads_after_changes,
+    send_first_code_at_the_end,
+    send_requests_about_existence,
+)
 """Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
 have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
@@ -85,11 +89,11 @@ class RunTraffic:
     """The requests of the scenarios."""
     generation: Generation
     """The generated requests."""
-    world: World | None
+    sequences: DrawnSequences | None
     """The sequences of registrations, deletions, preparations and executions; None if none were selected."""
 
 
-SENT = pytest.StashKey[RunTraffic]()
+RUN_TRAFFIC = pytest.StashKey[RunTraffic]()
 """Where pytest keeps the traffic for the tests."""
 
 
@@ -144,18 +148,18 @@ def send_everything(
     """Send everything that these tests judge, through this client. The seed decides what is drawn.
 
     A test says by its fixtures which traffic it judges: `traffic` (the scenarios), `generation` (generated requests)
-    or `world` (sequences).
+    or `sequences` (sequences).
     """
     items_in_scope = in_scope(items, profile)
-    traffic = Traffic(client, profile, reach_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
+    traffic = Traffic(client, profile, selection_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
     _share_transfers(traffic)
-    sent_by_scenarios = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
+    sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
-    world = None
-    if profile.accounts and any(uses(item, "world") for item in items_in_scope):
-        reach = reach_of(ids_tested(items_in_scope, "traffic", "world"), profile)
-        world = World(client, profile, reach, reproduction)
-    run_traffic = RunTraffic(traffic, generation, world)
+    sequences = None
+    if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
+        selection = selection_of(ids_tested(items_in_scope, "traffic", "sequences"), profile)
+        sequences = DrawnSequences(client, profile, selection, reproduction)
+    run_traffic = RunTraffic(traffic, generation, sequences)
     _begin_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
@@ -169,8 +173,8 @@ def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
     """
     profile = run_traffic.traffic.profile
     thread = ThreadPoolExecutor(1, "pix-drawing")
-    if run_traffic.world is not None:  # first, because the sequences are sent first
-        run_traffic.world.begin(thread, seed, examples_of(config, profile))
+    if run_traffic.sequences is not None:  # first, because the sequences are sent first
+        run_traffic.sequences.begin(thread, seed, examples_of(config, profile))
     for item in items:
         if uses(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
@@ -181,7 +185,7 @@ def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
 
 def _share_transfers(traffic: Traffic) -> None:
     """Have the door share limits.transfers among the operations that may prepare a transfer."""
-    preparing = [operation for operation in PREPARING if traffic.permitted(operation)]
+    preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
     traffic.client.door.budget.share_transfers(preparing, with_valid_body)
 
@@ -189,10 +193,10 @@ def _share_transfers(traffic: Traffic) -> None:
 def _send_in_phases(run_traffic: RunTraffic) -> None:
     """Send the traffic of a run, phase after phase."""
     traffic, generation = run_traffic.traffic, run_traffic.generation
-    world = run_traffic.world
+    sequences = run_traffic.sequences
     traffic.send(IN_ORDER)
-    if world is not None:  # after the executions, because it executes a transfer twice if there is room left
-        world.follow()
+    if sequences is not None:  # after the executions, because it executes a transfer twice if there is room left
+        sequences.follow()
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     traffic.send(WITH_STAND_INS)
@@ -200,14 +204,14 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     generation.send(traffic.together)
     traffic.send(LAST)
     generation.send_smaller_cases()
-    if world is not None:
-        world.send_shorter_sequences()
+    if sequences is not None:
+        sequences.send_shorter_sequences()
 
 
 def _note_lockouts(traffic: Traffic) -> None:
     """Note each operation that locks the caller out after wrong tokens, with the credentials that were tried."""
     door = traffic.client.door
-    for operation in filter(door.backoff.locks_out, WANT_THE_TOKEN):
+    for operation in filter(door.backoff.has_locked_out_caller, DOCUMENT_THE_TOKEN):
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
@@ -224,24 +228,24 @@ _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
 
 def check_target(session: Session) -> None:
     """Check the target once. A run whose target cannot be reached ends here."""
-    run, foreign = session.run, session.display.foreign
+    run, without_known_values = session.run, session.display.without_known_values
     reason = preflight(session.client)
     if reason:
-        run.unreachable = foreign(reason)
+        run.unreachable = without_known_values(reason)
         why = f"{run.base_url} cannot be reached: {reason}; this is no verdict on the service"
-        pytest.exit(foreign(why), returncode=RunVerdict.UNREACHABLE.exit_status)
+        pytest.exit(without_known_values(why), returncode=RunVerdict.UNREACHABLE.exit_status)
 
 
 def send_showing_progress(session: Session, tests: pytest.Session) -> None:
     """Send everything that the tests judge, and print how far it is, unless pytest is quiet."""
     terminal = tests.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or terminal.verbosity < 0:
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
         return
     progress = partial(_progress_of, session)
     terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
     with _progress_printed(sys.stdout, progress):
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
     terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
 
 

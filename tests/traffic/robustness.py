@@ -26,7 +26,7 @@ from environments.profiles.model import Profile, fill
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.answers import answer_in_words, is_refusal
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import KEY_TYPES, PREPARING
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.json_text import as_bytes, is_number, read_json
 from spec.log import Log
 from spec.message import Text, joined, say
@@ -71,7 +71,7 @@ _SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in INVALI
 def send_invalid(traffic: Traffic) -> None:
     """Send the invalid requests whose answers are observed."""
     cases: list[Case] = []
-    for operation in sorted(traffic.reach.subjects):
+    for operation in sorted(traffic.selection.tested_operations):
         cases += invalid_requests(operation, traffic.profile, observed=True)
     _send_cases(traffic, with_transfers_last(cases), Invalid.IS_OBSERVED)
 
@@ -83,9 +83,9 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     Each gets one without a token, one with a wrong token, and one with the valid token. If the operation needs the
     token, the answers differ. Nothing is done in any case, because nobody can read the body.
     """
-    operations = list(filter(traffic.permitted, MAY_BE_OPEN))
-    if not traffic.reach.wants("general.otherTokens"):
-        operations = traffic.subjects_among(*operations)
+    operations = list(filter(traffic.may_send_to, MAY_BE_OPEN))
+    if not traffic.selection.includes_any("general.otherTokens"):
+        operations = traffic.tested_among(*operations)
     cases = []
     for operation in operations:
         for credential in (*_INVALID_CREDENTIALS, VALID):
@@ -93,7 +93,7 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     _send_cases(traffic, cases, Unreadable.IS_THE_TOKEN_WANTED)
 
 
-_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
+_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
 """Operations whose malformed requests name an account that nobody has, except on a sandbox."""
 _ROBUST_WITH_AN_ACCOUNT = [f"{name}.{end_of_id}" for name, end_of_id in product(_NAME_AN_ACCOUNT, ROBUSTNESS)]
 _TIMES_OF_A_REFERENCE = 2
@@ -111,7 +111,7 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     if profile.is_sandbox:
         return
     cases = []
-    for operation in traffic.subjects_among(*_NAME_AN_ACCOUNT):
+    for operation in traffic.tested_among(*_NAME_AN_ACCOUNT):
         for _ in range(_TIMES_OF_A_REFERENCE):
             cases.append(_request_for_an_unknown_account(operation, profile))
     _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
@@ -130,7 +130,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
     A deletion has the body that the profile names for it; if that names no key, one that names nobody.
     """
     members = documented_members(operation, profile)
-    if operation in PREPARING:
+    if operation in PREPARING_OPERATIONS:
         return Case(operation, body=as_bytes(members))
     account = synthetic()
     key = f"{synthetic()}@example.com"

@@ -25,10 +25,10 @@ from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text
 from spec.rules import Reproduction
-from tests.harness.selection import Reach
+from tests.harness.selection import Selection
 from tests.traffic.together import Send, Together
 
-ENOUGH = 6
+ENOUGH_ANSWERS = 6
 """Valid exchanges that a statement rests on, in each situation that it names. If one node of three is at fault, six
 answers miss it in one run of eleven, and a run has more than six of most. A profile may leave no room for so many."""
 
@@ -69,14 +69,14 @@ class Traffic:
     """Requests of a run that are not generated, to the operations that the selection reaches."""
 
     def __init__(
-        self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction | None = None
+        self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction | None = None
     ) -> None:
         self.client = client
         self.profile = profile
-        self.reach = reach
+        self.selection = selection
         self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
-        self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
+        self.why_not_sent: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
         self._to_send_together: list[Sequence[Send]] = []
 
     @property
@@ -104,15 +104,15 @@ class Traffic:
     def selects(self, scenario: Scenario) -> bool:
         """True if the scenario serves a selected requirement, and the profile permits it."""
         is_permitted = not scenario.needs or scenario.needs in self.profile.allow
-        return is_permitted and any(map(scenario.is_for, self.reach.names))
+        return is_permitted and any(map(scenario.is_for, self.selection.ids_with_operations))
 
-    def permitted(self, operation: str) -> bool:
+    def may_send_to(self, operation: str) -> bool:
         """True if the selection reaches the operation, and the profile permits it."""
-        return operation in self.reach.operations
+        return operation in self.selection.operations
 
-    def subjects_among(self, *operations: str) -> list[str]:
+    def tested_among(self, *operations: str) -> list[str]:
         """Those of the operations that the selected requirements are about.
 
         Other operations are reached only because their requests must come first.
         """
-        return [operation for operation in operations if operation in self.reach.subjects]
+        return [operation for operation in operations if operation in self.selection.tested_operations]

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from environments.door.client import NOTHING, Client
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refused_or_lost
+from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refusal_or_failure
 from spec.exchange import VALID, Exchange, Purpose
 from spec.log import numbers_superseded
 from spec.rules import RULES, judge, robustness_of
@@ -57,7 +57,7 @@ class Together:
     @property
     def is_possible(self) -> bool:
         """True if several requests may be on the wire at once."""
-        return self._door.backoff.most > 1
+        return self._door.backoff.most_at_start > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
         """Call these functions at the same time, each of which sends a request. Returns their results, in order.
@@ -70,7 +70,7 @@ class Together:
         count_before = len(self._door.exchanges)
         # Twice as many threads as requests that may be under way, because some threads wait: for the other request of
         # a pair that leaves at the same moment, or until the door lets one more request out.
-        threads = min(len(sends), 2 * self._door.backoff.most)
+        threads = min(len(sends), 2 * self._door.backoff.most_at_start)
         with ThreadPoolExecutor(threads, "pix-together") as pool:
             results = list(pool.map(_call, sends))
         self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: nothing else is on the wire
@@ -127,7 +127,8 @@ class Together:
         """
         if not self.is_possible:
             return self.send_all(sends)
-        pairs_at_once = max(1, self._door.backoff.most // 2)  # a pair is two of the requests that may be under way
+        # A pair is two of the requests that may be under way.
+        pairs_at_once = max(1, self._door.backoff.most_at_start // 2)
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
             requests_and_companions: list[Send] = []
@@ -222,7 +223,7 @@ def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
     """
     if exchange.was_alone or is_judged_as_success(exchange):
         return None
-    outcome = refused_or_lost(exchange)
+    outcome = refusal_or_failure(exchange)
     is_lost = exchange.response is None
     refuses_the_caller = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
     is_doubtful = is_lost or exchange.expects_success or refuses_the_caller

@@ -17,25 +17,25 @@ from environments.profiles.loading import NO_ACCOUNT
 from environments.profiles.model import Profile
 from spec.answers import answers_in_words, is_granted
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
 from spec.message import Text, say
 from spec.observed import is_evidence
-from tests.harness.judging import require_supplied
+from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
-from tests.traffic.at_times import MAY_MISS_A_PATH
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER
 from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
-from tests.traffic.money.preparing import filled, prepare_one
+from tests.traffic.money.preparing import filled_body, prepare_one_transfer
 from tests.traffic.neighbours import register_right_behind_money
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _MORE_READS = 4
-"""Times that a read is repeated right away. It is fewer than ENOUGH, because reads are also sent later, and right
-before registrations and executions."""
-CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
+"""Times that a read is repeated right away. It is fewer than ENOUGH_ANSWERS, because reads are also sent later, and
+right before registrations and executions."""
+CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING_OPERATIONS})
 """Operations after which each read is repeated, because they may change its answer."""
 
 
@@ -62,10 +62,10 @@ class Order(Purpose):
     ONCE_MORE = "the same body once more, because one answer of several may differ"
 
 
-@scenario(serves=[f"{operation}.*" for operation in PREPARING])
+@scenario(serves=[f"{operation}.*" for operation in PREPARING_OPERATIONS])
 def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
-    for operation in traffic.subjects_among(*PREPARING):
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
         if not traffic.log.of(operation, Preparation.TO_EXECUTE):
             _send_order(traffic, operation)
     if traffic.profile.is_sandbox:
@@ -87,37 +87,38 @@ def _send_order(traffic: Traffic, operation: str) -> None:
     plan = profile.transactions.prepare
     is_planned = plan is not None and plan.operation == operation and permits(profile, "executePix")
     if body:
-        client.send(operation, json=filled(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
+        client.send(operation, json=filled_body(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
     elif plan and is_planned:
-        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)
+        prepare_one_transfer(client, profile, plan, purpose=Order.ONE_OF_EACH)
     else:
         client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
 
 
 def _send_granted_orders_again(traffic: Traffic) -> None:
-    """Send the bodies that were granted again, together, until there are ENOUGH answers to each."""
+    """Send the bodies that were granted again, together, until there are ENOUGH_ANSWERS to each."""
     sends: list[Send] = []
-    for operation in traffic.subjects_among(*PREPARING):
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
         granted = list(filter(is_granted, traffic.log.of(operation, Order.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body
             send = partial(traffic.client.send, operation, body=body, valid=True, purpose=Order.ONCE_MORE)
-            sends += [send] * (ENOUGH - len(granted))
+            sends += [send] * (ENOUGH_ANSWERS - len(granted))
     traffic.together.send_all(sends)
 
 
-@scenario(serves=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"])
+@scenario(serves=[*(f"{operation}.*" for operation in READ_OPERATIONS), "*.exists", "*.token.accepted"])
 def send_reads(traffic: Traffic) -> None:
     """Send each read with the token and without it, unless it needs an account and there is none.
 
-    The reads in MAY_MISS_A_PATH are sent more often, to see whether some node of the service does not know their path.
+    The reads in OPERATIONS_FOUND_ALWAYS_OR_NEVER are sent more often, to see whether some node of the service does not
+    know their path.
     """
     sends: list[Send] = []
-    for operation in filter(traffic.permitted, READS):
+    for operation in filter(traffic.may_send_to, READ_OPERATIONS):
         if traffic.profile.accounts or not operations()[operation].path_parameter:
             sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
-            if operation in MAY_MISS_A_PATH:
+            if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
                 sends += [partial(_send_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 
@@ -130,13 +131,13 @@ def _send_read(traffic: Traffic, operation: str, purpose: Purpose, credential: s
 
 def _operations_read(traffic: Traffic) -> list[str]:
     """The operations that `send_reads` has sent a read to."""
-    return [operation for operation in READS if traffic.log.of(operation, Reading.WITH_TOKEN)]
+    return [operation for operation in READ_OPERATIONS if traffic.log.of(operation, Reading.WITH_TOKEN)]
 
 
-@scenario(serves=[f"{operation}.shape" for operation in READS])
+@scenario(serves=[f"{operation}.shape" for operation in READ_OPERATIONS])
 def send_reads_after_changes(traffic: Traffic) -> None:
     """Send each read once more if requests were sent that may have changed its answer."""
-    if traffic.reach.operations & CHANGE_ACCOUNTS:
+    if traffic.selection.operations & CHANGE_ACCOUNTS:
         reads = _operations_read(traffic)
         purpose = Reading.AFTER_CHANGES
         traffic.together.send_all([partial(_send_read, traffic, operation, purpose) for operation in reads])
@@ -170,7 +171,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
         partial(_send_read, traffic, operation, purpose, NO_HEADER),
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
     ]
-    if traffic.permitted("registerPixKey"):
+    if traffic.may_send_to("registerPixKey"):
         unreadable_registration = unreadable_request("registerPixKey", VALID)
         requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
     return requests
@@ -184,11 +185,11 @@ def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
 
     Raises NotExercised if no account is supplied.
     """
-    if operation in READS:
+    if operation in READ_OPERATIONS:
         exchanges = log.of(operation, Reading.WITH_TOKEN) + log.of(operation, Reading.WITHOUT_TOKEN)
     else:
         exchanges = log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
-    require_supplied(exchanges, NO_ACCOUNT)
+    not_exercised_unless(exchanges, NO_ACCOUNT)
     return exchanges
 
 
@@ -213,9 +214,9 @@ def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     answer = answers_in_words(valid) if valid else say("no answer")
     if valid and not any(map(is_evidence, valid)):
         return say("no valid request succeeded ({answer})", answer=answer)
-    needs_a_body = bool(profile.accounts) and operation not in READS
+    needs_a_body = bool(profile.accounts) and operation not in READ_OPERATIONS
     line_of_profile = f"requests.{operation}" if needs_a_body else "accounts"
-    is_supplied = bool(profile.accounts) and operation in {*READS, *profile.requests}
+    is_supplied = bool(profile.accounts) and operation in {*READ_OPERATIONS, *profile.requests}
     if is_supplied:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=line_of_profile)
     return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=line_of_profile)

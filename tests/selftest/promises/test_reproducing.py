@@ -119,7 +119,7 @@ def test_every_line_of_a_run_sends_the_same_request(run_with_service):
     failures = []
     for exchange in session.door.exchanges:
         lines = evidence(exchange, session.resending).lines_that_resend
-        assert session.display.foreign(lines) == lines
+        assert session.display.without_known_values(lines) == lines
         assert not UUID.search(lines)  # no key that the service made
         assert all(
             f"{name}: " in lines for name in re.findall(r"\$\{((?:ACCOUNT|KEY|IDENTIFIER|SENT|WRONG)\w*):", lines)

@@ -18,11 +18,11 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.message import Text, joined, say
 from spec.observed import is_temporary
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.refused_credentials import tried_in_words
+from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
     CHAIN,
@@ -77,7 +77,7 @@ def ask_in_place_of_a_token(traffic: Traffic) -> None:
     comparable = [asker for asker in askers if is_refused_at_each_place(traffic.log, asker.operation)]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)
-    set_by_the_service = [value for _, value in cookies if MARK not in value]
+    set_by_the_service = [value for _, value in cookies if SYNTHETIC_PREFIX not in value]
     secrets.learn_secret("session cookie", *set_by_the_service)
     asked: list[tuple[_Asker, StandIn]] = []
     for asker in comparable:
@@ -93,7 +93,7 @@ def ask_in_place_of_a_token(traffic: Traffic) -> None:
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """The forms and ways that were tried in these requests, and the first few stand-ins for a token."""
-    tried = tried_in_words(operation, exchanges, traffic)
+    tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
     names = dict.fromkeys(joined((say(exchange.credential), *exchange.spelling), " + ") for exchange in sent)
     if not names:
@@ -111,8 +111,8 @@ def _askers(traffic: Traffic) -> list[_Asker]:
     profile = traffic.profile
     if "read" not in profile.allow or not profile.limits.wrong_tokens or not profile.accounts:
         return []
-    wanted = [operation for operation, name in _REQUIRED.items() if traffic.reach.wants(name)]
-    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, wanted)]
+    selected = [operation for operation, name in _REQUIRED.items() if traffic.selection.includes_any(name)]
+    return [_Asker(traffic, operation) for operation in filter(traffic.may_send_to, selected)]
 
 
 class _Asker:
@@ -187,7 +187,7 @@ class _Asker:
         Stand-ins without an Authorization header are all sent, because the limit does not count them. Of the others so
         many are left out that one of them can still be proved to be let in.
         """
-        wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_nobody(self.operation)
+        wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
         with_wrong_token = [stand_in for stand_in in all_stand_ins if stand_in.credential != NO_HEADER]
         left_out = with_wrong_token[max(0, wrong_tokens_left - kept_for_proof) :]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spec.answers import ABOUT_THE_CALLER, PASSING, grants_protected_result, refusal_kind
+from spec.answers import ABOUT_THE_CALLER, TEMPORARY_REFUSALS, grants_protected_result, refusal_kind
 from spec.exchange import Exchange, Purpose
 from spec.log import Log
 from spec.observed import indistinguishable
@@ -76,7 +76,7 @@ def depends_on_the_identifier(answer: Exchange) -> bool:
     """
     if answer.response is None:
         return False
-    return refusal_kind(answer.response) not in ABOUT_THE_CALLER | PASSING
+    return refusal_kind(answer.response) not in ABOUT_THE_CALLER | TEMPORARY_REFUSALS
 
 
 def answer_with_the_token(answer: Exchange, log: Log) -> Exchange | None:
@@ -105,7 +105,7 @@ def is_refused(answer: Exchange, log: Log) -> bool:
     if answer.response is None:
         return False
     kind = refusal_kind(answer.response)
-    if kind is None or kind in PASSING:
+    if kind is None or kind in TEMPORARY_REFUSALS:
         return False
     return not is_answered_as_with_the_token(answer, log)
 

@@ -22,7 +22,7 @@ from environments.door.wrong_tokens import (
 )
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange, Headers
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.log import Log
 
 _ADDRESSES = (
@@ -162,7 +162,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:
-        families[_USER] = _with_one_value(_USERS, f"{MARK}user")
+        families[_USER] = _with_one_value(_USERS, f"{SYNTHETIC_PREFIX}user")
     everything: Headers = ()
     for name in _BESIDE_A_TOKEN:
         everything += families[name]
@@ -205,7 +205,7 @@ def cookies_of(log: Log, profile: Profile) -> Headers:
     answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
     for exchange in answered if profile.is_sandbox else ():
         latest.update(_cookies_set_by(exchange))
-    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{MARK}session")
+    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{SYNTHETIC_PREFIX}session")
 
 
 def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:

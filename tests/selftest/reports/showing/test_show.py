@@ -227,8 +227,8 @@ def test_text_that_is_not_ours_keeps_all_but_the_known_values():
     """A traceback stays whole except for known values. A short value is replaced only if it stands alone."""
     display = Display(Secrets({"code": ["read"], "account": ["ac-0001-77"]}))
 
-    assert display.foreign("KeyError: 'ac-0001-77'\x1b") == r"KeyError: '<account>'\x1b"
-    assert display.foreign("ready: GET /v1/execute/pix/read") == "ready: GET /v1/execute/pix/<code>"
+    assert display.without_known_values("KeyError: 'ac-0001-77'\x1b") == r"KeyError: '<account>'\x1b"
+    assert display.without_known_values("ready: GET /v1/execute/pix/read") == "ready: GET /v1/execute/pix/<code>"
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html", ""])
