@@ -17,7 +17,7 @@ Self-tests: promises/test_keys.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -343,44 +343,64 @@ def _register_until_enough(scene: _Scene) -> None:
     """Register a key of each type again and again, and delete it, until the log has enough answers for each type.
 
     A statement on all registrations rests on several answers. A neighbour goes right before each of the first
-    registrations: a request that is refused, or a read. Off a sandbox only the synthetic key is registered again.
+    registrations: a request that is refused, or a read. Of each sort, one goes alone, because the answer of a service
+    at fault may depend on what the service did last; the others go side by side, each on the connection of its
+    registration. Off a sandbox only the synthetic key is registered again.
     """
     registrar = scene.registrar
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = requests_before_registrations(scene.traffic)
+    neighbours_alone, neighbours_beside = requests_before_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
-        neighbours = neighbours_left[: len(bodies)]
-        neighbours_left = neighbours_left[len(bodies) :]
-        bodies_of_round = bodies
-        if not neighbours:
-            bodies_of_round = _with_more_random(registrar.log, bodies, _MOST_MADE - len(made))
-        answers = _register_once_more(registrar, bodies_of_round, neighbours)
+        if not neighbours_alone and not neighbours_beside:
+            bodies = _with_more_random(registrar.log, bodies, _MOST_MADE - len(made))
+        answers = _register_right_after(registrar, bodies[: len(neighbours_alone)], neighbours_alone)
+        answers += _register_side_by_side(registrar, bodies[len(answers) :], neighbours_beside)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
-        bodies = [body for body in bodies if _needs_more_answers(registrar.log, body, refused_types)]
+        bodies = _bodies_that_need_more_answers(registrar.log, bodies, refused_types)
         if len(made) >= _MOST_MADE or not bodies:
             _delete_made_keys(registrar, made)
             made = []
 
 
-def _register_once_more(
-    registrar: Registrar, bodies: Sequence[dict[str, Any]], neighbours: Sequence[Send]
+def _register_right_after(
+    registrar: Registrar, bodies: Sequence[dict[str, Any]], neighbours: list[Send]
 ) -> list[Exchange]:
-    """Send a registration with each of these bodies, and return the answers.
+    """Send a registration with each of these bodies, alone and right after one of the neighbours.
 
-    The first ones go alone, each right after one of the neighbours. Those without a neighbour go at the same time.
+    Returns the answers. The neighbours that were sent are removed from the list, which has at least as many as bodies.
     """
     answers = []
-    for body, send_neighbour in zip(bodies, neighbours, strict=False):  # there may be fewer neighbours than bodies
-        send_neighbour()
-        answers.append(registrar.register(body, Registering.ONCE_MORE))
-    bodies_left = bodies[len(answers) :]
-    sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies_left]
-    return answers + registrar.together.send_all(sends)
+    for body in bodies:
+        send_neighbour = neighbours.pop(0)
+        answers.append(_send_in_order(send_neighbour, partial(registrar.register, body, Registering.ONCE_MORE)))
+    return answers
+
+
+def _register_side_by_side(
+    registrar: Registrar, bodies: Sequence[dict[str, Any]], neighbours: list[Send]
+) -> list[Exchange]:
+    """Send registrations with these bodies at the same time, each right after one of the neighbours, if there are any.
+
+    Returns the answers. The neighbours that were sent are removed from the list.
+    """
+    sends: list[Send] = []
+    for body in bodies:
+        send = partial(registrar.register, body, Registering.ONCE_MORE)
+        if neighbours:
+            send = partial(_send_in_order, neighbours.pop(0), send)
+        sends.append(send)
+    return registrar.together.send_all(sends)
+
+
+def _send_in_order(*sends: Send) -> Exchange:
+    """Send requests one after the other, over one connection if it stays open, and return the last exchange."""
+    exchanges = [send() for send in sends]
+    return exchanges[-1]
 
 
 def _with_more_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
@@ -427,6 +447,14 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     refused: they are not sent again.
     """
     return body["pixKeyType"] not in refused_types and _count_of_missing_answers(log, body) > 0
+
+
+def _bodies_that_need_more_answers(
+    log: Log, bodies: Iterable[dict[str, Any]], refused_types: Container[str]
+) -> list[dict[str, Any]]:
+    """The bodies whose key types need more answers, one of each type."""
+    body_of_type = {body["pixKeyType"]: body for body in bodies}
+    return [body for body in body_of_type.values() if _needs_more_answers(log, body, refused_types)]
 
 
 def _count_of_missing_answers(log: Log, body: Mapping[str, Any]) -> int:
