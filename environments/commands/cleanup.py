@@ -63,7 +63,7 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
 
 def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
     """Keys that are not in the profile: synthetic keys, and RANDOM keys that the service made."""
-    for account, event in record.left(profile.accounts):
+    for account, event in record.remaining_keys(profile.accounts):
         key_type = event["type"]
         value = event.get("key") or None
         if not account:
@@ -117,7 +117,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.lists.gone:
+        if client.door.keys.lists.vanished:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 

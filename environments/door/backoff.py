@@ -127,11 +127,11 @@ class Backoff:
             self._budget.wait_for_rate_limit()
             while self._pause_left_s > 0:  # another thread may have prolonged the pause meanwhile
                 self._ending.sleep(self._pause_left_s)
-                self._ending.refuse(sending)
+                self._ending.refuse_if_over(sending)
             yield
         finally:
             self._on_the_wire.remove(sending)
-            self._ending.wake()
+            self._ending.wake_waiting_threads()
 
     @property
     def _pause_left_s(self) -> float:

@@ -165,7 +165,7 @@ class Door:
             # and so would an account or a key of somebody else.
             self.check_identifiers,
             # Before all that waits or sends, because a run that ends begins nothing.
-            self.ending.refuse,
+            self.ending.refuse_if_over,
             # Before its result is asked for, and before this thread locks the journal, because it may take seconds.
             self.liveness.wait_for_check_of_target,
             # Before limits are counted, because a target that is gone must cost no request and no transaction code.
@@ -183,7 +183,7 @@ class Door:
         )
         for_each_attempt = (
             # Again, because the run may have ended while the request waited.
-            self.ending.refuse,
+            self.ending.refuse_if_over,
             # Before the count of requests, because a transfer beyond its limit is not sent, so it costs no request.
             self.budget.refuse_transfer,
             # Before the count of requests, for the same reason.
@@ -195,7 +195,7 @@ class Door:
         )
         until_the_answer_is_final = (
             # First, because a run that ends sends nothing again, and its end may have cut this answer.
-            self.ending.refuse,
+            self.ending.refuse_if_over,
             # Before the token, because the answer "come back later" says nothing about the token.
             self.backoff.pause_and_retry,
             # If the token expired, another one is fetched, and the request is sent again.
@@ -429,7 +429,7 @@ class Door:
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
             # Again: while the request waited, the run may have ended, the target may be gone, the token have expired.
-            self.ending.refuse(sending)
+            self.ending.refuse_if_over(sending)
             self.liveness.refuse_unreachable(sending)
             self.token_monitor.refuse_expired(sending)
             with self.budget.transfer(sending):
@@ -458,7 +458,7 @@ class Door:
             request = sending.plain_request
             try:
                 with self._without_the_lock():
-                    result = self.ending.explain(self.wire.attempt(sending))
+                    result = self.ending.with_end_as_cause(self.wire.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._exchange_of(sending, request, result, started)

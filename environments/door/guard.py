@@ -100,7 +100,7 @@ class ExecutionGuard:
         if self.journal is None:
             return list(supplied)
         try:
-            with self.journal.turn():
+            with self.journal.locked():
                 return list(self._usable_codes(self.journal, supplied))
         except JournalError as error:
             self.journal_trouble = str(error)
@@ -108,7 +108,7 @@ class ExecutionGuard:
 
     def _usable_codes(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
         """The codes of the profile that may be sent. Notes the others in `barred`, and trouble with the journal."""
-        self.supplied_trouble = journal.refusal() if supplied else ""
+        self.supplied_trouble = journal.why_not_relied_on() if supplied else ""
         for code in supplied:
             barring_entry = journal.entry_that_forbids(code)
             if barring_entry:
@@ -130,7 +130,7 @@ class ExecutionGuard:
             return
         try:
             if journal.entries():
-                with journal.turn():  # wait for a run that sends a code now, because its outcome is not unknown
+                with journal.locked():  # wait for a run that sends a code now, because its outcome is not unknown
                     entries = [entry for entry in journal.entries() if entry.environment == journal.environment]
                 self.earlier = [entry for entry in entries if entry.is_unknown]
                 self.perhaps_prepared = [entry for entry in entries if entry.is_perhaps_prepared]
@@ -187,7 +187,7 @@ class ExecutionGuard:
         if not code:
             return
         if self.journal:
-            sending.resources.enter_context(self.journal.turn())
+            sending.resources.enter_context(self.journal.locked())
         is_the_first = code == self.first_executed
         sending.resends_executed_code = is_the_first and not sending.executes
         self._refuse_spent(code, resends_executed_code=sending.resends_executed_code)
@@ -222,7 +222,7 @@ class ExecutionGuard:
         """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
-            self.supplied_trouble = journal.refusal()
+            self.supplied_trouble = journal.why_not_relied_on()
         trouble = self.journal_trouble
         if not trouble and is_supplied:
             trouble = self.supplied_trouble

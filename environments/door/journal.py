@@ -115,7 +115,7 @@ class Journal(EventLog):
 
     # -- trust in the journal ---------------------------------------------------------------------------------
 
-    def refusal(self) -> str:
+    def why_not_relied_on(self) -> str:
         """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
         if self._others_write_its_folder():
             folder = self.path.parent
@@ -185,7 +185,7 @@ class Journal(EventLog):
 
         `clear` has further members of the line, in clear text.
         """
-        with self.turn():
+        with self.locked():
             lines = self._lines()
             counted = self._counted()
             self._chain(lines, self._new(canonical(code), event, **clear))
@@ -199,10 +199,10 @@ class Journal(EventLog):
 
         Raises JournalError if the old journal can be relied on, because then no new one is needed.
         """
-        with self.turn():
+        with self.locked():
             if self._others_write_its_folder():
-                raise JournalError(self.refusal())
-            if not self.refusal():
+                raise JournalError(self.why_not_relied_on())
+            if not self.why_not_relied_on():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
             events = [*self.events(), self._new("", _STARTED)]
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
@@ -257,7 +257,7 @@ class ReadJournal(Journal):
     """A journal that is only read, for a plan, which sends nothing."""
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Wait for nobody, because nothing is sent."""
         yield
 

@@ -141,4 +141,4 @@ class Liveness:
             yield
         finally:
             self._thread_that_checks = None
-            self._ending.wake()  # the threads that wait for the end of the check
+            self._ending.wake_waiting_threads()  # the threads that wait for the end of the check

@@ -15,7 +15,7 @@ from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import say
 from tests.harness.judging import not_exercised_unless, observe, operations_with, requirement
 from tests.traffic.observations import observed
-from tests.traffic.undescribed import reads_or_orders, why_no_shape
+from tests.traffic.undescribed import reads_or_preparations, why_no_shape
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
@@ -48,7 +48,7 @@ def test_token_of_a_read(operation, log):
 
     Each was asked with the token and without it. No value is observed if neither answer shows what the token changes.
     """
-    reads = reads_or_orders(log, operation)
+    reads = reads_or_preparations(log, operation)
     observation = observed(f"{operation}.token", log)
     not_exercised_unless(
         observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads))

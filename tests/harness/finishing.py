@@ -58,7 +58,7 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """Have the door send nothing more, and note the reason if the run ended before everything was sent."""
     run = session.run
     door = session.door
-    limit = door.ending.limit
+    limit = door.ending.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
     if was_interrupted:
@@ -231,7 +231,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
     """A note with the reason why no further key was registered or deleted, if there is one."""
-    if door.keys.lists.gone:
+    if door.keys.lists.vanished:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:

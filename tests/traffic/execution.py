@@ -283,7 +283,7 @@ class _Executions:
         """
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
             return 0
-        is_wanted = self._together.is_possible and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
+        is_wanted = self._together.may_send_several and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
         are_enough_permitted = self._profile.limits.executions >= _FEWEST_EXECUTIONS_WITH_A_PAIR
         return _CODES_OF_A_PAIR if is_wanted and are_enough_permitted else 0
 
@@ -508,7 +508,7 @@ class _Executions:
         `send` sends the execution. A service at fault may give one request the result of the other.
         """
         if self._is_executed_beside_a_request(index, plan):
-            self._together.send_beside(send, self._send_beside_execution)
+            self._together.send_with_companion(send, self._send_beside_execution)
         else:
             send()
 
@@ -519,7 +519,7 @@ class _Executions:
         requirement is about mixed-up results.
         """
         is_third_and_not_of_the_pair = index == _INDEX_OF_SIMULTANEOUS_EXECUTION and index < plan.number_before_pair
-        is_wanted = self._together.is_possible and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
+        is_wanted = self._together.may_send_several and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
         return is_third_and_not_of_the_pair and is_wanted
 
     def _send_beside_execution(self) -> Exchange:
@@ -559,7 +559,7 @@ class _Executions:
         is_permitted = self._door.guard.permit_again(*codes)
         if is_permitted:
             sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
-            self._together.send_all(self._together.meeting(*sends))  # `meeting`: both wait until the other is ready
+            self._together.send_all(self._together.pair_at_same_moment(*sends))
 
 
 def _why_a_preparation_gave_no_code(preparation: Exchange) -> Text:

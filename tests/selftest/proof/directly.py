@@ -46,7 +46,12 @@ from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, Trial, results
 from tests.traffic.phases import RUN_TRAFFIC, RunTraffic, send_and_clean_up
 
 _TODAY = time.time()
-for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
+for _module, _name in (
+    (models, "parse_url"),
+    (models, "requote_uri"),
+    (interface, "_paths_as_servers_may_read"),
+    (bodies, "_read"),
+):
     setattr(_module, _name, lru_cache(maxsize=2_000)(getattr(_module, _name)))  # the same is sent to every service
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 

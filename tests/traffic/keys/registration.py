@@ -291,7 +291,7 @@ def _register_keys_at_once(scene: _Scene) -> None:
     """
     if not scene.registrar.deletes_keys:
         return
-    if scene.registrar.together.is_possible:
+    if scene.registrar.together.may_send_several:
         _register_and_delete_at_once(scene.registrar, scene.registered_and_deleted)
         return
     for key in scene.registered_and_deleted:
@@ -610,7 +610,7 @@ def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> No
     if sends and registrar.may_read_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
-        sends = [*together.meeting(read, sends[0]), *sends[1:]]
+        sends = [*together.pair_at_same_moment(read, sends[0]), *sends[1:]]
     together.send_all(sends)
     answers = registrar.log.of(_REGISTER, Registering.BESIDE_OTHERS)
     _read_lists_after_granted(registrar, answers)

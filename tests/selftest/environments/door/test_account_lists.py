@@ -164,7 +164,7 @@ def gone_after(history):
 
     A deletion may have taken a key if it was sent after the last list that showed the key.
     """
-    return {*history.lists.gone}, history.lists.gone_after_a_deletion
+    return {*history.lists.vanished}, history.lists.has_vanished_after_a_deletion
 
 
 def test_a_key_is_gone_if_two_lists_in_a_row_lack_it():

@@ -110,7 +110,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
     """
     manual_run.door.ending.stop()
     with pytest.raises(LimitError, match=STOPPED):
-        manual_run.door.ending.refuse(SimpleNamespace(cleans_up=True))
+        manual_run.door.ending.refuse_if_over(SimpleNamespace(cleans_up=True))
     unsent = [read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
     assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
@@ -120,8 +120,8 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
 # by the method in which a request waits, what has to be in use so that it waits there
 WAITS = {
-    "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
-    "holding": lambda manual_run: started_journal(manual_run.journal.parent).turn(),
+    "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, most_at_once=0)),
+    "holding_file_lock": lambda manual_run: started_journal(manual_run.journal.parent).locked(),
     "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit()),
 }
 

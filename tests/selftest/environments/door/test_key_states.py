@@ -12,8 +12,8 @@ from environments.door.key_states import (
     had_no_connection,
     is_gone_after,
     may_have_become,
-    own_key_may_be_deleted,
     presence_of,
+    profile_key_may_be_deleted,
     state_after_deletion,
     state_after_list,
     state_after_registration,
@@ -358,7 +358,7 @@ FIRST_PAGE = listing("mae@cliente.example", hasMore=True)
 )
 def test_off_a_sandbox_two_lists_say_that_a_key_of_the_profile_is_the_runs_own(run_key, before, now, may_be):
     """A complete list of before lacks the key, and the list of now shows it. Neither list has masked keys."""
-    assert own_key_may_be_deleted(run_key, before, now, is_sandbox=False) is may_be
+    assert profile_key_may_be_deleted(run_key, before, now, is_sandbox=False) is may_be
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_off_a_sandbox_two_lists_say_that_a_key_of_the_profile_is_the_runs_own(r
 )
 def test_on_a_sandbox_a_key_that_was_registered_for_sure_needs_no_list(run_key, before, may_be):
     """On a sandbox a key that was perhaps registered needs a list of before."""
-    assert own_key_may_be_deleted(run_key, before, None, is_sandbox=True) is may_be
+    assert profile_key_may_be_deleted(run_key, before, None, is_sandbox=True) is may_be
 
 
 @pytest.mark.parametrize(

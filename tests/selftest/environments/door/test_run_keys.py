@@ -218,10 +218,10 @@ def test_a_key_is_gone_if_two_lists_lack_it():
     """One list may lag behind. A key that a deletion named is not gone, and a list with more pages says nothing."""
     old, other = "old@bank.example", "other@bank.example"
     history = UnrecordedKeys().list(listed(old, other)).delete(other).list(listed())
-    assert history.keys.lists.gone == frozenset()
+    assert history.keys.lists.vanished == frozenset()
 
-    assert history.list(listed()).keys.lists.gone == {old}
-    assert history.keys.lists.gone_after_a_deletion
+    assert history.list(listed()).keys.lists.vanished == {old}
+    assert history.keys.lists.has_vanished_after_a_deletion
     came_back = (
         UnrecordedKeys()
         .list(listed(old))
@@ -229,11 +229,11 @@ def test_a_key_is_gone_if_two_lists_lack_it():
         .list(listed(old))
         .list(listed())
         .list(listed(old))
-        .keys.lists.gone
+        .keys.lists.vanished
     )
     assert came_back == frozenset()
     more = listed() | {"next": "/v1/pix/keys?page=2"}
-    assert UnrecordedKeys().list(listed(old)).delete(other).list(more).list(more).keys.lists.gone == frozenset()
+    assert UnrecordedKeys().list(listed(old)).delete(other).list(more).list(more).keys.lists.vanished == frozenset()
 
 
 # -- which key a request names, and what is written down --------------------------------------------------------------

@@ -37,7 +37,7 @@ def display():
     return display_that_knows("token", *LISTED)
 
 
-def forms_of(text):
+def encodings_of(text):
     """The forms in which a text may be written: usual encodings, and unusual ones."""
     half = len(text) // 2
     return encodings(text) | {
@@ -76,7 +76,7 @@ def test_no_canary_is_shown(name):
     canary = CANARIES[name]
     display = display_that_knows(name if name not in UNKNOWN else "token")
     leaked = []
-    for encoding, form in forms_of(canary).items():
+    for encoding, form in encodings_of(canary).items():
         headers = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
         texts = [display.body(body, kind) for body, kind in bodies_with(form)]
         texts.append(str(display.headers([(header, form) for header in headers])))
