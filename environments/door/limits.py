@@ -162,7 +162,7 @@ class Budget:
         return transfers_left > 0 and has_share_left
 
     @contextmanager
-    def transfer(self, sending: Sending) -> Iterator[None]:
+    def counting_transfer(self, sending: Sending) -> Iterator[None]:
         """Count a transfer while a request is on the wire that may prepare one. If it is refused, it counts no more.
 
         If requests on the wire may be the last transfers that the limit permits, it waits for their answers. Raises

@@ -80,7 +80,7 @@ class TokenMonitor:
             return list(self._lines_about_fetching)
         return [*self._lines_about_fetching, self.expired]
 
-    def renew(self, sending: Sending) -> None:
+    def put_in_newest_token(self, sending: Sending) -> None:
         """Put the present token into a request that has the token: another one may have been fetched meanwhile."""
         if sending.with_token:
             headers = sending.request.headers
@@ -95,7 +95,7 @@ class TokenMonitor:
         if self.has_ended_the_run:
             raise NotSentError(self.expired)
 
-    def watch(self, sending: Sending) -> bool:
+    def fetch_another_if_expired(self, sending: Sending) -> bool:
         """Note if an answer accepts the token, and fetch another token if this one expired.
 
         True if the request goes again with another token. A request with a transaction code does not.

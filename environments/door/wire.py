@@ -141,7 +141,7 @@ class Wire(HTTPAdapter):
         """
         code = sending.code
         if not code:
-            return sending.is_lost or not sending.is_safe_to_repeat
+            return sending.wants_fresh_connection or not sending.is_safe_to_repeat
         if code == self._first_code or not self._keeps_codes:
             return True
         # Once the service closed a connection by itself, no code goes over a kept one.

@@ -49,22 +49,28 @@ class RunResult:
 
 
 def result_of_run(run: Run) -> RunResult:
-    """The result of a run. The run may still go on; then a later call gives another result."""
+    """The verdict, results and notes of a run, decided from its data.
+
+    It may be called while the run still goes on. Then a later call may return another result.
+    """
     observed = behaviour(
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
     results_of_tests = _results_by_id(run, observed)
-    by_id, outdated = with_known_failures(results_of_tests, run.profile.known_failures, today())
+    by_id, outdated_entries = with_known_failures(results_of_tests, run.profile.known_failures, today())
     results = [(requirement, by_id[id]) for id, requirement in requirements().items() if id in by_id]
     verdict, why = verdict_of(run, results)
-    notes = _notes(run, outdated, nothing_was_tested=why == NOTHING_TESTED)
+    notes = _notes(run, outdated_entries, nothing_was_tested=why == NOTHING_TESTED)
     return RunResult(verdict, why, results, _operations_of(results), observed, notes)
 
 
 def _operations_of(results: Results) -> Collection[str]:
-    """The operations that the results are about. A requirement of no operation is about all of them."""
+    """The operations that the results are about.
+
+    A general requirement, such as `general.versionPrefix`, names no operation, because it is about all of them.
+    """
     names = {requirement.operation for requirement, _ in results}
-    if None in names:
+    if None in names:  # there is a general requirement
         return set(operations())
     return {name for name in names if name}
 
@@ -73,10 +79,10 @@ def _operations_of(results: Results) -> Collection[str]:
 
 
 def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
-    """The verdict on these results, and what is missing. The latter is empty unless the verdict is incomplete or
-    drifted.
+    """The verdict of a run with these results, and what is missing, such as "nothing was tested".
 
-    `applies` has the condition of each verdict. The first verdict whose condition holds counts.
+    The latter is empty for all verdicts except "incomplete" and "drifted". `applies` has the condition of each verdict;
+    the first verdict of the enum whose condition is true is the verdict of the run.
     """
     failing_levels = {requirement.level for requirement, result in results if result.fails}
     tested, testable = tested_of(coverage(results), run.profile.fail_on)
@@ -101,9 +107,9 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
 
 
 def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterator[Text]:
-    """Reasons why a run without a failure is incomplete. The first one that is not empty counts.
+    """Reasons why a run without a failure is incomplete, the most important first. Empty texts are no reasons.
 
-    `share` is the share of testable requirements that were tested.
+    The first reason is shown to the user. `share` is the share of testable requirements that were tested, from 0 to 1.
     """
     if run.recorded is not None:
         yield from _reasons_against_recording(run.recorded, results)
@@ -124,10 +130,10 @@ def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterat
 
 
 def _reasons_against_recording(recording: Recording, results: Results) -> Iterator[Text]:
-    """Reasons why recorded traffic is no verdict on the service. The first one that is not empty counts.
+    """Reasons why recorded traffic is not enough for a verdict, the most important first. Empty texts are no reasons.
 
-    A requirement that no exchange shows is no reason, because recorded traffic may never show it. An entry that could
-    not be judged is one.
+    A requirement that was not exercised is no reason here, unlike in a run that sends requests, because recorded
+    traffic has only what somebody recorded. A recorded entry that could not be judged is a reason.
     """
     if not _is_tested(results):
         yield say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
@@ -137,14 +143,14 @@ def _reasons_against_recording(recording: Recording, results: Results) -> Iterat
 
 
 def _is_tested(results: Results) -> bool:
-    """True if at least one requirement was tested."""
+    """True if an exchange tested at least one of the requirements: it has a verdict such as pass or fail."""
     return any(result.verdict in TESTED for _, result in results)
 
 
 def _not_exercised(profile: Profile, results: Results) -> Text:
-    """Number of requirements in scope at failing levels that were not exercised; empty if there is none.
+    """How many requirements were not exercised, although the profile permits it, in words; empty if there is none.
 
-    A requirement that `known_failures` lists does not count, because its failure would not fail the run either.
+    Only requirements count whose failure would make the run fail. So one that `known_failures` lists does not count.
     """
     known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
     not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
@@ -164,9 +170,15 @@ def _not_exercised(profile: Profile, results: Results) -> Text:
 
 
 def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult]:
-    """The result of each requirement that the run is about, by its id."""
-    counting = [result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)]
-    tested = merged_results(counting)
+    """The result of each requirement that the run is about, by its id.
+
+    It comes from the tests of the requirement. If no test judged it, the result says why. `observed` is the behaviour
+    that the interface document does not show.
+    """
+    results_that_count = [
+        result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)
+    ]
+    tested = merged_results(results_that_count)
     results = {}
     for requirement in requirements().values():
         if not _is_about(run, requirement.id):
@@ -181,14 +193,14 @@ def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult
 
 
 def _is_about(run: Run, requirement_id: str) -> bool:
-    """True if the user did not select other requirements."""
+    """True if the run is about this requirement: the user selected it, or selected nothing, so that all are meant."""
     return not run.narrowed or requirement_id in run.selected
 
 
 def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
-    """True for a failure that only dropped connections show, if the target went away during the run.
+    """True if a failure shows nothing but that the target was stopped during the run, which is no fault of the service.
 
-    The connections were dropped because the target was stopped, which is no fault of the service.
+    So it is for a failure whose only findings are dropped connections, if the target cannot be reached any more.
     """
     if not run.unreachable or result.verdict != Verdict.FAIL:
         return False
@@ -196,10 +208,11 @@ def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
 
 
 def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> Text:
-    """Reason why a requirement was not exercised.
+    """Why a requirement was not exercised, for a report.
 
-    If the target is gone, nothing was granted, or only a gateway answered, that is the whole reason, because all else
-    follows from it. Else it is the reason that the tests give, and the limits that cut requests to the operation short.
+    Some reasons explain everything else, so they are given alone: the target cannot be reached, no operation succeeded,
+    the sending ended early, or only a gateway answered. If none of them is true, the reason is `own_reason`, which the
+    tests of the requirement give, with the limits of the run that kept requests to the operation from being sent.
     """
     if run.unreachable:
         return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
@@ -216,10 +229,10 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:
-    """The result of a requirement that no test judged, and why.
+    """The result of a requirement that no test judged, with the reason.
 
-    The first that applies of: untestable, not exercised by recorded traffic, out of scope without a permission, not
-    exercised because no test reached it.
+    The verdict is "untestable" if no exchange can show the requirement, "out-of-scope" if the profile does not permit
+    the requests for it, and "not-exercised" for any other reason.
     """
     if requirement.untestable:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
@@ -232,7 +245,11 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
 
 
 def _not_in_recording(requirement: Requirement) -> Text:
-    """Reason why recorded traffic did not exercise a requirement."""
+    """Why recorded traffic did not exercise a requirement.
+
+    A requirement with a rule on single exchanges, and that an endpoint exists, can be shown by recorded answers. All
+    other requirements need requests that only a run sends.
+    """
     can_be_shown = requirement.id in RULES or requirement.id.endswith(".exists")
     if can_be_shown:
         return say("no recorded answer shows it")
@@ -242,19 +259,22 @@ def _not_in_recording(requirement: Requirement) -> Text:
 # -- the notes --------------------------------------------------------------------------------------------------------
 
 
-def _notes(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
-    """The notes on the run as a whole, each once, in the order of their kinds.
+def _notes(run: Run, outdated_entries: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
+    """The notes on the run as a whole, without repeats, in the order of their kinds (alerts first).
 
-    `outdated` has lines about entries of known_failures that no longer hold.
+    `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
     """
-    of_record = _notes_of_record(run, outdated, nothing_was_tested=nothing_was_tested)
-    notes = dict.fromkeys([*run.notes, *of_record])
+    notes_at_the_end = _notes_at_the_end(run, outdated_entries, nothing_was_tested=nothing_was_tested)
+    distinct_notes = dict.fromkeys([*run.notes, *notes_at_the_end])
     order_of_kinds = list(NoteKind)
-    return tuple(sorted(notes, key=lambda note: order_of_kinds.index(note.kind)))
+    return tuple(sorted(distinct_notes, key=lambda note: order_of_kinds.index(note.kind)))
 
 
-def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
-    """Notes that follow from the data of the whole run, such as a target that is gone."""
+def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
+    """Notes that can be made only from the data of the whole run, such as that no operation succeeded.
+
+    `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
+    """
     for observation in run.observations:
         if observation.first:
             facts = message_of(facts_in_words(observation.facts))
@@ -264,13 +284,13 @@ def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool
         gone = say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why)
         yield Note(NoteKind.UNREACHABLE, joined([gone, run.last_seen or _LOOK_AT_THE_ADDRESS]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
-    if not run.unreachable:
+    if not run.unreachable:  # else that is the reason, and the notes on grants and limits would only repeat it
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
     if run.not_cleaned_up:
         yield Note(NoteKind.LEFT, _keys_left(run))
     if run.profile.redirected:
         yield Note(NoteKind.REDIRECTED, run.profile.redirected)
-    yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated)
+    yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated_entries)
     if nothing_was_tested:
         text = say("nothing was tested: see what is not exercised or out of scope, and why")
         yield Note(NoteKind.NOTHING_TESTED, text)
@@ -280,7 +300,7 @@ def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool
 
 
 def _keys_left(run: Run) -> Text:
-    """Number of keys not cleaned up, and the command that deletes them."""
+    """The text of a note: how many keys the run registered and did not delete, and the command that deletes them."""
     return say(
         "{keys}: python -m environments cleanup {name} names them; with delete-keys, --yes deletes them",
         keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(run.not_cleaned_up)),
@@ -289,6 +309,6 @@ def _keys_left(run: Run) -> Text:
 
 
 def _unsent(run: Run) -> Iterator[Text]:
-    """A line for each limit that cut requests short, with the operations."""
+    """A line for each limit of the run that kept requests from being sent, with the operations of these requests."""
     for why, names in run.unsent.items():
         yield say("{why}: not all requests to {operations} were sent", why=why, operations=operations_in_words(names))

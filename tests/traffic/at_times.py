@@ -71,7 +71,7 @@ _PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
     ),
     "registerPixKey": (
         Registering.FIRST_TIME,
-        Registering.BESIDE_OTHERS,
+        Registering.SIMULTANEOUS,
         Registering.ONCE_MORE,
         Disagreement.ONCE_MORE,
         KeptRefusal.WITH_THE_TOKEN,
@@ -161,7 +161,7 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
 
     None if the run may not delete keys: a second registration of a key may be refused because the key is registered.
     """
-    key = registrar.key_for_deletions()
+    key = registrar.synthetic_key_for_deletions()
     if key is None:
         return None
 

@@ -156,6 +156,7 @@ class RequestsOnSandbox:
     """
 
     def __init__(self, traffic: Traffic, unknown_code: str, first_index: int, number_of_codes: int) -> None:
+        """`unknown_code` does not exist. `first_index` is that of the first code without wrong tokens."""
         self._indexes = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)
         self._last_index = number_of_codes - 1
         self.indexes_without_wrong_tokens = (*self._indexes, self._last_index)
@@ -171,7 +172,7 @@ class RequestsOnSandbox:
         """
         first, second, third = self._indexes
         if index == second:
-            self._registration = register_right_behind_money(self._traffic)
+            self._registration = register_right_after_money_moved(self._traffic)
         elif index == self._last_index and self._registration:
             self.end()
         elif index not in (first, third):
@@ -185,7 +186,7 @@ class RequestsOnSandbox:
         self._registration = None
 
 
-def register_right_behind_money(traffic: Traffic) -> Exchange | None:
+def register_right_after_money_moved(traffic: Traffic) -> Exchange | None:
     """Register a synthetic key right after a request that moves money, on a sandbox. Returns the exchange.
 
     The answer of a service at fault may depend on the request before. None, and nothing is sent, outside a sandbox, or
@@ -195,9 +196,9 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
     if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
-    if registrar.key_for_deletions() is None:
+    if registrar.synthetic_key_for_deletions() is None:
         return None
-    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_BEHIND_MONEY)
+    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_AFTER_MONEY_MOVED)
 
 
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:

@@ -47,9 +47,9 @@ from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Text, joined
 from spec.observed import answer_of, final_answer, indistinguishable, is_evidence, is_refused
-from tests.harness.selection import MAY_BE_OPEN
+from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.invalid import UNREADABLE
-from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
+from tests.traffic.keys.purposes import PURPOSES_WITH_OTHER_TYPES, body_sent, type_sent
 from tests.traffic.money.executions import Execution, Preparation
 from tests.traffic.robustness import Invalid, Unreadable, unreadable_requests
 from tests.traffic.undescribed import Reading
@@ -318,7 +318,7 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
     """
     if exchange.credential != VALID:
         return _situation_by_credential(exchange, log)
-    if exchange.purpose in OTHER_TYPES:
+    if exchange.purpose in PURPOSES_WITH_OTHER_TYPES:
         return "pixKeyType: another word"
     if exchange.purpose is not Invalid.IS_OBSERVED or not _represents_its_class(exchange, log):
         return None
@@ -344,7 +344,7 @@ def _situation_by_credential(exchange: Exchange, log: Log) -> Text | None:
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
     if (
-        exchange.operation in MAY_BE_OPEN
+        exchange.operation in WRITES_PERHAPS_WITHOUT_TOKEN
     ):  # it writes, and may need no token: only requests with unreadable bodies count
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None

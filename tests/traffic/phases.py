@@ -37,8 +37,8 @@ from spec.message import say
 from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
-from tests.harness.pen import OurLine
-from tests.harness.selection import ids_tested, in_scope, requirement_of, selection_of, uses
+from tests.harness.pen import LineOfSuite
+from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
@@ -158,15 +158,16 @@ def send_everything(
 
     `reproduction` judges answers, and knows which deviations showed again when a request was repeated.
     """
-    items_in_scope = in_scope(items, profile)
-    traffic = Traffic(client, profile, selection_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
+    items_in_scope = permitted_tests(items, profile)
+    ids_of_scenarios = requirement_ids_of(items_in_scope, "traffic")
+    traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction)
     _share_transfers(traffic)
     # The scenario `send_invalid` sends some invalid requests to these operations, so they are not generated again.
     sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
     sequences = None
     if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
-        selection = selection_of(ids_tested(items_in_scope, "traffic", "sequences"), profile)
+        selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
     _begin_to_draw(run_traffic, config, seed, items_in_scope)
@@ -270,10 +271,10 @@ def send_showing_progress(session: Session, tests: pytest.Session) -> None:
         tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
         return
     progress = partial(_progress_of, session)
-    terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
+    terminal.write_line(LineOfSuite(f"sending to {session.run.base_url}: {progress()}"))
     with _progress_printed(sys.stdout, progress):
         tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
-    terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
+    terminal.write_line(LineOfSuite(f"judging {len(session.door.exchanges)} answers"))
 
 
 def _progress_of(session: Session) -> str:

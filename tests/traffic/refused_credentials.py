@@ -93,11 +93,11 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     most = profile.limits.wrong_tokens
     if is_execution or profile.is_sandbox:
         most -= REQUESTS_FOR_EXECUTED_CODE
-    fewest = min(most, 1)
+    fewest = min(most, 1)  # 0 or less if limits.wrong_tokens is too small for the uses in 1
     if not is_execution:
         most -= _registrations_outside_the_table(profile)
     elif profile.is_sandbox:
-        most -= most // _CODES_WITH_WRONG_TOKENS
+        most -= most // _CODES_WITH_WRONG_TOKENS  # the requests of one code
     return max(fewest, most)
 
 
@@ -105,7 +105,7 @@ def _registrations_outside_the_table(profile: Profile) -> int:
     """Number of registrations without the valid token that count against limits.wrong_tokens beside those of the table.
 
     There are three sorts: for keys that are registered already; with the token under a scheme other than Bearer; and on
-    a sandbox for own accounts, to see whether a refusal is kept for an account.
+    a sandbox for accounts of the profile, to see whether the service keeps a refusal for an account.
     """
     with_own_accounts = len(profile.accounts[:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]) if profile.is_sandbox else 0
     return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts

@@ -6,9 +6,9 @@ it, to see if an operation needs the token.
 The kind of an invalid request says which part of it is invalid, and in which way: ("pixKey", "missing") for instance.
 `invalid.py` makes the requests of all kinds, and an exchange keeps its kind as `unusual`.
 
-Off a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that looks
-up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid request
-for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that
+looks up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid
+request for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -32,7 +32,7 @@ from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
-from tests.harness.selection import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
+from tests.harness.selection import ABOUT_ALL_REQUESTS, SHOWN_BY_INVALID_REGISTRATIONS, WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.case import JSON, Case, Members, documented_members, safe_cases
 from tests.traffic.invalid import classes_in_words, invalid_requests, unreadable_request, with_transfers_last
 from tests.traffic.scenario import Traffic, scenario
@@ -60,11 +60,11 @@ class Reference(Purpose):
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
 _INVALID_CREDENTIALS = (NO_HEADER, ANOTHER)
-"""What unreadable requests have in the place of the valid token: no token, and a wrong one (ANOTHER)."""
+"""What unreadable requests have instead of the valid token: no token, and a wrong one (ANOTHER)."""
 
 
-_SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in SURVEYS]
-_SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in INVALID_BODIES]
+_SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in ABOUT_ALL_REQUESTS]
+_SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in SHOWN_BY_INVALID_REGISTRATIONS]
 
 
 @scenario(serves=[*_SURVEYS_OF_ALL, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
@@ -83,11 +83,10 @@ def send_invalid(traffic: Traffic) -> None:
 def send_unreadable_requests(traffic: Traffic) -> None:
     """Send requests with an unreadable body to the operations of which it is not known whether they need the token.
 
-    These operations are MAY_BE_OPEN. Each gets one request without a token, one with a wrong token, and one with the
-    valid token. If the operation needs the token, the answers differ. No request can do anything, because nobody can
-    read its body.
+    Each of them gets one request without a token, one with a wrong token, and one with the valid token. If the
+    operation needs the token, the answers differ. No request can do anything, because nobody can read its body.
     """
-    operations = list(filter(traffic.may_send_to, MAY_BE_OPEN))
+    operations = list(filter(traffic.may_send_to, WRITES_PERHAPS_WITHOUT_TOKEN))
     if not traffic.selection.includes_any("general.otherTokens"):
         operations = traffic.tested_among(*operations)
     cases = []

@@ -63,15 +63,15 @@ class InSequence(Purpose):
 class DrawnSequences:
     """The sequences of one run, which register and delete keys and move money.
 
-    Draws them, sends their requests, and hands the answers in to `Findings`, which judges them. It also executes one
+    Draws them, sends their requests, and adds the answers to `Findings`, which judges them. It also executes one
     transfer twice.
     """
 
     def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
-        self.client = client.of_part(SEQUENCES)
+        self.client = client.of_part(SEQUENCES)  # its requests are marked as those of sequences
         self.profile = profile
-        self.selection = selection
-        self.registrar = Registrar(self.client, profile)
+        self.selection = selection  # the requirements that the command line selects, and their operations
+        self.registrar = Registrar(self.client, profile)  # registers and deletes keys
         self.findings_without_transfers = Findings(reproduction)
         """The answers to sequences without transfers."""
         self.findings_with_transfers = Findings(reproduction)
@@ -84,16 +84,17 @@ class DrawnSequences:
         self._drawn: Future[None] | None = None
 
     def begin(self, thread: Executor, seed: int, examples: int) -> None:
-        """Start to draw, in this thread, so that other requests can be sent meanwhile. `follow` waits for its end.
+        """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
-        Schemathesis is imported before, for the reason that `Generation.begin` gives.
+        The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `follow` waits until
+        they are drawn. Schemathesis is imported before, for the reason that `Generation.begin` gives.
         """
         import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
 
         self._drawn = thread.submit(self._draw, seed, examples)
 
     def _draw(self, seed: int, examples: int) -> None:
-        """Draw the sequences, so that `follow` can send them. The more `examples`, the more sequences."""
+        """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
         from tests.traffic.drawing import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
@@ -110,8 +111,11 @@ class DrawnSequences:
             )
 
     def _may_execute(self) -> bool:
-        """True if sequences may execute transfers: on a sandbox, transfers that the run prepares, if a selected
-        requirement needs an execution."""
+        """True if sequences may execute transfers.
+
+        They may do so only on a sandbox (a service without real money), if the profile says how to prepare transfers,
+        and if a requirement that the command line selects needs an execution.
+        """
         return (
             self.profile.is_sandbox
             and self.profile.transactions.prepare is not None
@@ -119,10 +123,12 @@ class DrawnSequences:
         )
 
     def follow(self) -> None:
-        """Send everything that was drawn, and execute one transfer twice.
+        """Send the requests of all sequences that were drawn, keep their answers for judging, and execute one transfer
+        twice.
 
-        The first sequence takes a key of the profile, if the run may delete one. The other sequences take synthetic
-        keys, so that they may be sent together. Off a sandbox the first one goes alone, and so do those with transfers.
+        The first sequence registers and deletes a key of the profile, if the run may delete one. Each other sequence
+        has a made-up key of its own, so that they can be sent at the same time, on a sandbox with the first one.
+        Sequences with transfers are sent one after the other. At the end, sequences with a deviation are sent again.
         """
         if self._drawn is not None:
             self._drawn.result()
@@ -137,55 +143,63 @@ class DrawnSequences:
         self._follow_deviating_again([*followed_alone, *followed_together], self._with_keys)
 
     def _follow_together(self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]) -> list[Followed]:
-        """Follow sequences of keys at the same time, each with its key."""
+        """Send the requests of several sequences of keys at the same time, and keep their answers for judging.
+
+        Returns for each sequence the steps that were sent, with their answers.
+        """
         sends = [partial(self._follow_sequence, sequence, key) for sequence, key in sequences_with_keys]
         all_followed = self.registrar.together.send_all(sends)
         for followed in all_followed:
-            self._hand_in(followed, self.findings_without_transfers)
+            self._add_answers(followed, self.findings_without_transfers)
         return all_followed
 
     def _follow_deviating_again(self, all_followed: Iterable[Followed], sequences: Iterable[Sequence[Step]]) -> None:
-        """Follow the first few sequences of keys with a deviation once more, alone.
+        """Send the first few sequences of keys with a deviation once more, alone, and keep their answers for judging.
 
-        The service may only have been busy with other requests. And a robustness requirement is broken only by a
-        deviation that shows twice. `all_followed` has what was sent of each sequence, in the order of `sequences`.
+        The service may have been busy with other requests the first time. And a robustness requirement, such as "no
+        server error", is broken only by a deviation that shows twice. `all_followed` has, in the order of `sequences`,
+        the steps of each that were sent, with their answers.
         """
-        deviating = [
-            sequence for sequence, followed in zip(sequences, all_followed, strict=True) if _deviates(followed)
-        ]
+        deviating = []
+        for sequence, followed in zip(sequences, all_followed, strict=True):
+            if _has_deviating_answer(followed):
+                deviating.append(sequence)
         for sequence in deviating[:_MOST_AGAIN]:
-            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
+            self._add_answers(self._follow_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
 
     def _follow_with_transfers(self) -> None:
-        """Follow the sequences with transfers, one after the other.
+        """Send the sequences with transfers, one after the other, and keep their answers for judging.
 
-        The first one with a deviation is followed once more, with another transfer, because a robustness requirement is
-        broken only by a deviation that shows twice.
+        The first one with a deviation is sent once more, with another transfer, because a robustness requirement is
+        broken only by a deviation that shows twice. Nothing is sent once no transfer may be executed any more, because
+        of a limit for example: the transfers of a sequence would be prepared, and never executed.
         """
         may_follow_again = True
         for sequence in self._with_transfers:
-            if (
-                not self.client.door.guard.count_possible_executions()
-            ):  # without an execution, the transfers would stay prepared
+            if self.client.door.guard.count_possible_executions() == 0:
                 return
             followed = self._follow_with_transfer(sequence)
-            if may_follow_again and _deviates(followed):
+            if may_follow_again and _has_deviating_answer(followed):
                 may_follow_again = False
                 self._follow_with_transfer(sequence)
 
     def _follow_with_transfer(self, sequence: Sequence[Step]) -> Followed:
-        """Follow a sequence with transfers, and have its answers judged."""
+        """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
+
+        It also notes executions after which the lists of keys lack the key of the sequence, for a warning.
+        """
         key = self._synthetic_key()
         followed = self._follow_sequence(sequence, key)
-        self._hand_in(followed, self.findings_with_transfers)
+        self._add_answers(followed, self.findings_with_transfers)
         if key is not None:
             self.executions_losing_a_key += executions_that_lose_a_key(followed, key, self.profile.key_at)
         return followed
 
     def send_shorter_sequences(self) -> None:
-        """For each finding, search for the shortest part of its sequence that still shows it, with other keys.
+        """For each finding (a deviation), search for the shortest part of its sequence that still shows it.
 
-        Sequences with an execution are left out, because their parts would execute further transfers.
+        A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
+        execution are left out, because their parts would execute further transfers.
         """
         from tests.traffic.drawing import search_for_shorter_sequence
 
@@ -200,63 +214,81 @@ class DrawnSequences:
                 requests_left -= search.times_sent
 
     def follow_shorter(self, sequence: Sequence[Step], findings: Findings) -> Followed:
-        """Send a part of a drawn sequence, and hand in its answers. Returns the steps that were taken, with answers."""
+        """Send a part of a drawn sequence, and add its answers to `findings`, which judges them.
+
+        Returns the steps that were sent, with their answers. The search for a shorter sequence calls this method.
+        """
         followed = self._follow_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
-        self._hand_in(followed, findings, what=SMALLER)
+        self._add_answers(followed, findings, how_unusual=SMALLER)
         return followed
 
     def _synthetic_key(self) -> PixKey | None:
-        """A new key for a sequence; None if the run may not register and delete synthetic keys."""
-        return self.registrar.synthetic_key() if self.registrar.key_for_deletions() else None
+        """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
+        return self.registrar.synthetic_key() if self.registrar.synthetic_key_for_deletions() else None
 
     def _follow_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
     ) -> Followed:
-        """Send the request of each step that the profile and the selection permit, and return the steps with answers.
+        """Send the request of each step of a sequence, and return the steps that were sent, with their answers.
 
-        The key is deleted at the end if it is still registered. Nothing is sent once a limit of the profile is reached.
+        A step is left out if the profile does not permit it, or if no selected requirement needs its operation. `key`
+        is the key that the sequence registers and deletes; it is deleted at the end if it is still registered. Nothing
+        is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
         following = Following(self.registrar, self.profile, self.selection, purpose, key)
         if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
-                following.take(step)
+                following.send_step(step)
         following.end()
         return following.followed
 
-    def _hand_in(self, followed: Followed, findings: Findings, what: str = "") -> None:
-        """Hand in the answers of a sequence for judging, each with the steps that led to it.
+    def _add_answers(self, followed: Followed, findings: Findings, how_unusual: str = "") -> None:
+        """Add the answers of a sequence to `findings`, which judges them. Each has the steps that led to it.
 
-        `what` is SMALLER if the sequence is a part of another one, because such a part is not counted in a finding.
+        `how_unusual` is SMALLER if the sequence is a part of another one. The report does not count such a sequence,
+        because the number of parts depends on the search.
         """
         steps = tuple(step for step, _ in followed)
         for count, (_, exchange) in enumerate(followed, 1):
-            self._hand_in_answer(exchange, steps[:count], findings, what)
+            self._add_answer(exchange, steps[:count], findings, how_unusual)
 
-    def _hand_in_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, what: str = "") -> None:
-        """Hand in one answer for judging. `steps` are those that led to it, its own step included."""
+    def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
+        """Add one answer to `findings`, which judges it. `steps` are those that led to it, its own step included.
+
+        An answer after an execution is marked as such, so that no shorter sequence is looked for.
+        """
         if executes(steps):
-            what = WITH_EXECUTION
+            how_unusual = WITH_EXECUTION
         names = tuple(step.value for step in steps)
-        findings.add(Case(exchange.operation, how_unusual=what, valid=True, steps=names), exchange)
+        findings.add(Case(exchange.operation, how_unusual=how_unusual, valid=True, steps=names), exchange)
 
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
     def _execute_twice(self) -> None:
-        """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
+        """Execute one transfer twice, if executions are permitted and the requirement about that is selected.
+
+        The answers and the balances are kept for the test of that requirement.
+        """
         is_wanted = self._may_execute() and self.selection.includes_any("executePix.repeated")
         if is_wanted and not self.findings_without_transfers.why_incomplete:
-            self.executed_twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
+            self.executed_twice = execute_twice(
+                self.client, self.profile, self._read_balances, self._add_answer_to_execution
+            )
 
-    def _hand_in_execution(self, exchange: Exchange) -> None:
-        """Hand in the answer to an execution for judging. The second execution of a code is no valid request."""
+    def _add_answer_to_execution(self, exchange: Exchange) -> None:
+        """Add the answer to an execution to the findings, which judge it.
+
+        The first execution of a code is a valid request. The second one is not, because nothing promises its success.
+        """
         steps = (Step.EXECUTE,) if exchange.valid else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._hand_in_answer(exchange, steps, self.findings_with_transfers)
+        self._add_answer(exchange, steps, self.findings_with_transfers)
 
     def _read_balances(self) -> Mapping[str, Exchange]:
-        """Read the balances of the first accounts of the profile. Returns the answers by account.
+        """Read the balances of the first few accounts of the profile, to see whether a transfer moved money.
 
-        They are handed in for judging. Empty if the selection does not reach the operation. No balance is read once a
-        limit of the profile is reached.
+        Returns the answers by account, and adds them to the findings, which judge them. The result is empty if the
+        selected requirements and the profile do not permit to read balances. No balance is read once a limit of the
+        profile has kept a request back (`why_incomplete`).
         """
         if "getBalance" not in self.selection.operations or self.findings_with_transfers.why_incomplete:
             return {}
@@ -264,13 +296,13 @@ class DrawnSequences:
         read = partial(self.client.send, "getBalance", valid=True, purpose=Repetition.BALANCE)
         answers = self.registrar.together.send_all([partial(read, account) for account in accounts])
         for answer in answers:
-            self._hand_in_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
+            self._add_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
         return dict(zip(accounts, answers, strict=True))
 
 
 @dataclass
 class _Search:
-    """A search for the shortest sequence that shows a finding."""
+    """A search for the shortest sequence that shows a finding (a deviation from a requirement)."""
 
     sequences: DrawnSequences
     findings: Findings
@@ -285,16 +317,22 @@ class _Search:
     """By steps, whether they show the finding. Sequences that were followed before are in it, too."""
 
     def __post_init__(self) -> None:
-        """Note which of the sequences that were followed already show the finding."""
+        """Note which sequences of the run, and which beginnings of them, show the finding, so that none is sent again.
+
+        `case.steps` are the steps up to an answer. They show the finding if this answer shows it, or if the same steps
+        without the last one show it already.
+        """
         for case, exchange in self.findings.cases_with_answers:
-            is_shown_before = self.shown_by.get(case.steps[:-1], False)
+            without_last_step = case.steps[:-1]
+            is_shown_before = self.shown_by.get(without_last_step, False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
 
     def shows(self, sequence: Sequence[Step]) -> bool:
-        """Send the sequence, and return True if an answer shows the finding. Hypothesis calls this function.
+        """Send the sequence, and return True if one of its answers shows the finding (a deviation).
 
-        A sequence that was sent before is not sent again: what it showed then counts. If it would take more requests
-        than may be sent, it counts as one that does not show the finding.
+        Hypothesis calls this function with shorter and shorter sequences. A sequence that was sent before is not sent
+        again: what it showed then counts. If it needs more requests than may be sent, it counts as one that does not
+        show the finding, so that the search ends.
         """
         steps = tuple(step.value for step in sequence)
         if steps not in self.shown_by:
@@ -305,20 +343,24 @@ class _Search:
         return self.shown_by[steps]
 
     def _is_shown(self, exchange: Exchange) -> bool:
-        """True if one exchange shows the finding."""
-        if not _answers_for(self.requirement_id, exchange):
+        """True if this exchange shows the finding, which is the deviation that the search is about."""
+        if not _is_judged_by(self.requirement_id, exchange):
             return False
         findings = judge(self.requirement_id, exchange).findings
+        # Without the numbers of exchanges, two findings are equal if they describe the same deviation.
         return self.finding in [replace(finding, exchanges=()) for finding in findings]
 
 
-def _answers_for(requirement_id: str, exchange: Exchange) -> bool:
-    """True if the requirement is about the operation of the exchange."""
+def _is_judged_by(requirement_id: str, exchange: Exchange) -> bool:
+    """True if the requirement is about the operation of the exchange: "executePix.status" about an execution."""
     return requirement_id.startswith(f"{exchange.operation}.")
 
 
-def _deviates(followed: Followed) -> bool:
-    """True if an answer deviates from a requirement of its operation."""
+def _has_deviating_answer(followed: Followed) -> bool:
+    """True if an answer in a sequence of requests deviates from a requirement of its operation.
+
+    `followed` has the steps of the sequence that were sent, with their answers.
+    """
     for _, exchange in followed:
         for requirement_id in requirements_of(exchange.operation, valid=True):
             if judge(requirement_id, exchange).deviates:

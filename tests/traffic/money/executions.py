@@ -104,7 +104,10 @@ def executed_and_refused(log: Log) -> list[Exchange]:
 
 
 def is_refused_and_done(execution: Exchange) -> bool:
-    """True if an execution was answered as refused, although the answer shows a transfer with status DONE."""
+    """True if an execution was answered as refused, although the answer shows a transfer with status DONE.
+
+    Such an answer contradicts itself: the transfer was executed.
+    """
     response = execution.response
     return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
 

@@ -105,7 +105,7 @@ def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Ex
     if preparation.response is None or not is_granted(preparation):
         return
     code = code_in(preparation.response, plan.code_at)
-    trouble = _trouble_with(code, preparation, plan, door.secrets, profile.transactions.codes)
+    trouble = _why_not_executable(code, preparation, plan, door.secrets, profile.transactions.codes)
     if trouble:
         door.note(NoteAbout.SET_UP, trouble)
         code = ""  # means: the transfer cannot be executed
@@ -127,7 +127,7 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
     return amounts
 
 
-def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
+def _why_not_executable(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
     """Reason why a prepared transfer cannot be executed: its answer has no code, or the code may not be sent.
 
     `code` is the text or number at `code_at`, the place in the answer that the profile names; empty if nothing is

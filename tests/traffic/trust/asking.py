@@ -4,7 +4,7 @@
 |---|---|
 | synthetic | made up by the suite: a code, an account or a key that belongs to nobody, so that no request can do harm |
 | let in | answered as if the request had the valid token |
-| stand-in | what some services trust in the place of a token, such as a header that a gateway sets (`stand_ins.py`) |
+| stand-in | what some services trust instead of a token, such as a header that a gateway sets (`stand_ins.py`) |
 | family | a group of stand-in headers with one meaning, which are sent in one request; a part of it is some of them |
 | series | a read and then three requests without the valid token, one after the other on one connection |
 
@@ -37,12 +37,12 @@ from tests.traffic.trust.let_in import (
     answer_with_the_token,
     are_all_refused_in_first_series,
     are_only_some_refused_in_first_series,
-    do_last_answers_prove_stand_in,
     is_about_the_identifier,
     is_answered_as_with_the_token,
     is_as_expected_if_let_in,
     is_refused_for_the_token,
     is_refused_like_without_any_token,
+    is_stand_in_proved_by_last_answers,
     key_type_of,
     may_be_let_in_at_the_start,
     stand_ins_let_in,
@@ -73,7 +73,7 @@ def send_without_token_at_the_start(traffic: Traffic) -> None:
 
 @scenario(serves=[*_REQUIRED.values()], needs="fuzz")
 def send_stand_ins(traffic: Traffic) -> None:
-    """Send requests with a stand-in in the place of the token, such as a header that a gateway sets.
+    """Send requests with a stand-in instead of the token, such as a header that a gateway sets.
 
     1. A series of requests without the valid token shows how each operation refuses them.
     2. Each stand-in is sent to the operations that refused all requests of the series. At the others there is nothing
@@ -92,19 +92,19 @@ def send_stand_ins(traffic: Traffic) -> None:
     to_send: list[tuple[_Sender, StandIn]] = []
     for sender in refusing:
         all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies)
-        to_send += [(sender, stand_in) for stand_in in sender.within_the_limit(all_stand_ins)]
+        to_send += [(sender, stand_in) for stand_in in sender.stand_ins_within_the_limit(all_stand_ins)]
     sends = [partial(sender.send_without_token, stand_in, Trust.STAND_IN) for sender, stand_in in to_send]
     answers = traffic.together.send_all(sends)
     for (sender, stand_in), answer in zip(to_send, answers, strict=True):
-        sender.follow_up(stand_in, answer)
+        sender.send_more_after(stand_in, answer)
     for sender in refusing:
-        sender.check_the_start_again()
+        sender.send_again_after_the_start()
 
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """Sentence for the verdict: which wrong credentials were tried in these requests, and which stand-ins.
 
-    A stand-in is what some services trust in the place of a token. Only the first few are named.
+    A stand-in is what some services trust instead of a token. Only the first few are named.
     """
     tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
@@ -135,6 +135,7 @@ class _Sender:
     """
 
     def __init__(self, traffic: Traffic, operation: str) -> None:
+        """`operation` is executePix or registerPixKey, the two operations that document the token."""
         self.operation = operation
         self._client = traffic.client
         self._log = traffic.log
@@ -144,7 +145,7 @@ class _Sender:
     def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
         """Send a request without the valid token, for a synthetic code or account.
 
-        It has the stand-in in the place of the token; `StandIn()`, which is empty, makes a request without any token.
+        It has the stand-in instead of the token; `StandIn()`, which is empty, makes a request without any token.
         """
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
@@ -198,7 +199,7 @@ class _Sender:
             for number in range(TIMES_SENT_AGAIN):
                 self.send_series(reads=1 + number % 3)
 
-    def check_the_start_again(self) -> None:
+    def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.
 
         The later answers show whether the service checks tokens now. Before, a request with the token is sent, so that
@@ -213,7 +214,7 @@ class _Sender:
 
     # -- stand-ins --------------------------------------------------------------------------------------------------
 
-    def within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
+    def stand_ins_within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
         """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
         Stand-ins without that header are all sent. Of the others the last ones are left out, so that the limit still
@@ -225,7 +226,7 @@ class _Sender:
         left_out = with_wrong_token[max(0, wrong_tokens_left - kept_for_proof) :]
         return [stand_in for stand_in in all_stand_ins if stand_in not in left_out]
 
-    def follow_up(self, stand_in: StandIn, answer: Exchange) -> None:
+    def send_more_after(self, stand_in: StandIn, answer: Exchange) -> None:
         """Send more requests after the answer to a stand-in that may have been let in, to prove that, and which part.
 
         - First each part of the stand-in is sent on its own, such as one half of its headers. If no part is proved to
@@ -241,7 +242,7 @@ class _Sender:
         may_be_let_in = is_answered_as_with_the_token(answer, self._log)
         if not may_be_let_in and is_refused_like_without_any_token(answer, self._log):
             return
-        self._follow_up_parts(stand_in)
+        self._send_parts_of(stand_in)
         if may_be_let_in and self._number_let_in() == number_let_in:
             self._prove_that_it_is_let_in(stand_in)
 
@@ -249,8 +250,8 @@ class _Sender:
         """Number of stand-ins that this operation let in, as was proved so far."""
         return len(stand_ins_let_in(self._log, self.operation))
 
-    def _follow_up_parts(self, stand_in: StandIn) -> None:
-        """Send each part of a stand-in on its own, and more requests after each answer (`follow_up`).
+    def _send_parts_of(self, stand_in: StandIn) -> None:
+        """Send each part of a stand-in on its own, and more requests after each answer (`send_more_after`).
 
         Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
         """
@@ -258,7 +259,7 @@ class _Sender:
         parts = stand_in.parts()[:parts_left]
         answers = self._together.send_all([partial(self.send_without_token, part, Trust.ONE_PART) for part in parts])
         for part, answer in zip(parts, answers, strict=True):
-            self.follow_up(part, answer)
+            self.send_more_after(part, answer)
 
     def _prove_that_it_is_let_in(self, stand_in: StandIn) -> None:
         """Send a stand-in several times, with requests without any token in between (ORDER_OF_PROOF).
@@ -270,9 +271,9 @@ class _Sender:
         """
         send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
-        if not do_last_answers_prove_stand_in(self._log, self.operation) and self._together.may_send_several:
+        if not is_stand_in_proved_by_last_answers(self._log, self.operation) and self._together.may_send_several:
             self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
-        if do_last_answers_prove_stand_in(self._log, self.operation):
+        if is_stand_in_proved_by_last_answers(self._log, self.operation):
             self._client.send("listAccounts", purpose=Trust.READ_WITH_STAND_IN, **_options_for(stand_in))
 
     def _send_in_order_of_proof(self, key_type: str, send: Callable[[], Exchange]) -> None:
@@ -296,7 +297,7 @@ class _Sender:
 
 
 def _options_for(stand_in: StandIn) -> dict[str, Any]:
-    """The options of `Client.send` for a request with a stand-in in the place of the token.
+    """The options of `Client.send` for a request with a stand-in instead of the token.
 
     The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
     """

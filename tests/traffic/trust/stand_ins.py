@@ -1,4 +1,4 @@
-"""Stand-ins: what some services trust in the place of a token, because a gateway sets it or a developer left it in.
+"""Stand-ins: what some services trust instead of a token, because a gateway sets it or a developer left it in.
 
 Examples are a header with the name of a user, an address of the own network, or `?debug=true`. Each stand-in is sent
 without the valid token, and its code, account and key are made up, so that the request can do no harm.
@@ -163,14 +163,14 @@ def _halves(pairs: Headers) -> list[Headers]:
 
 
 def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
-    """All stand-ins that are sent to an operation in the place of the token, the likeliest first.
+    """All stand-ins that are sent to an operation instead of the token, the likeliest first.
 
     `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. Outside a sandbox
     nothing names a person: a header names a made-up user, and a registration names an e-mail address, which the suite
     makes up.
     """
     wrong_tokens = [form.name for form in forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
-    # Registrations on a sandbox name keys of all types by turns. `types` has no end.
+    # Registrations on a sandbox name keys of all types in turn. `types` has no end.
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:
@@ -212,7 +212,7 @@ def _empty_bearer_with_each_key_type(operation: str, profile: Profile) -> list[S
 
 
 def cookies_of(log: Log, profile: Profile) -> Headers:
-    """Cookies that some services accept in the place of the token, because they name a session: names and values.
+    """Cookies that some services accept instead of the token, because they name a session: names and values.
 
     On a sandbox they are those that the service set in its answers to the valid token. If it set none, they have usual
     names and a made-up value. Outside a sandbox they are always made up, because a real session is worth as much as the
