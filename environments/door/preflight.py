@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_of_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READ_OPERATIONS
@@ -77,7 +77,7 @@ def _find_out_if_token_is_refused(client: Client, first: Exchange, path_paramete
     """
     if first.response is None or not may_refuse_any_bad_token(first.response):
         return
-    invalid_credential = ANOTHER if client.door.budget.limits.wrong_tokens else NO_HEADER
+    invalid_credential = WRONG_TOKEN if client.door.budget.limits.wrong_tokens else NO_HEADER
     # The same purpose for all of them, because the end of the run compares their answers.
     purpose = Preflight.IS_THE_TOKEN_ACCEPTED
     with_wrong_token = client.send(first.operation, path_parameter, credential=invalid_credential, purpose=purpose)

@@ -226,12 +226,12 @@ class Form:
 
 NO_HEADER = "no header"
 """The request without a token, which is no wrong token. The limit of wrong tokens counts all others."""
-ANOTHER = "a wrong token (of a JWT: another signature)"
+WRONG_TOKEN = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
 _CHUNKS = "a chunked body"
 _Restorable = partial(Form, restorable=True)
 FORMS = (
-    Form(ANOTHER, _with_another_signature),
+    Form(WRONG_TOKEN, _with_another_signature),
     Form("an empty bearer"),
     Form("an empty header", scheme=""),
     Form("the text null", scheme="Bearer null"),
@@ -338,7 +338,7 @@ def authorization(credential: str, token: str) -> str | None:
     """The value of the Authorization header; None for no header. Raises KeyError for an unknown name.
 
     `credential` is the name of a form. The names were chosen for an earlier token, and a token that was fetched again
-    may be of another sort. If the form does not apply to it, the form ANOTHER stands in its place.
+    may be of another sort. If the form does not apply to it, the form WRONG_TOKEN stands in its place.
     """
     if credential == NO_HEADER:
         return None
@@ -350,7 +350,7 @@ def authorization(credential: str, token: str) -> str | None:
     if form.make is None:
         return form.scheme.rstrip()
     tokens_by_form = wrong_tokens(token)
-    wrong_token = tokens_by_form.get(form.name, tokens_by_form[ANOTHER])
+    wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
     return (form.scheme + wrong_token).rstrip()
 
 

@@ -22,7 +22,7 @@ from urllib.parse import urljoin
 
 import jsonschema_rs
 
-from environments.profiles.addresses import in_one_form
+from environments.profiles.addresses import normalized_address
 from reports.recorded.content import RecordedBody, body_of_request, body_of_response, members_of, number_of, text_of
 from spec.answers import is_page
 from spec.exchange import VALID, Exchange, Headers, Request, Response
@@ -133,7 +133,7 @@ def address_of(url: str) -> str:
 
     The usual port is removed, because recorders write it or leave it out.
     """
-    return _USUAL_PORT.sub(r"\1\2", in_one_form(url))
+    return _USUAL_PORT.sub(r"\1\2", normalized_address(url))
 
 
 def _credential(headers: Headers, response: Response) -> str:

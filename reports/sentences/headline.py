@@ -145,6 +145,7 @@ def run_line(document: RunDocument) -> Text:
             sent=traffic,
         )
     generated = document.generated
+    # `refused` has an entry for each operation to which generated requests were sent, even if none was refused.
     seed = say("generated with --seed={seed}", seed=generated.seed) if generated.refused else ""
     return joined((line, seed))
 

@@ -200,7 +200,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
 def _why_keys_are_not_deleted(profile: Profile) -> str:
     """Why a key that the run registers is not deleted: the permissions and settings that a deletion would need.
 
-    Outside a sandbox a deletion needs more, because the run first has to read that it deletes no key of a customer.
+    Outside a sandbox a deletion needs more, because the list of keys must show that no key of a customer is lost.
     """
     needs = "delete-keys in allow and requests.deletePixKey"
     if profile.is_sandbox:

@@ -196,7 +196,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
     not_exercised_unless(answers, deletions_needed(profile))
 
-    assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
+    assert_found("registerPixKey.token.scheme", none_granted(answers, code_of_finding="scheme-accepted"))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented is not registered with Success true."""
     answers = without_keys_that_lists_lack(of_undocumented_types(registrations_log), registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
+    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, code_of_finding="undocumented-type"))
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
@@ -234,7 +234,7 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
     registrations = registrations_for(registrations_log, Registering.OTHER_NAME_OF_RANDOM)
     answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
+    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, code_of_finding="type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
@@ -244,7 +244,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
     not_exercised_unless(registrations, deletions_needed(profile))
     answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
+    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
 
 
 @pytest.mark.parametrize(

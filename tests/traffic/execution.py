@@ -25,7 +25,7 @@ from typing import Any
 
 from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, UnauthorizedRequest, forms
+from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, WRONG_TOKEN, UnauthorizedRequest, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -169,7 +169,7 @@ class _Executions:
         """
         send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
         if self._selection_includes(_SCHEME, "executePix.refusal", *_ROBUST):
-            for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
+            for credential in (NO_HEADER, WRONG_TOKEN):
                 send(credential=credential)
         if self._selection_includes(_SCHEME, *_ROBUST):
             other_schemes = forms(self._profile, among=OTHER_SCHEMES)
@@ -530,12 +530,12 @@ class _Executions:
         """Send the request that is sent at the same moment as an execution.
 
         It is a read; or, if the profile does not permit reads, an execution of a made-up (synthetic) code with a wrong
-        token (ANOTHER). Neither can do anything.
+        token. Neither can do anything.
         """
         purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:
             return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
-        return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
+        return self._send(synthetic(), credential=WRONG_TOKEN, purpose=purpose)
 
     def _may_need_more(self) -> bool:
         """True if an execution perhaps needs more than is documented, such as a body, and this was not tried yet.

@@ -131,9 +131,11 @@ def first_index_without_wrong_tokens(first_prepared: int, number_of_codes: int) 
     """Index of the first of three codes that are executed without wrong tokens before. None if there are too few codes.
 
     The executions of these codes are sent right after a certain other request on a sandbox, and a wrong token would
-    come in between. `first_prepared` is the index of the first code that the run prepares.
+    come in between. The first of them is one that the run prepares, because its preparation is sent right before it.
+    `first_prepared` is the index of the first code that the run prepares.
     """
     first_index = max(_FIRST_CODES, first_prepared)
+    # At least one code must follow: the last one, which is executed right after a deletion.
     are_enough = first_index + _CODES_WITHOUT_WRONG_TOKENS < number_of_codes
     return first_index if are_enough else None
 

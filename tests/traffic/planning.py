@@ -221,7 +221,7 @@ class _PlanningWire:
             if "*" in path_to_key:  # means each item of the list, so the names before it lead to the list itself
                 path_to_key = path_to_key[: path_to_key.index("*")]
             return _nested(path_to_key, [])
-        fields = operations()[operation].result
+        fields = operations()[operation].result  # the last type of the field error, for example, is null
         return {field.name: _SUCCESSFUL.get(field.name, _VALUES[field.types[-1]]) for field in fields}
 
 

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import (
-    ANOTHER,
     NO_HEADER,
     OTHER_SCHEMES,
+    WRONG_TOKEN,
     UnauthorizedRequest,
     forms,
     table_of_unauthorized_requests,
@@ -149,7 +149,7 @@ def send_first_code_again(client: Client) -> None:
     """
     code = client.door.guard.first_executed
     if code:
-        for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
+        for credential in (NO_HEADER, WRONG_TOKEN):
             client.send("executePix", code, credential=credential)
 
 

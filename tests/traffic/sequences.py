@@ -1,4 +1,4 @@
-"""Sequences of requests: their steps, and how the steps of one sequence are taken.
+"""Sequences of requests: their steps, and how the requests of one sequence are sent.
 
 `drawing.py` has Hypothesis draw them, and `stateful.py` decides which are followed, and when. Steps of a sequence
 register, delete and list its key, read the balance, and, on a sandbox, prepare and execute transfers.
@@ -45,7 +45,7 @@ registered before them."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
 Followed = list[tuple[Step, Exchange]]
-"""The steps of a sequence that were taken, with their answers."""
+"""The steps of a sequence that were sent, with their answers."""
 
 
 def executes(sequence: Sequence[Step]) -> bool:
@@ -154,7 +154,7 @@ class Following:
             self.followed.append((step, exchange))
 
     def end(self) -> None:
-        """Delete the key if it is still registered, so that the run leaves no key behind at the service."""
+        """Delete the key if it is still registered, so that no key of the run stays at the service."""
         if self.key_is_registered:
             self.send_step(Step.DELETE)
 
@@ -252,7 +252,7 @@ class Following:
         return client.send("executePix", self._executed, purpose=self.purpose)
 
 
-# -- keys that an execution takes away ---------------------------------------------------------------------------------
+# -- keys that an execution removes ------------------------------------------------------------------------------------
 
 _LISTS_THAT_LACK_A_KEY = 2
 """Lists that must lack a key, because one list may lag behind."""
@@ -262,8 +262,8 @@ def executions_that_lose_a_key(followed: Followed, key: PixKey, key_at: str | No
     """The executions of a sequence after which two lists lack the key, although a list showed it before.
 
     `followed` has the steps of the sequence that were sent, with their answers. A registration or deletion of the key
-    in between may explain that the key is gone, so the search begins anew after it. `key_at` is the JSON pointer to the
-    keys in a list; None if the profile does not know it.
+    in between may explain that the key is gone, so the search starts again after it. `key_at` is the JSON pointer to
+    the keys in a list; None if the profile does not give it.
     """
     losing_executions: list[Exchange] = []
     is_shown = False  # True if the last list showed the key

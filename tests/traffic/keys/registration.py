@@ -25,10 +25,10 @@ from uuid import uuid4
 
 from environments.door.door import NoteAbout
 from environments.door.wrong_tokens import (
-    ANOTHER,
     FOR_A_REGISTERED_KEY,
     NO_HEADER,
     OTHER_SCHEMES,
+    WRONG_TOKEN,
     UnauthorizedRequest,
     forms,
 )
@@ -74,7 +74,9 @@ _NOTHING_TO_DELETE = say(
 _ROBUSTNESS_IDS = tuple(f"registerPixKey.{end_of_id}" for end_of_id in ROBUSTNESS)
 TESTED_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
 """The requirements for which registrations are sent without the valid token."""
-_REQUESTS_FOR_A_REGISTERED_KEY = [UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
+_REQUESTS_FOR_A_REGISTERED_KEY = [
+    UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, WRONG_TOKEN)
+]
 """Unauthorized requests that name the synthetic key while it is registered."""
 _REQUESTS_AFTER_A_REGISTRATION = 3
 """Unauthorized requests that are sent right after each granted registration, on the same connection, because some
@@ -202,7 +204,7 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
 
     Outside a sandbox a made-up (synthetic) key is sent instead, because a service at fault may register it.
 
-    On a sandbox the keys that are no e-mail addresses are also sent with a wrong token (ANOTHER), because the check of
+    On a sandbox the keys that are no e-mail addresses are also sent with a wrong token, because the check of
     the token may depend on the key type. E-mail addresses are tested by other steps: made-up keys are of that type.
     """
     if not context.sends_wrong_tokens:
@@ -212,7 +214,7 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
     without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
     _send_and_delete(context.registrar, without_header, with_companions=True)
     keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, purpose, ANOTHER) for key in keys_but_email]
+    with_another_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_but_email]
     _send_and_delete(context.registrar, with_another_token, with_companions=True)
 
 

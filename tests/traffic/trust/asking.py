@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.interface import SYNTHETIC_PREFIX
@@ -174,14 +174,14 @@ class _Sender:
     def send_series(self, reads: int = 1) -> None:
         """Send some reads, and right after them, on the same connection, three requests without the valid token.
 
-        Two of them have no token, and one has a wrong token (ANOTHER). Some services do not check the token on a
+        Two of them have no token, and one has a wrong token (WRONG_TOKEN). Some services do not check the token on a
         connection that was authorized before.
         """
         for _ in range(reads):
             self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
         self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS)
         self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL)
-        self.send_without_token(StandIn(ANOTHER), Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
+        self.send_without_token(StandIn(WRONG_TOKEN), Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 
     def follow_up_the_series(self) -> None:
         """Compare the first series with the valid token. If only some of its requests are refused, send more series.

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 from environments.door.wrong_tokens import (
-    ANOTHER,
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
+    WRONG_TOKEN,
     forms,
     ways_with_the_documented_path,
 )
@@ -184,8 +184,8 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
         StandIn(name=COOKIE, headers=cookie),
         *_unusual_spellings(operation, profile),
-        StandIn(ANOTHER, name=COOKIE, headers=cookie),
-        StandIn(ANOTHER, name=EVERYTHING, headers=everything),
+        StandIn(WRONG_TOKEN, name=COOKIE, headers=cookie),
+        StandIn(WRONG_TOKEN, name=EVERYTHING, headers=everything),
         *_empty_bearer_with_each_key_type(operation, profile),
         *(StandIn(name, key_type=key_type) for name, key_type in zip(wrong_tokens, types, strict=False)),
     ]
