@@ -215,7 +215,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     sequences = run_traffic.sequences
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
     if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
-        sequences.follow()
+        sequences.send()
     traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
     traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
     traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
