@@ -314,7 +314,7 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
     """Invalid registrations: those with an unusual body, member of the body, or Content-Type.
 
     `case` is a usual registration, and `members` are the names and values in its body. Each registration replaces one
-    part of it.
+    part of it. The constants in capital letters are tables of such parts, by the words that describe them.
     """
     yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
@@ -352,7 +352,8 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
     """Invalid preparations of transfers: those with an unusual body, member of the body, or Content-Type.
 
-    `case` is a usual preparation, and `members` are the names and values in its body.
+    `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
+    tables of unusual bodies and Content-Types, by the words that describe them.
     """
     yield from _with_each_body(case, TEXTS)
     if names_own_account(case.operation, profile):
@@ -367,8 +368,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
     """The deletion `case` for an account of the profile instead of a made-up account.
 
-    It is the same case if the profile has no account, or if its body for deletions has no place for a key: then
-    nobody knows which key of the account a service would delete.
+    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
+    which is replaced by a key: then nobody knows which key of the account a service would delete.
     """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)

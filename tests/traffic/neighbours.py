@@ -170,7 +170,8 @@ class RequestsOnSandbox:
         """Send the request, or the two, that come right before the execution of the code with this index.
 
         The table of the class has all cases. Nothing is sent before the first and the third code without wrong tokens:
-        the transfer of the first one was just prepared, and the third one is executed right after the second one.
+        the transfer of the first one was just prepared, and the third one is executed right after the second one. If no
+        key was registered, there is none to delete before the last code, so it is like any other.
         """
         first, second, third = self._indexes
         if index == second:

@@ -180,7 +180,7 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
 
     | without the token | with the token | the token is |
     |---|---|---|
-    | refused because of the caller | | REQUIRED |
+    | refused because of the caller, such as 401 | | REQUIRED |
     | not refused | | NOT_REQUIRED |
     | refused for something else | granted, or another answer | REQUIRED |
     | refused for something else | the same answer | unknown: the text is empty |
@@ -295,7 +295,7 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
 
 
 def _complete_registration(log: Log) -> Exchange | None:
-    """The registration with every field, with which a registration that lacks a field is compared.
+    """The registration with every field and a made-up key. A registration that lacks a field is compared with it.
 
     None if no such registration was sent, or if it may get another answer in a minute: then it is no evidence.
     """
@@ -531,7 +531,10 @@ def _account_type_in_result(exchange: Exchange) -> str | None:
 
 
 def _in_result(exchange: Exchange, field: str) -> object:
-    """The value of a field of an execution result; _ABSENT if there is no result, or no such field in it."""
+    """The value of a field of an execution result; the marker _ABSENT if there is no result, or no such field in it.
+
+    None is no marker for that, because it is the value null.
+    """
     data = data_of(exchange.response) if is_judged_as_success(exchange) else None
     return (data or {}).get(field, _ABSENT)
 
@@ -693,7 +696,8 @@ def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text 
 def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
 
-    None if the answer does not depend on the key: it is a refusal of the caller, or may be another one in a minute.
+    None if the answer does not depend on the key: it is a refusal of the caller, such as 401, or may be another one
+    in a minute.
     """
     if exchange.response is None or not is_evidence(exchange) or refusal_of_the_caller(exchange.response):
         return None

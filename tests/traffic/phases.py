@@ -203,7 +203,7 @@ def _share_transfers(traffic: Traffic) -> None:
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
-    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+    traffic.client.door.budget.divide_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
@@ -237,7 +237,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteAbout.CUT, why, operation)
+        door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from environments.door.wrong_tokens import (
     OTHER_SCHEMES,
     WRONG_TOKEN,
     UnauthorizedRequest,
-    forms,
+    permitted_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
@@ -84,7 +84,7 @@ services do not check the token on a connection that was authorized before."""
 _ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
 """Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
 a second time, too, which gives further answers."""
-_MOST_MADE = 4
+_MOST_RANDOM_KEYS_AT_ONCE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME_OF_RANDOM, Registering.LOWER_CASE)
 """Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
@@ -227,7 +227,7 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        requests = [UnauthorizedRequest(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
+        requests = [UnauthorizedRequest(form.name) for form in permitted_forms(registrar.profile, among=OTHER_SCHEMES)]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
         _send_and_delete(registrar, attempts, with_companions=True)
 
@@ -400,19 +400,19 @@ def _register_until_enough(context: _StepContext) -> None:
         return
     bodies = _bodies_to_send_again(registrar)
     before_one_alone, before_one_beside_others = requests_before_registrations(context.traffic)
-    made: list[Exchange] = []
+    random_registrations: list[Exchange] = []
     while bodies:
         if not before_one_alone and not before_one_beside_others:
-            bodies = _with_more_random(registrar.log, bodies, _MOST_MADE - len(made))
+            bodies = _with_more_random(registrar.log, bodies, _MOST_RANDOM_KEYS_AT_ONCE - len(random_registrations))
         answers = _register_right_after(registrar, bodies[: len(before_one_alone)], before_one_alone)
         answers += _register_side_by_side(registrar, bodies[len(answers) :], before_one_beside_others)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
-        made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
+        random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
         bodies = _bodies_that_need_more_answers(registrar.log, bodies, refused_types)
-        if len(made) >= _MOST_MADE or not bodies:
-            _delete_made_keys(registrar, made)
-            made = []
+        if len(random_registrations) >= _MOST_RANDOM_KEYS_AT_ONCE or not bodies:
+            _delete_random_keys(registrar, random_registrations)
+            random_registrations = []
 
 
 def _register_right_after(
@@ -466,7 +466,7 @@ def _with_more_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> 
     return bodies_of_round
 
 
-def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
+def _delete_random_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
     """Delete the RANDOM keys of these registrations, whose values the service made.
 
     The first one is deleted alone, because its deletion reads a list of keys, which shows the values of all of them.
