@@ -54,6 +54,7 @@ class Watchdog:
     """
 
     def __init__(self, seconds: float, ending: Ending) -> None:
+        """Begin without requests to watch. The thread is started with the first request."""
         self.seconds, self.ending = seconds, ending
         self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
@@ -96,6 +97,7 @@ class Deadline:
     def __init__(
         self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
     ) -> None:
+        """Begin the time of a request: the seconds of the watchdog, or less if the run ends before."""
         self.afresh, self.sends = afresh, sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False

@@ -67,6 +67,7 @@ class Wire(HTTPAdapter):
     """
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
+        """Prepare to send to the address of the profile (the settings of the run); nothing is connected so far."""
         self._limits = profile.limits
         proxy = profile.proxy
         timeout = profile.limits.timeout

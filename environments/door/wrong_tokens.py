@@ -482,9 +482,12 @@ def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
 def _way_keeps_path(part: str, replacement: Replacement) -> bool:
     """True if an unusual way to write a request keeps its path: it changes a header, or adds a query to the address.
 
-    `part` is what the way changes: "url" or the name of a header. `replacement` is what is put there.
+    `part` is what the way changes: "url" or the name of a header. `replacement` is what is put there: a text, or a
+    function that changes a part of the path.
     """
-    return part != "url" or (isinstance(replacement, str) and replacement.startswith("?"))
+    if part != "url":
+        return True
+    return isinstance(replacement, str) and replacement.startswith("?")  # it adds a query
 
 
 def _can_be_written_in_way(way: str, *, has_a_body: bool) -> bool:
