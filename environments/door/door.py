@@ -413,7 +413,7 @@ class Door:
 
         Returns its exchange; None if no such request succeeded so far, or if a limit keeps it back.
         """
-        last_granted_read = self.token_monitor.witness
+        last_granted_read = self.token_monitor.last_granted_read
         if last_granted_read is None:
             return None
         return self._repeat_alone(last_granted_read)

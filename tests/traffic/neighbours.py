@@ -127,9 +127,11 @@ def first_index_without_wrong_tokens(first_prepared: int, number_of_codes: int) 
     """Index of the first of three codes that are executed without wrong tokens before. None if there are too few codes.
 
     The executions of these codes are sent right after a certain other request on a sandbox, and a wrong token would
-    come in between. `first_prepared` is the index of the first code that the run prepares.
+    come in between. The first of them is one that the run prepares, because its preparation is sent right before it.
+    `first_prepared` is the index of the first code that the run prepares.
     """
     first_index = max(_FIRST_CODES, first_prepared)
+    # At least one code must follow: the last one, which is executed right after a deletion.
     are_enough = first_index + _CODES_WITHOUT_WRONG_TOKENS < number_of_codes
     return first_index if are_enough else None
 
@@ -164,7 +166,8 @@ class RequestsOnSandbox:
         """Send the request, or the two, that come right before the execution of the code with this index.
 
         The table of the class has all cases. Nothing is sent before the first and the third code without wrong tokens:
-        the transfer of the first one was just prepared, and the third one is executed right after the second one.
+        the transfer of the first one was just prepared, and the third one is executed right after the second one. If no
+        key was registered, there is none to delete before the last code, so it is like any other.
         """
         first, second, third = self._indexes
         if index == second:

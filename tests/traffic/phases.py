@@ -2,9 +2,10 @@
 
 1. Preflight: `check_target`.
 2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
-   three. Within this phase wrong tokens, two registrations and two executions go at the same moment as another request.
+   three. Within this phase wrong tokens, two registrations and two executions are sent at the same moment as another
+   request.
 3. Together: all that names nobody, or only reads.
-4. In pairs that leave at the same moment; then stand-ins, together: what a service may take for a token.
+4. In pairs, each at the same moment; then, together, what some services accept instead of a token (stand-ins).
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
 6. Clean up: keys that the run registered are deleted.
 
@@ -39,10 +40,10 @@ from tests.harness.options import examples_of
 from tests.harness.pen import LineOfSuite
 from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
-from tests.traffic.at_times import ask_where_answers_disagree
+from tests.traffic.at_times import repeat_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
 from tests.traffic.existence import send_requests_about_existence
-from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
+from tests.traffic.kept_refusals import send_valid_token_after_wrong_one
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
@@ -65,18 +66,18 @@ AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_reque
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, send_stand_ins)
-"""Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
-would answer nothing else."""
+WITH_STAND_INS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)
+"""Requests with wrong tokens that name nobody. They are sent after the others, because a service that locks the caller
+out after them would answer nothing else."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
     send_reads_after_changes,
     send_first_code_at_the_end,
     send_requests_about_existence,
 )
-"""Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
-have changed since."""
-LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
-"""What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
+"""Scenarios that are sent after all others, because they depend on the answers so far: these answers do not settle a
+question, or may have changed since."""
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
+"""What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
@@ -198,7 +199,7 @@ def _share_transfers(traffic: Traffic) -> None:
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
-    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+    traffic.client.door.budget.divide_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
@@ -211,7 +212,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
     if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
-        sequences.follow()
+        sequences.send()
     traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
     traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
     traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
@@ -233,7 +234,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteAbout.CUT, why, operation)
+        door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------
@@ -241,7 +242,7 @@ def _note_lockouts(traffic: Traffic) -> None:
 _ERASE_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
 _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
-"""Seconds between two lines of progress: on a terminal, in the place of the line before; elsewhere below it."""
+"""Seconds between two lines of progress: on a terminal, instead of the line before; elsewhere below it."""
 
 
 def check_target(session: Session) -> None:

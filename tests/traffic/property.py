@@ -79,7 +79,7 @@ class Generation:
         self._client = client
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
-        self._observed = observed
+        self._observed = observed  # operations to which scenarios send invalid requests already
         self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis

@@ -25,12 +25,12 @@ from uuid import uuid4
 
 from environments.door.door import NoteAbout
 from environments.door.wrong_tokens import (
-    ANOTHER,
     FOR_A_REGISTERED_KEY,
     NO_HEADER,
     OTHER_SCHEMES,
+    WRONG_TOKEN,
     UnauthorizedRequest,
-    forms,
+    permitted_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
@@ -74,7 +74,9 @@ _NOTHING_TO_DELETE = say(
 _ROBUSTNESS_IDS = tuple(f"registerPixKey.{end_of_id}" for end_of_id in ROBUSTNESS)
 TESTED_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
 """The requirements for which registrations are sent without the valid token."""
-_REQUESTS_FOR_A_REGISTERED_KEY = [UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
+_REQUESTS_FOR_A_REGISTERED_KEY = [
+    UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, WRONG_TOKEN)
+]
 """Unauthorized requests that name the synthetic key while it is registered."""
 _REQUESTS_AFTER_A_REGISTRATION = 3
 """Unauthorized requests that are sent right after each granted registration, on the same connection, because some
@@ -82,7 +84,7 @@ services do not check the token on a connection that was authorized before."""
 _ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
 """Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
 a second time, too, which gives further answers."""
-_MOST_MADE = 4
+_MOST_RANDOM_KEYS_AT_ONCE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME_OF_RANDOM, Registering.LOWER_CASE)
 """Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
@@ -201,7 +203,7 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
 
     Outside a sandbox a made-up (synthetic) key is sent instead, because a service at fault may register it.
 
-    On a sandbox the keys that are no e-mail addresses are also sent with a wrong token (ANOTHER), because the check of
+    On a sandbox the keys that are no e-mail addresses are also sent with a wrong token, because the check of
     the token may depend on the key type. E-mail addresses are tested by other steps: made-up keys are of that type.
     """
     if not context.sends_wrong_tokens:
@@ -211,7 +213,7 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
     without_header = [_Attempt(key, NO_HEADER) for key in keys]
     _send_and_delete(context.registrar, purpose, without_header, with_companions=True)
     keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, ANOTHER) for key in keys_but_email]
+    with_another_token = [_Attempt(key, WRONG_TOKEN) for key in keys_but_email]
     _send_and_delete(context.registrar, purpose, with_another_token, with_companions=True)
 
 
@@ -224,7 +226,7 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        requests = [UnauthorizedRequest(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
+        requests = [UnauthorizedRequest(form.name) for form in permitted_forms(registrar.profile, among=OTHER_SCHEMES)]
         attempts = _with_synthetic_keys(registrar, requests)
         _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
 
@@ -395,18 +397,18 @@ def _register_until_enough(context: _StepContext) -> None:
         return
     bodies = _bodies_to_send_again(registrar)
     requests_left = requests_before_registrations(context.traffic)
-    made: list[Exchange] = []
+    random_registrations: list[Exchange] = []
     while bodies:
         requests_before = requests_left[: len(bodies)]
         requests_left = requests_left[len(bodies) :]
         answers = _register_once_more(registrar, bodies, requests_before)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
-        made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
+        random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
         bodies = [body for body in bodies if _needs_more_answers(registrar.log, body, refused_types)]
-        if len(made) >= _MOST_MADE or not bodies:
-            _delete_made_keys(registrar, made)
-            made = []
+        if len(random_registrations) >= _MOST_RANDOM_KEYS_AT_ONCE or not bodies:
+            _delete_random_keys(registrar, random_registrations)
+            random_registrations = []
 
 
 def _register_once_more(
@@ -427,7 +429,7 @@ def _register_once_more(
     return answers + registrar.together.send_all(sends)
 
 
-def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
+def _delete_random_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
     """Delete the RANDOM keys of these registrations, whose values the service made.
 
     The first one is deleted alone, because its deletion reads a list of keys, which shows the values of all of them.
