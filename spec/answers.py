@@ -217,6 +217,7 @@ def answer_in_words(exchange: Exchange) -> Message:
         failure = exchange.failure
         if failure is None:
             return say("not sent")
+        # The message of a limit says which limit it was. Of any other failure the kind is named, such as "TLS refused".
         return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)

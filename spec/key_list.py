@@ -212,10 +212,10 @@ class Listing:
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
-        """True if a masked text of the list may be the key, so that nobody can tell whether the key is listed.
+        """True if a masked text of the list, such as `+55*******4321`, may be the key.
 
-        If `before` is an earlier list, only masked texts that are new since then are compared. If they are too many to
-        compare, the answer is True, because any of them may be the key.
+        Then nobody can tell whether the key is listed. If `before` is an earlier list, only masked texts that are new
+        since then are compared. If they are too many to compare, it is True, because any of them may be the key.
         """
         masked_texts = self._masked_texts
         if before:

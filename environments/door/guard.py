@@ -55,6 +55,7 @@ class ExecutionGuard:
     """
 
     def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
+        """Begin with no execution. `token` returns the present access token; `journal` is None on a sandbox."""
         self.executed = 0
         """The number of transfers that were executed for certain."""
         self.first_executed = ""

@@ -53,6 +53,7 @@ class Identifiers:
     """
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
+        """Collect the accounts, keys and other texts that the profile (the settings of the run) has."""
         self._profile = profile
         self._keys = keys
         self._profile_keys = frozenset(key.key for key in profile.pix_keys if key.key)
@@ -276,7 +277,7 @@ def _possible_readings_of_account(account: str) -> frozenset[str]:
 
 
 def _texts_in(body: Any) -> set[str]:
-    """Every text and number in a request body, which is given as a JSON value."""
+    """Every text and number in a request body, which is given as a JSON value. A number is a text, too (NumberText)."""
     return {leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str)}
 
 

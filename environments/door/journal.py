@@ -238,7 +238,7 @@ class Journal(EventLog):
                 raise JournalError(self.why_not_relied_on())
             if not self.why_not_relied_on():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            events = [*self.events(), self._new("", _STARTED)]
+            events = [*self.events(), self._new("", _STARTED)]  # "": this event is about no code
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
             copy_of_old = self.path.with_name(f"{self.path.stem}-until-{now}{self.path.suffix}")
             if self.path.exists():

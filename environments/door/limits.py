@@ -57,6 +57,7 @@ class Budget:
     """
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
+        """Begin to count from zero, and begin the time of the run (limits.duration)."""
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation

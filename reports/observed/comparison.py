@@ -97,7 +97,8 @@ def _by_number(number: int, singular: str, plural: str) -> str:
 def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
     """The places of answers at which two runs drifted differently: only one of them drifted, or each to other facts.
 
-    To drift is to contradict the record of accepted behaviour.
+    To drift is to contradict the record of accepted behaviour. A place is a requirement, a situation (what was sent, in
+    words) and a JSON pointer into the answer.
     """
     # ^ gives the pairs that are in only one of the two sets.
     not_in_both_runs = _drifts_with_facts(was) ^ _drifts_with_facts(now)

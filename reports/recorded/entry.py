@@ -96,6 +96,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     credential = _credential(headers, response)
     media_type = _media_type(headers, members_of(recorded_request.get("postData")))
     is_documented = _is_documented(operation, query, body, media_type)
+    # The request counts as valid only if a success was promised and its answer is recorded well enough to show it.
     promises_success = is_documented and not _may_be_a_hidden_refusal(response)
     return RecordedExchange(
         number,

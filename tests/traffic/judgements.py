@@ -91,7 +91,7 @@ def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Excha
     before the refusal, so the other operation must have accepted the token after it.
     """
     proof = _exchanges_that_prove_the_token(traffic, operation)
-    no_read_succeeded = traffic.client.door.token_monitor.witness is None
+    no_read_succeeded = traffic.client.door.token_monitor.last_granted_read is None
     if not proof:
         return inconclusive(_NO_PROOF_OF_THE_TOKEN, refused)
     success = proof[0]

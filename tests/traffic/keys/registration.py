@@ -30,7 +30,7 @@ from environments.door.wrong_tokens import (
     OTHER_SCHEMES,
     WRONG_TOKEN,
     UnauthorizedRequest,
-    forms,
+    permitted_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
@@ -226,7 +226,7 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        requests = [UnauthorizedRequest(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
+        requests = [UnauthorizedRequest(form.name) for form in permitted_forms(registrar.profile, among=OTHER_SCHEMES)]
         attempts = _with_synthetic_keys(registrar, requests)
         _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
 

@@ -141,9 +141,10 @@ class _Sender:
         self._registrar = Registrar(traffic.client, traffic.profile)
 
     def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
-        """Send a request without the valid token, for a synthetic code or account.
+        """Send a request without the valid token, for a synthetic (made-up) code or account.
 
-        It has the stand-in instead of the token; `StandIn()`, which is empty, makes a request without any token.
+        It has the stand-in instead of the token, such as a header that a gateway sets. `StandIn()`, which is empty,
+        makes a request without any token.
         """
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
@@ -217,8 +218,9 @@ class _Sender:
     def stand_ins_within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
         """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
-        Stand-ins without that header are all sent. Of the others the last ones are left out, so that the limit still
-        permits the requests that prove of one stand-in that it is let in.
+        A stand-in is what some services trust instead of a token, such as a header that a gateway sets. Stand-ins
+        without an Authorization header are all sent. Of the others the last are left out, so that the limit permits the
+        requests that prove of one stand-in that it is let in.
         """
         wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
@@ -227,7 +229,10 @@ class _Sender:
         return [stand_in for stand_in in all_stand_ins if stand_in not in left_out]
 
     def send_more_after(self, stand_in: StandIn, answer: Exchange) -> None:
-        """Send more requests after the answer to a stand-in that may have been let in, to prove that, and which part.
+        """Send more requests after the answer to a stand-in, to prove that it is let in, and which part of it.
+
+        A stand-in is what some services trust instead of a token, such as a group of headers. It is let in if a request
+        with it is answered as if it had the valid token.
 
         - First each part of the stand-in is sent on its own, such as one half of its headers. If no part is proved to
           be let in, the stand-in is proved as a whole.
@@ -247,13 +252,15 @@ class _Sender:
             self._prove_that_it_is_let_in(stand_in)
 
     def _number_let_in(self) -> int:
-        """Number of stand-ins that this operation let in, as was proved so far."""
+        """Number of stand-ins that this operation certainly let in so far: it took them for the valid token."""
         return len(stand_ins_let_in(self._log, self.operation))
 
     def _send_parts_of(self, stand_in: StandIn) -> None:
         """Send each part of a stand-in on its own, and more requests after each answer (`send_more_after`).
 
-        Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
+        A stand-in is what some services trust instead of a token, such as a group of headers; each half of the group is
+        a part. So the one header is found that the service trusts. Nothing is sent if the stand-in has no parts, or if
+        as many parts as _MOST_PARTS were sent to the operation.
         """
         parts_left = _MOST_PARTS - len(self._log.of(self.operation, Trust.ONE_PART))
         parts = stand_in.parts()[:parts_left]
@@ -264,10 +271,10 @@ class _Sender:
     def _prove_that_it_is_let_in(self, stand_in: StandIn) -> None:
         """Send a stand-in several times, with requests without any token in between (ORDER_OF_PROOF).
 
-        The stand-in is proved to be let in if it gets the answer of the valid token each time, and the others are
-        refused. Each request is sent alone; if that proves nothing, at the same moment as a valid request that does
-        nothing. If the stand-in is proved, a read with it is sent, too, which shows whether a filter in front of the
-        service refuses any request with this stand-in.
+        A stand-in is what some services trust instead of a token, such as a header. It is proved to be let in if it
+        gets the answer of the valid token each time, and the others are refused. Each request is sent alone; if that
+        proves nothing, at the same moment as a valid request that does nothing. If the stand-in is proved, a read with
+        it is sent, too, which shows whether a filter in front of the service refuses any request with this stand-in.
         """
         send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
@@ -297,7 +304,7 @@ class _Sender:
 
 
 def _options_for(stand_in: StandIn) -> dict[str, Any]:
-    """The options of `Client.send` for a request with a stand-in instead of the token.
+    """The options of `Client.send` for a request with a stand-in instead of the token, such as a certain header.
 
     The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
     """

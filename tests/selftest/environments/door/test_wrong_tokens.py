@@ -18,7 +18,7 @@ from environments.door.wrong_tokens import (
     RESTORABLE,
     WRONG_TOKEN,
     authorization,
-    forms,
+    permitted_forms,
     signed_parts,
     table_of_unauthorized_requests,
     wrong_tokens,
@@ -252,7 +252,7 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
 @pytest.mark.parametrize("has_a_body", [True, False])
 def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
     """A service that refuses an unusual spelling of the header would hide what it does with the token."""
-    names = [form.name for form in forms(load("sandbox"), token)]
+    names = [form.name for form in permitted_forms(load("sandbox"), token)]
     requests_with_a_token = [
         request
         for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)
