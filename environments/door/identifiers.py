@@ -53,6 +53,7 @@ class Identifiers:
     """
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
+        """Collect the accounts, keys and other texts that the profile (the settings of the run) has."""
         self._profile = profile
         self._keys = keys
         self._profile_keys = frozenset(key.key for key in profile.pix_keys if key.key)
@@ -276,7 +277,7 @@ def _possible_readings_of_account(account: str) -> frozenset[str]:
 
 
 def _texts_in(body: Any) -> set[str]:
-    """Every text and number in a request body, which is given as a JSON value."""
+    """Every text and number in a request body, which is given as a JSON value. A number is a text, too (NumberText)."""
     return {leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str)}
 
 
@@ -301,7 +302,8 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key in the body of a registration of type RANDOM (or EVP), if it is a random UUID; else None.
 
-    Nobody else has such a key, so it may be registered, although neither the profile nor the suite's prefix shows it.
+    Nobody else has such a key, so it may be registered, although it is not in the settings of the run (the profile),
+    and does not begin with `pixconf-` as other keys that the suite makes up.
     """
     key, key_type = key_and_type_in(sending.plain_request.body)
     is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE

@@ -61,6 +61,7 @@ class TokenMonitor:
         pausing: Callable[[float], AbstractContextManager[None]],
         disregard: Callable[[Collection[int], Text], None],
     ) -> None:
+        """Begin with a token that was neither accepted nor refused so far; see the class for the arguments."""
         self.last_granted_read: Exchange | None = None
         """The last read that succeeded, which shows later if the token has expired."""
         self.has_ended_the_run = False

@@ -67,6 +67,7 @@ class Wire(HTTPAdapter):
     """
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
+        """Prepare to send to the address of the profile (the settings of the run); nothing is connected so far."""
         self._limits = profile.limits
         proxy = profile.proxy
         timeout = profile.limits.timeout
@@ -220,7 +221,8 @@ class Wire(HTTPAdapter):
         """
         if len(body) > ALWAYS_READ:
             about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
-            self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(about_values, MAX_VALUES)
+            judged_values = min(about_values, MAX_VALUES)  # the suite judges no more values of a body
+            self._weight += len(body) + _WEIGHT_OF_A_VALUE * judged_values
             self._operations_with_long_bodies.add(operation)
 
 
@@ -325,7 +327,10 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled."""
+    """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled.
+
+    `urllib3` wraps the error that tells most, such as that of TLS, into several others.
+    """
     if error is not None:
         yield error
         yield from _causes(error.__cause__)

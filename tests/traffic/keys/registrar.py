@@ -116,7 +116,7 @@ class Registrar:
             return True
         if not self.deletes_keys:
             return False
-        is_of_an_earlier_run = self.keys.take_over(key)
+        is_of_an_earlier_run = self.keys.count_as_registered_if_recorded(key)
         if not is_of_an_earlier_run or not self.keys.may_be_deleted(key.key):
             return False
         deletion = self.delete(key, self.account, valid=False)
