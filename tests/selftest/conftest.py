@@ -22,6 +22,8 @@ from tests.selftest.services.running import run_suite, suite_in_background
 from tests.selftest.services.serving import SocketService
 from tests.selftest.shared_runs import run_with_files, shared_run
 
+gc.disable()  # until everything is collected: little of what is imported is garbage, and to look for it takes 2 s
+
 HERE = Path(__file__).parent
 FIRST_CASES = 1
 """Cases of a slow self-test with parameters that `make test` tries."""
@@ -82,6 +84,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000)
+    gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
