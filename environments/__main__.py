@@ -34,7 +34,7 @@ from environments.profiles.model import Profile, ProfileError
 from reports.outputs.terminal import print_lines
 from reports.outputs.writing import write
 from reports.showing.show import Display
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,7 +97,7 @@ def _opened(profile: Profile) -> Iterator[Client]:
             if door.liveness.unreachable:
                 raise UnreachableError(door.liveness.unreachable)
     except UnreachableError as error:
-        why = Display(target.secrets).foreign(f"{profile.base_url} cannot be reached: {error}")
+        why = Display(target.secrets).without_known_values(f"{profile.base_url} cannot be reached: {error}")
         raise UnreachableError(why) from None
     finally:
         target.stop()
@@ -111,7 +111,8 @@ Print every problem of a profile, and whether a run could begin. It only reads. 
 4 if the profile is wrong, 6 if a run would be incomplete, 7 if the service cannot be reached."""
 _CLEAN_UP = """\
 List the keys that earlier runs registered and did not delete. With --yes, delete them. Exit status: 0 if no key is
-left, 1 if some are left, 4 if the profile is wrong, 7 if the service cannot be reached."""
+left, 1 if some are left, 4 if the profile is wrong, 6 if a key was lost that was there before, so that nothing more was
+deleted, 7 if the service cannot be reached."""
 _JOURNAL = """\
 List the transaction codes that earlier runs sent, with time and outcome. With --settle, end an unknown outcome after
 somebody looked the transfer up. Nothing is sent. Exit status: 0, 4 if the profile is wrong, 6 if the
@@ -144,9 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     new.add_argument(
         "--prepare-with",
-        choices=PREPARING,
+        choices=PREPARING_OPERATIONS,
         metavar="OPERATION",
-        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING)}",
+        help=f"permit this operation, and prepare transfers with it: {', '.join(PREPARING_OPERATIONS)}",
     )
     new.add_argument("--count", type=int, metavar="N", help="prepare N transfers with it (default: 1)")
     new.add_argument("--force", action="store_true", help="replace an existing profile, of which only tls is kept")

@@ -29,26 +29,37 @@ robustness policy of the suite. Each id is an anchor: `requirements.md#executePi
 
 
 def page() -> Iterator[str]:
-    """The lines of the page: the number of requirements by level, and a table for each section of the document."""
+    """The lines of the Markdown page that lists all requirements.
+
+    First the number of requirements of each level, such as "212 documented, 31 implied". Then a table for each section
+    of the interface document.
+    """
     all_requirements = requirements().values()
     number_of_level = Counter(requirement.level for requirement in all_requirements)
     numbers = ", ".join(f"{number_of_level[level]} {level}" for level in LEVELS)
     yield INTRODUCTION
     yield f"{len(all_requirements)} requirements: {numbers}."
+    # The requirements are in the order of the document, so those of one section follow each other, as groupby needs it.
     for heading, requirements_below in groupby(all_requirements, key=lambda requirement: requirement.heading):
         yield f"\n## {heading}\n\n| requirement | level | text | where |\n|---|---|---|---|"
         yield from map(_row, requirements_below)
 
 
 def _row(requirement: Requirement) -> str:
-    """The row of a requirement in the table of its section, with an anchor."""
+    """The Markdown row of a requirement in the table of its section.
+
+    It has an anchor, because reports link to it as `requirements.md#executePix.document.masked`.
+    """
     anchor = f'<a id="{requirement.id}"></a>`{requirement.id}`'
     reason = f"<br>*Untestable: {requirement.untestable}.*" if requirement.untestable else ""
     return f"| {anchor} | {requirement.level} | {requirement.text}{reason} | {requirement.section} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the page. A wrong command line is exit status 4."""
+    """Print the page of all requirements, for `python -m spec > spec/requirements.md`.
+
+    A wrong command line ends the process with exit status 4, as in pytest.
+    """
     parser = CommandParser(
         prog="python -m spec",
         description="Print every requirement with its level and its place in the interface document, as Markdown: "

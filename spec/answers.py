@@ -40,9 +40,10 @@ from spec.message import Message, joined, message_of, say
 
 
 def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
-    """The member with that name, or with a misspelling of it; None if there is none.
+    """The member of a JSON object with that name, or with a misspelling of it: (name in the answer, value).
 
-    Returns its name as the answer has it, and its value.
+    For `accountType` it may be ("account_type", 1). None if there is no such member. Misspelled members are read, too,
+    because their spelling is one deviation, and not one for each rule that needs the value.
     """
     if name in members:
         return name, members[name]
@@ -53,19 +54,22 @@ def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | Non
 
 
 def envelope_of(response: Response | None) -> Mapping[str, Any]:
-    """The envelope, if the body is a JSON object; else an empty one."""
+    """The envelope (the JSON object of an answer, with `code` and `data`); empty if the body is no JSON object."""
     value = response.json.value if response is not None else None
     return value if isinstance(value, dict) else {}
 
 
 def data_of(response: Response | None) -> Mapping[str, Any] | None:
-    """The object under `data`, or under a misspelling of it; None if there is none."""
+    """The object under `data` in the envelope, or under a misspelling such as `Data`; None if there is none."""
     member = member_named(envelope_of(response), "data")
-    return member[1] if member and isinstance(member[1], dict) else None
+    if member is None:
+        return None
+    _, value = member
+    return value if isinstance(value, dict) else None
 
 
 class RefusalKind(Enum):
-    """Subject of a refusal, with the statuses that stand for it. The first kind that has a status takes it."""
+    """What a refusal is about, with the HTTP statuses that say so. The first kind that has a status is its kind."""
 
     TOKEN = (401,)
     FORBIDDEN = (403,)
@@ -86,19 +90,19 @@ class RefusalKind(Enum):
     OTHER = range(1000)
 
 
-LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
+REFUSED_FOR_NOW = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
 """Refusals that tell the caller to come back later, whatever the request was. Nothing was done."""
 NO_ANSWER_OF_THE_SERVICE = (408, 499)
 """Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
 """Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections
 15.6.2 and 15.6.6)."""
-PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
+TEMPORARY_REFUSALS = REFUSED_FOR_NOW | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
 """Temporary refusals: the same request may get another answer in a minute."""
 ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))
 """Refusals because of who asks: another caller may get another answer to the same request. A redirect is one of them,
 because it often leads to a page to log in."""
-ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
+ABOUT_THE_REQUEST = frozenset(RefusalKind) - TEMPORARY_REFUSALS - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
 """Refusals because of what the request says: another request of the same caller may get another answer."""
 
 
@@ -109,44 +113,50 @@ _BEGIN_OF_A_PAGE = 2_000
 @computed_when_a_large_body_is_parsed
 @cached_on_response
 def refusal_kind(response: Response) -> RefusalKind | None:
-    """Subject of the refusal; None if the answer is no refusal."""
+    """What the refusal is about, such as RefusalKind.TOKEN for a 401; None if the answer is no refusal.
+
+    A 200 is a refusal, too, if its envelope has an integer code other than 0 and no sign of success.
+    """
     status = response.status
     if 200 <= status < 300:
-        envelope_refuses = status == 200 and code_of(response) not in (None, 0)
-        if envelope_refuses and not _says_success(response):
+        code_says_refused = status == 200 and code_of(response) not in (None, 0)
+        if code_says_refused and not _says_success(response):
             return RefusalKind.ENVELOPE
         return None
-    if status == 403 and response.header("Retry-After"):  # the caller may come back, so it is not forbidden for good
+    if status == 403 and response.header("Retry-After"):  # the caller may try again, so it is not forbidden for good
         return RefusalKind.LOCK
-    if status == 400 and b"SSL certificate" in response.start[:_BEGIN_OF_A_PAGE]:  # nginx writes so
+    if status == 400 and b"SSL certificate" in response.start[:_BEGIN_OF_A_PAGE]:  # a page of nginx
         return RefusalKind.CERTIFICATE
     # Every status is in OTHER, and the kinds before OTHER are more specific.
     return next(refusal for refusal in RefusalKind if status in refusal.value)
 
 
 def is_refusal(response: Response) -> bool:
-    """True if the answer refuses the request: by any status but 2xx, or by its envelope."""
+    """True if the answer refuses the request: its status is not 2xx, or it is 200 with a code that says refused."""
     return refusal_kind(response) is not None
 
 
-def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
-    """Kind of the refusal, or reason for a missing answer; None if the request succeeded."""
+def refusal_or_failure(exchange: Exchange) -> RefusalKind | FailureKind | None:
+    """What the refusal is about; or why there is no answer, such as FailureKind.TIMEOUT.
+
+    None if the request was answered without a refusal, or was not sent.
+    """
     if exchange.response is None:
         return exchange.failure.kind if exchange.failure else None
     return refusal_kind(exchange.response)
 
 
 def refuses_the_token(response: Response) -> bool:
-    """True if the token is refused: by status 401, or by code 401 in the envelope of a refusal."""
+    """True if the answer refuses the token: by status 401, or by a refusal whose envelope has the code 401."""
     return is_refusal(response) and 401 in (response.status, code_of(response))
 
 
 @cached_on_response
-def turns_away(response: Response) -> bool:
-    """True if the answer could come from a gateway that lets no request without a valid token through.
+def may_refuse_any_bad_token(response: Response) -> bool:
+    """True if this may be how the service answers every request with a bad token.
 
-    Such a gateway refuses, and would refuse the same request again; or it sends an HTML page in the place of JSON, for
-    people to log in. Server errors, locks and limits are left out, because they say nothing about the token.
+    It is if the answer is a refusal, or an HTML page where people log in instead of JSON. It is not if the answer is a
+    server error, a lock or a rate limit, because these do not depend on the token.
     """
     refusal = refusal_kind(response)
     if refusal is None:
@@ -160,14 +170,16 @@ def is_page(response: Response) -> bool:
     if response.status != 200:
         return False
     has_type_of_a_page = response.media_type in ("text/html", "application/xhtml+xml")
-    looks_like_a_page = has_type_of_a_page or response.start[:200].lstrip().startswith(b"<")
-    return looks_like_a_page and bool(json_error(response))
+    begins_with_a_tag = response.start[:200].lstrip().startswith(b"<")  # after at most 200 blanks
+    if not (has_type_of_a_page or begins_with_a_tag):
+        return False
+    return bool(json_error(response))  # an answer in JSON is no page, whatever its media type says
 
 
 def refusal_of_the_caller(response: Response) -> RefusalKind | None:
-    """Kind of the refusal if it is about who asks, such as a wrong token; None if the answer is anything else.
+    """The kind of a refusal that is about who sent the request, such as a wrong token; None for any other answer.
 
-    An HTML page with status 200 counts as a redirect, because it asks people to log in, as redirects often do.
+    An HTML page with status 200 counts as a redirect, because both usually ask people to log in.
     """
     if refuses_the_token(response):
         return RefusalKind.TOKEN
@@ -178,11 +190,14 @@ def refusal_of_the_caller(response: Response) -> RefusalKind | None:
 @computed_when_a_large_body_is_parsed
 @cached_on_response
 def code_of(response: Response) -> int | None:
-    """The integer under `code`, or None. An integer too large to compute with gives -1, because it is not 0."""
+    """The integer under `code` in the envelope; None if there is none.
+
+    An integer with more than 1,000 digits gives -1, because callers only ask whether it is 0 or a known code.
+    """
     _, code = member_named(envelope_of(response), "code") or ("", None)
     if not is_integer(code):
         return None
-    return int(code) if isinstance(code, Decimal) else -1
+    return int(code) if isinstance(code, Decimal) else -1  # any other integer is a HugeNumber
 
 
 _MOST_ANSWERS_NAMED = 3
@@ -192,10 +207,10 @@ _LARGEST_CODE = 99_999_999
 
 
 def answer_in_words(exchange: Exchange) -> Message:
-    """The answer in a few words, without data of the service: `404 application/json`.
+    """The answer in a few words for a report, without data of the service: `404 application/json`.
 
-    If a 200 is a refusal, they say why: `200 with code 3, not 0`. Of another refusal they name a code that is not its
-    status: `400 with code 3`.
+    For a 200 that is a refusal the words say why: `200 with code 3, not 0`. For another refusal they name the code in
+    its envelope if it differs from the status: `400 with code 3`.
     """
     response = exchange.response
     if response is None:
@@ -210,8 +225,8 @@ def answer_in_words(exchange: Exchange) -> Message:
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
     code = code_of(response)
     is_refused = 400 <= response.status < 500
-    code_says_more = code is not None and code not in (0, response.status)
-    if is_refused and code_says_more and _code_may_be_shown(code):
+    code_adds_information = code is not None and code not in (0, response.status)
+    if is_refused and code_adds_information and _code_may_be_shown(code):
         return say("{status} with code {code}", status=response.status, code=str(code))
     if is_page(response):
         return say("{status} with a page of HTML", status=response.status)
@@ -219,13 +234,13 @@ def answer_in_words(exchange: Exchange) -> Message:
 
 
 def _code_may_be_shown(code: int | None) -> bool:
-    """True if there is a code, and it is too small to name somebody."""
+    """True if there is a code, and it has too few digits to be a tax document or a phone number of somebody."""
     return code is not None and abs(code) <= _LARGEST_CODE
 
 
 def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
-    """The first few distinct answers, and the number of the others."""
-    distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))
+    """The first distinct answers for a report, and the number of the others: `400 text/html, timeout, 2 more`."""
+    distinct = list(dict.fromkeys(map(answer_in_words, exchanges)))  # without repeats, in the order of sending
     if not distinct:
         return say("nothing was sent")
     parts = distinct[:_MOST_ANSWERS_NAMED]
@@ -236,7 +251,7 @@ def answers_in_words(exchanges: Iterable[Exchange]) -> Message:
 
 
 def is_granted(exchange: Exchange) -> bool:
-    """True if there is an answer, and it is no refusal, whatever the request was."""
+    """True if the request was answered and not refused, also if the request was invalid."""
     return exchange.response is not None and not is_refusal(exchange.response)
 
 
@@ -246,24 +261,31 @@ def succeeded(exchange: Exchange) -> bool:
 
 
 def is_judged_as_success(exchange: Exchange) -> bool:
-    """True if the rules on successes apply: a valid request succeeded, or an invalid one got the documented result."""
+    """True if the rules on successful answers apply to this exchange.
+
+    They apply if a valid request succeeded, or if an invalid request was answered with the documented result.
+    """
     return succeeded(exchange) or carries_result(exchange)
 
 
 def carries_result(exchange: Exchange) -> bool:
-    """True if the answer has the documented result. That of a registration may have `Success: "false"`."""
+    """True if the answer has the documented result: an execution result, or a key registration result.
+
+    A registration result counts with `Success: "false"`, too, because its other fields are as documented.
+    """
     if exchange.response is None or is_refusal(exchange.response):
         return False
     if exchange.operation == "executePix":
         return grants_protected_result(exchange)
+    # The interface document shows a result for no other operation.
     return exchange.operation == "registerPixKey" and "Success" in (data_of(exchange.response) or {})
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
-    """True if the answer grants what only a valid token may get: a result of an execution or of a registration.
+    """True if the answer has what only a valid token may get: the result of an execution or of a registration.
 
-    If the request had no valid token, less is enough: a part of a result, or a word of success such as DONE. It may
-    stand in a refusal, or in the body after a refusal.
+    If the request had no valid token, less is enough: a part of a result, or a word of success such as DONE, even
+    inside a refusal. A service that answers so did what the request asked for, or showed somebody else's transfer.
     """
     response = exchange.response
     if response is None:
@@ -280,21 +302,21 @@ def grants_protected_result(exchange: Exchange) -> bool:
 @computed_when_a_large_body_is_parsed
 @cached_on_response
 def _has_an_execution_result(response: Response) -> bool:
-    """True if an object at any place of the body is a whole execution result."""
+    """True if any object in the body is an execution result, with more than half of its documented members."""
     return any(map(_is_execution_result, _objects(response.json.value)))
 
 
 def _says_success_true_anywhere(response: Response) -> bool:
-    """True if `Success` says true in the body, or in an object that stands in it as text."""
+    """True if `Success` is true in the body, or in a JSON object that the body contains as text."""
     return any(map(_success_is_true, (response, *_objects_in_texts(response))))
 
 
 @cached_on_response
 def _tells_anybody_of_a_transfer(response: Response) -> bool:
-    """True if an answer to a request without a valid token tells of a transfer.
+    """True if an answer to a request without a valid token shows that a transfer was executed, or what it was.
 
-    Any answer does so with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
-    does so, too, if it fills members that only a transfer has.
+    Any answer shows it with an execution result, whole or in part, or with the word DONE. An answer that is no refusal
+    shows it, too, if members that only a transfer has are filled (not null, empty or 0).
     """
     says_done = any(map(_says_done, (response, *_objects_in_texts(response))))
     if says_done or execution_results(response):
@@ -305,22 +327,23 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 
 
 def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object with two filled members that only a transfer has, and no error.
+    """True for an object with two filled members that an execution result has and an error lacks, such as bank and key.
 
-    An object with one such member and two others is enough, too. Members of a reason do not count.
+    An object with one such member and two members that errors have, such as status and id, is enough, too. The members
+    `error` and `message` do not count, because any refusal may have them.
     """
     filled = _filled_members(members) - _MEMBERS_OF_A_REASON
-    filled_in_no_error = filled - _MEMBERS_OF_ANY_ERROR
-    if len(filled_in_no_error) >= _FEWEST_OF_A_GRANT:
+    only_in_a_transfer = filled - _MEMBERS_OF_ANY_ERROR
+    if len(only_in_a_transfer) >= _FEWEST_MEMBERS_OF_A_TRANSFER:
         return True
-    return bool(filled_in_no_error) and len(filled) >= _FEWEST_FILLED
+    return bool(only_in_a_transfer) and len(filled) >= _FEWEST_FILLED
 
 
 def _objects_in_texts(response: Response) -> Iterator[Response]:
-    """JSON objects that stand in a body as text, each as a response of its own.
+    """JSON objects that a body contains as text, each as a response of its own, so that it can be read like an answer.
 
-    They are objects in a string, because a gateway may pass on as a string what a service said. And if the body is not
-    one JSON text, they are all objects in it, because a service may go on after it wrote a refusal.
+    They are in a string of the JSON if a gateway passes on the answer of a service as a string. And if the body is not
+    one JSON text, all objects in it are given, because a faulty service may write a refusal and then a result.
     """
     texts = [text for text in texts_in(response.json.value) if "{" in text]
     if response.json.error:
@@ -331,42 +354,43 @@ def _objects_in_texts(response: Response) -> Iterator[Response]:
 
 
 def _objects_in_text(text: str) -> Iterator[str]:
-    """Each JSON object in a text, as the text has it, without the objects inside other objects."""
+    """Each JSON object in a text, as the piece of text that it is. Objects inside other objects are not given."""
     end_of_last_object = 0
     for brace in islice(re.finditer("{", text), _MOST_BEGINS_OF_OBJECTS):
         start = brace.start()
-        if start < end_of_last_object:
+        if start < end_of_last_object:  # this brace is inside the last object
             continue
-        with suppress(ValueError, RecursionError):  # no JSON begins there
+        with suppress(ValueError, RecursionError):  # no JSON object begins at this brace, so the next one is tried
             _, end_of_last_object = _TOLERANT_DECODER.raw_decode(text, start)
             yield text[start:end_of_last_object]
 
 
 _MOST_BEGINS_OF_OBJECTS = 100
-"""Places of a text where an object may begin that are tried, because each may be read to the end of the body."""
+"""Opening braces of a text that are tried as the begin of an object. For each, all of the text may be read."""
 _TOLERANT_DECODER = JSONDecoder(strict=False)
 """Reads control characters in strings, such as the ends of lines in a message."""
 
 
 @cached_on_response
 def is_partly_unread(response: Response) -> bool:
-    """True if the body may say more than the suite could read.
+    """True if the body may contain more than the suite could read, so that nobody knows whether it has a result.
 
-    It broke off, the suite does not know its coding or its charset, it begins as a JSON object that does not end, or a
-    limit of the suite cut it.
+    The body broke off, its coding or charset is unknown, it begins as a JSON object that does not end, or a limit of
+    the suite cut it.
     """
     if response.broken or response.json.limit:
         return True
-    if not response.json.error or response.json.value is not None:
+    has_value = response.json.value is not None  # there is one in spite of an error if only NaN or Infinity is wrong
+    if not response.json.error or has_value:
         return False
-    if b"\0" in response.start:  # such as JSON in UTF-16
+    if b"\0" in response.start:  # an unknown charset, such as JSON in UTF-16
         return True
     text = response.start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if not _BEGINS_AS_OBJECT.match(text):
         return False
     try:
         _TOLERANT_DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # the object does not end, or is too deep to be read
         return True
     return False
 
@@ -377,25 +401,28 @@ _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 
 @cached_on_response
 def says_done_in_words(response: Response) -> bool:
-    """True if a body that is no JSON has the word DONE, in capitals as documented."""
+    """True if a body that is not JSON contains the word DONE, in capitals as documented, as of an executed transfer."""
     return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
 
 
 def registered(exchange: Exchange) -> bool:
-    """True if a key registration was granted: its result has a `Success` that says true."""
+    """True if the answer says that a key was registered: `Success` is true in the result of a key registration."""
     return exchange.operation == "registerPixKey" and grants_protected_result(exchange)
 
 
 def is_served(exchange: Exchange) -> bool:
-    """True if a valid request succeeded, and a registration was not declined by `Success: "false"`."""
-    is_declined = exchange.operation == "registerPixKey" and declines(exchange.response)
+    """True if the service did what a valid request asks for.
+
+    The request succeeded, and it is no registration that was declined by a 200 with `Success: "false"`.
+    """
+    is_declined = exchange.operation == "registerPixKey" and says_success_false(exchange.response)
     return succeeded(exchange) and not is_declined
 
 
-def declines(response: Response | None) -> bool:
-    """True if `Success` in data says false.
+def says_success_false(response: Response | None) -> bool:
+    """True if there is an answer with `Success: "false"` in data, by which a service declines a registration.
 
-    The interface document has that member for registrations alone. In another answer nobody knows what it means.
+    Callers ask it for registrations only: the interface document does not say what it means in other answers.
     """
     return response is not None and _success_is_false(response)
 
@@ -403,36 +430,37 @@ def declines(response: Response | None) -> bool:
 @computed_when_a_large_body_is_parsed
 @cached_on_response
 def _success_is_false(response: Response) -> bool:
-    """True if `Success` in data is the text false, in any letter case."""
+    """True if `Success` in data is the text "false", in any letter case, with or without blanks around it."""
     success_text = _text_of(data_of(response), "Success") or ""
     return success_text.strip().casefold() == "false"
 
 
-def may_be_registered(exchange: Exchange) -> bool:
-    """True if a key registration has an unknown outcome.
+def is_uncertain_registration(exchange: Exchange) -> bool:
+    """True if nobody can tell from the answer to a registration whether the key is registered.
 
-    Its answer neither grants nor refuses it, or a valid registration got no answer of the service.
+    The answer neither says that it is nor refuses the request, or a valid registration got no answer of the service.
     """
     if exchange.operation != "registerPixKey":
         return False
-    has_no_answer = exchange.expects_success and refused_or_lost(exchange) in _OUTCOME_UNKNOWN
+    has_no_answer = exchange.expects_success and refusal_or_failure(exchange) in _OUTCOME_UNKNOWN
     return has_no_answer or _neither_grants_nor_refuses(exchange)
 
 
 def _neither_grants_nor_refuses(registration: Exchange) -> bool:
-    """True if a registration got an answer of success whose `Success` says neither true nor false.
+    """True if a registration was answered without a refusal, but with neither `Success: "true"` nor "false".
 
-    A page for people counts as a refusal of an invalid registration, because it may be a page to log in.
+    An HTML page counts as the refusal of an invalid registration, because it may be a page to log in.
     """
     response = registration.response
     if response is None or is_refusal(response):
         return False
-    is_turned_away = is_page(response) and not registration.expects_success
-    return not (is_turned_away or registered(registration) or declines(response))
+    is_sent_to_log_in = is_page(response) and not registration.expects_success
+    return not (is_sent_to_log_in or registered(registration) or says_success_false(response))
 
 
 _OUTCOME_UNKNOWN = {RefusalKind.GATEWAY, *FailureKind} - {FailureKind.NO_CONNECTION, FailureKind.TLS}
-"""After these the service may have acted. Without a connection, or if TLS refused it, no request arrived."""
+"""Refusals and failures after which the service may have done what the request asks for. If there was no connection, or
+TLS refused it, the request never arrived."""
 
 
 _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
@@ -441,16 +469,16 @@ _ELEMENT = re.compile(r"<(\w+)>([^<>]+)</\1>")
 
 @cached_on_response
 def execution_results(response: Response) -> Sequence[Mapping[str, Any]]:
-    """Execution results that an answer carries, whole or in part, under `data` or elsewhere, also as text or XML.
+    """Objects of an answer that are execution results, whole or in part. They come from JSON, texts in it, or XML.
 
-    A refusal that carries a result may tell of a transfer that was executed all the same.
+    A refusal is searched, too, because a service may refuse a request and still have executed the transfer.
     """
-    in_data = list[Mapping[str, Any]]()
+    in_data = list[Mapping[str, Any]]()  # documented there, so fewer members are enough to recognize a result
     anywhere = list[Mapping[str, Any]]()
     for answer in (response, *_objects_in_texts(response)):
         in_data += filter(_tells_of_a_transfer, _objects(data_of(answer)))
         anywhere += filter(_names_a_counterparty, _objects(answer.json.value))
-    if response.json.error:
+    if response.json.error:  # the body may be XML: its elements are read as the members of one object
         elements = JsonObject(_ELEMENT.findall(response.start.decode("utf-8", "replace")))
         if _names_a_counterparty(elements):
             anywhere.append(elements)
@@ -466,8 +494,9 @@ _FEWEST_FILLED = 3
 """Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
 _MEMBERS_OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
-_FEWEST_OF_A_GRANT = 2
-"""Filled members of a transfer, such as a key and a bank, from which on an answer that is no refusal tells of it."""
+_FEWEST_MEMBERS_OF_A_TRANSFER = 2
+"""If so many members that only a transfer has are filled, such as key and bank, an answer that is no refusal is about a
+transfer."""
 _MEMBERS_OF_ANY_ERROR = _MEMBERS_OF_A_REASON | {"status", "type", "id", "date"}
 """Members that both errors and execution results have. The errors are those of Spring, of RFC 9457 and of banks."""
 _MEMBERS_OF_ANY_OBJECT = _MEMBERS_OF_ANY_ERROR | {"name"}
@@ -475,48 +504,55 @@ _MEMBERS_OF_ANY_OBJECT = _MEMBERS_OF_ANY_ERROR | {"name"}
 
 
 def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
-    """True for an object under `data` with at least three filled members, if it cannot be an error.
+    """True for an object under `data` that is part of an execution result: at least three of its members are filled.
 
-    An error has only members of `_MEMBERS_OF_ANY_OBJECT`, and its status is not DONE.
+    Filled is a member whose value is not null, empty or 0. An object that may be an error does not count: an error has
+    no member that only a transfer has, such as `bank`, and its status is not DONE.
     """
     filled = _filled_members(members) - _MEMBERS_OF_A_REASON
-    is_no_error = bool(filled - _MEMBERS_OF_ANY_OBJECT) or is_done(members)
-    return len(filled) >= _FEWEST_FILLED and is_no_error
+    cannot_be_an_error = bool(filled - _MEMBERS_OF_ANY_OBJECT) or is_done(members)
+    return len(filled) >= _FEWEST_FILLED and cannot_be_an_error
 
 
 def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
-    """True for an object, at any place, with at least three filled members about a counterparty or an amount."""
+    """True for an object with at least three filled members about a counterparty or an amount, such as bank and value.
+
+    Members that any object may have, such as id and status, do not count.
+    """
     return len(_filled_members(members) - _MEMBERS_OF_ANY_OBJECT) >= _FEWEST_FILLED
 
 
 def _filled_members(members: Mapping[str, Any]) -> set[str]:
-    """Names of the documented members of an execution result that have a value."""
+    """Names of the documented members of an execution result that an object has with a value (not null, empty or 0)."""
     filled = set[str]()
     for field in operations()["executePix"].result:
         member = member_named(members, field.name)
-        if member is not None and member[1] not in (None, "", 0):
+        if member is None:
+            continue
+        _, value = member
+        if value not in (None, "", 0):
             filled.add(field.name)
     return filled
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
-    """True for a result of which more than half of the documented members are filled."""
+    """True if more than half of the documented members of an execution result are filled (not null, empty or 0)."""
     return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
 
 
 def _says_success(response: Response) -> bool:
-    """True if the answer says DONE, as an execution does, or that `Success` is true, as a registration does."""
+    """True if the answer says that the request succeeded: its status is DONE, or its member `Success` is true."""
     return _says_done(response) or _success_is_true(response)
 
 
 def _says_done(response: Response) -> bool:
-    """True if the status is DONE in the envelope, in its data, or in an execution result at any place.
+    """True if the member `status` is DONE in the envelope, in data, or in an execution result anywhere in the body.
 
-    A refusal may mention another transfer, so a status in any other object does not count.
+    DONE in any other object does not count, because a refusal may mention another transfer that is done.
     """
     results = filter(_is_execution_result, _objects(response.json.value))
-    holders = (envelope_of(response), data_of(response), *results)
-    return any(is_done(members or {}) for members in holders)
+    objects_with_a_status = (envelope_of(response), data_of(response), *results)
+    return any(is_done(members or {}) for members in objects_with_a_status)
 
 
 @computed_when_a_large_body_is_parsed
@@ -525,8 +561,7 @@ def _success_is_true(response: Response) -> bool:
     """True if a registration result says that the key was registered: its member `Success` is true.
 
     Under `data` the name may be misspelled, such as `success`. If `data` has no such member, a `Success` in any other
-    object of the body counts, too, but only if it is
-    spelled exactly as documented.
+    object of the body counts, too, but only if it is spelled exactly as documented.
     """
     success_text = _text_of(data_of(response), "Success")
     if success_text is not None:
@@ -536,7 +571,7 @@ def _success_is_true(response: Response) -> bool:
 
 
 def _is_true(value: object) -> bool:
-    """True if the value is the boolean true, or the text true in any letter case."""
+    """True if the value is the boolean true, or the text "true" in any letter case, also with blanks around it."""
     return isinstance(value, str | bool) and str(value).strip().casefold() == "true"
 
 

@@ -24,7 +24,7 @@ searched. Ordinary answers have up to 1,000 bytes."""
 SMALL = 2_000
 """Bytes of the largest body whose parsed JSON is stored with the response for the whole run. The JSON takes up to 30
 times the memory of its text."""
-COMMON_TYPES = """
+SHOWN_MEDIA_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
     application/vnd.api+json application/problem+xml application/soap+xml application/xhtml+xml
@@ -54,7 +54,7 @@ class Failure:
 
     kind: FailureKind
     message: Text
-    kept: bool = False
+    on_reused_connection: bool = False
     """True if the request went over a connection that was kept open after an earlier response. A service may close such
     a connection at any time (RFC 9112 section 9.5), so a drop there says less about the request."""
 
@@ -70,7 +70,11 @@ class Request:
 
     @property
     def last_segment(self) -> str:
-        """The last path segment, percent-decoded: the path parameter of the documented operations."""
+        """The last path segment, percent-decoded. For a documented operation with a path parameter, this is its value.
+
+        For /v1/pix/keys/ac-0001%2D77 it is `ac-0001-77`. A slash at the end and the parameter `;pixconf-=1`, which the
+        run adds to some paths, are no part of the value.
+        """
         path = urlsplit(self.url).path.rstrip("/").removesuffix(MATRIX_PARAMETER)
         return unquote(path.rsplit("/", 1)[-1])
 
@@ -83,17 +87,19 @@ class Packed:
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
+        """Remember the name of the field. Python calls this method when the class that has the field is made."""
         self._name = name
 
     def __get__(self, instance: object, owner: type | None = None) -> bytes:
-        """The bytes as they were assigned."""
-        if instance is None:  # read on the class: so the decorator `dataclass` asks whether the field has a default
+        """The bytes as they were assigned to the field, decompressed if they are stored compressed."""
+        # The decorator `dataclass` reads the field on the class, to find out whether it has a default value.
+        if instance is None:
             raise AttributeError(f"{self._name} has no default")
         content, size_if_packed = vars(instance)[self._name]
         return zlib.decompress(content) if size_if_packed else content
 
     def __set__(self, instance: object, value: bytes) -> None:
-        """Store the bytes, compressed if they are many."""
+        """Store the bytes. More than LARGE bytes are compressed, because a run keeps every response in memory."""
         if len(value) > LARGE:
             vars(instance)[self._name] = (zlib.compress(value, 1), len(value))  # level 1: the quickest
         else:
@@ -104,18 +110,18 @@ Result = TypeVar("Result")
 
 
 def cached_on_response(compute: Callable[[Response], Result]) -> Callable[[Response], Result]:
-    """Decorator of a function that has a response as its only argument: the function runs once for each response.
+    """Decorator of a function whose only argument is a response: the function runs only once for each response.
 
-    Its result is stored in the attributes of the response, because it is asked for often, and a large body is slow to
+    Its result is stored in the attributes of the response, because it is needed often, and a large body is slow to
     read again.
     """
 
-    name = compute.__name__
+    name = compute.__name__  # the attribute with the result has the name of the function
 
     @wraps(compute)
     def compute_once(response: Response) -> Result:
-        """The stored result; it is computed and stored at the first call."""
-        attributes = vars(response)  # a frozen dataclass cannot be assigned to
+        """The stored result for this response. The first call computes and stores it."""
+        attributes = vars(response)  # written directly, because a frozen dataclass forbids assignments
         if name not in attributes:
             attributes[name] = compute(response)
         result: Result = attributes[name]
@@ -129,10 +135,10 @@ _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED: list[Callable[[Response], object]] = []
 
 
 def computed_when_a_large_body_is_parsed(function: CachedFunction) -> CachedFunction:
-    """Decorator, on top of `cached_on_response`: the function is called as soon as a large body is parsed.
+    """Decorator, on top of `cached_on_response`: the function is called for a response as soon as its body is parsed.
 
-    The parsed JSON of a large body is dropped soon, because it takes much memory. Without this decorator the body would
-    be parsed once more for each such function that is called later.
+    This is so for large bodies only. Their parsed JSON is dropped soon, because it takes much memory. Without this
+    decorator the body would be parsed once more for each such function that is called later.
     """
     _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED.append(function)
     return function
@@ -140,19 +146,22 @@ def computed_when_a_large_body_is_parsed(function: CachedFunction) -> CachedFunc
 
 @cached_on_response
 def _read_small(response: Response) -> JsonText:
-    """The JSON of a small body. It is stored with its response, because it takes little memory."""
+    """The parsed JSON of a body of at most SMALL bytes. It is stored with its response: it takes little memory."""
     return read_json(response.content[0])
 
 
-@lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few are in use at a time
+@lru_cache(maxsize=16)  # an exchange is judged for all its requirements at once, so few bodies are in use at a time
 def _read_medium(body: bytes) -> JsonText:
-    """The JSON of a body that is neither small nor large. The last few are cached, because their JSON takes memory."""
+    """The parsed JSON of a body of more than SMALL and at most LARGE bytes.
+
+    Only the JSON of the last few bodies is cached, because it takes up to 30 times the memory of the body.
+    """
     return read_json(body)
 
 
 @lru_cache(maxsize=2)  # the JSON of a large body may take 50 MB
 def _read_large(packed_body: bytes) -> JsonText:
-    """The JSON of a large body, which is given compressed, as it is stored."""
+    """The parsed JSON of a body of more than LARGE bytes. `packed_body` is the compressed body, as it is stored."""
     return read_json(zlib.decompress(packed_body))
 
 
@@ -170,59 +179,64 @@ class Response:
     could."""
 
     def __repr__(self) -> str:
+        """Without headers and body, because pytest writes it into reports and they may hold secrets."""
         return f"Response(status={self.status!r}, cut={self.cut!r})"
 
     @property
     def content(self) -> tuple[bytes, int]:
-        """The body as it is stored (compressed if it is large), and its real size if it is compressed, else 0."""
-        content: tuple[bytes, int] = vars(self)["body"]
+        """The body as it is stored, and a size: 0 if it is stored as it came, its real size if it is compressed."""
+        content: tuple[bytes, int] = vars(self)["body"]  # where the descriptor `Packed` stores the two
         return content
 
     @property
     def size(self) -> int:
-        """Bytes of the body."""
+        """Number of bytes of the body, before compression."""
         content, size_if_packed = self.content
         return size_if_packed or len(content)
 
     @property
     def start(self) -> bytes:
-        """The first LARGE bytes of the body. Of a large body no more is unpacked."""
+        """The first LARGE bytes of the body, in which texts are searched. No more of a large body is decompressed."""
         content, size_if_packed = self.content
         return zlib.decompressobj().decompress(content, LARGE) if size_if_packed else content
 
     def header(self, name: str) -> str:
-        """The first header of that name, or the empty string."""
+        """The value of the first header of that name, in any letter case; the empty string if there is none."""
         return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
     @property
     def media_type(self) -> str:
-        """The media type in lower case, without parameters; empty if there is none."""
+        """The media type in lower case, without its parameters: `text/html` for `Text/HTML; charset=utf-8`.
+
+        Empty if the response has none.
+        """
         return self.header("Content-Type").split(";")[0].strip().lower()
 
     @property
     def json(self) -> JsonText:
-        """The body read as strict JSON: its value, or the reason why it has none.
+        """The body read as strict JSON (RFC 8259): its value, or the reason why it has no value.
 
-        The JSON of a small body is stored. That of a larger one is dropped soon, and read again if it is asked for.
+        The JSON of a small body is stored for the whole run. The JSON of a larger body is dropped soon, and the body is
+        parsed again if its JSON is needed again.
         """
         content, size_if_packed = self.content
         if self.cut:
             return JsonText(limit=self.cut)
         if self.broken:
             return JsonText(error=self.broken)
-        if size_if_packed:
+        if size_if_packed:  # a large body
             text = _read_large(content)
             self._compute_what_is_cached_of_a_large_body()
             return text
         return _read_medium(content) if len(content) > SMALL else _read_small(self)
 
     def _compute_what_is_cached_of_a_large_body(self) -> None:
-        """Call each function of `computed_when_a_large_body_is_parsed` once, right after the body was parsed.
+        """Call each function with the decorator `computed_when_a_large_body_is_parsed` once, after the body was parsed.
 
-        Only their side effect matters: each stores its result in the attributes of the response, so that nobody needs
-        the JSON later, when it has been dropped.
+        Only their side effect matters: each stores its result in the attributes of the response. So later callers get
+        the stored result, and the body is not parsed again for them.
         """
-        attributes = vars(self)  # a frozen dataclass cannot be assigned to
+        attributes = vars(self)  # written directly, because a frozen dataclass forbids assignments
         if "was_parsed" in attributes:
             return
         attributes["was_parsed"] = True  # set before the loop, because each function asks for the JSON again
@@ -233,14 +247,14 @@ class Response:
 @computed_when_a_large_body_is_parsed
 @cached_on_response
 def json_error(response: Response) -> Text:
-    """Why the body is not JSON; empty if it is."""
+    """Why the body is not JSON, such as "the body is empty"; empty if it is JSON."""
     return response.json.error
 
 
 @computed_when_a_large_body_is_parsed
 @cached_on_response
 def is_readable(response: Response) -> bool:
-    """True if the body is JSON, and exceeds no limit."""
+    """True if the body is JSON, and exceeds no limit of the suite, such as the number of values."""
     return response.json.readable
 
 
@@ -274,7 +288,8 @@ class Exchange:
     """Seconds since 1970."""
     elapsed_s: float = 0.0
     beside: int = 0
-    """Number of other requests of this run that were under way at some time while this one was; 0 if it was alone."""
+    """Number of other requests of this run that were under way at some time while this request was under way; 0 if it
+    was alone. An answer to one of several requests under way may be a consequence of their number."""
     part: str = ""
     """For a generated request, the part of the generated traffic that it belongs to, such as "stateful" or the name of
     an operation; empty if a scenario sent it."""
@@ -307,12 +322,19 @@ class Exchange:
 
     @property
     def expects_success(self) -> bool:
-        """True if the interface document promises a success, by all that the run knows about the token."""
+        """True if the interface document promises a success for this request.
+
+        It promises one for each valid request; but not if the answer was a refusal because the token had expired, which
+        the run may learn only later.
+        """
         return self.valid and self.number not in self.excused
 
 
 def named_media_type(media_type: str) -> str:
-    """The name of a common media type. Others are not shown: a service may write anything there, even a token."""
-    if media_type in COMMON_TYPES.split():
+    """The media type for a report: its name if it is a common one, else "another media type".
+
+    Other media types are not shown, because a service may write anything there, even a token.
+    """
+    if media_type in SHOWN_MEDIA_TYPES.split():
         return media_type
     return "another media type" if media_type else "without a media type"

@@ -1,13 +1,14 @@
-"""Facts of an answer that the interface document does not show: which type stands at which place, and never a value.
+"""Facts of an answer that the interface document does not show: the JSON types of its members, and never a value.
 
-A fact is a place and one type that was seen there. A place is a JSON pointer (RFC 6901) with three differences:
+A fact is a pointer and one JSON type that a service sent there, such as ("/data/keys/*/id", "string"). A pointer is a
+JSON pointer (RFC 6901) with three differences:
 
-- `*` stands for any item of an array, and for any member whose name may be data
+- `*` is any item of an array, and any member whose name may be data
 - `/` is the body
 - the empty text is the answer as a whole
 
-Facts merge by union. Two sets of facts contradict each other if their types at one place have nothing in common. The
-holder of a place is the object or array that holds it.
+Facts of several answers are merged by union. Two sets of facts contradict each other if their types at one pointer have
+nothing in common. The holder of a pointer is the object or array that holds the value: that of /data/id is /data.
 
 A member is shown by its name if the interface document has it, or if it is made of ordinary words.
 
@@ -28,21 +29,23 @@ from spec.interface import KEY_TYPES, openapi, operations
 from spec.json_text import folded, is_number
 
 Fact = tuple[str, str]
-"""A place, and a type that was seen there. At the place ANSWER it is the answer in words, such as `404 text/plain`."""
+"""A pointer, and a type that a service sent there. At the pointer ANSWER it is the whole answer in words, such as
+`404 text/plain`."""
 Facts = frozenset[Fact]
-_TypesByPlace = Mapping[str, set[str]]
+_TypesByPointer = Mapping[str, set[str]]
 ANSWER = ""
-"""Place of the answer as a whole."""
+"""Pointer to the answer as a whole."""
 BODY = "/"
+"""Pointer to the whole body."""
 ANY = "*"
-"""Stands in a place for any item of an array, and for any member whose name may be data."""
+"""Part of a pointer for any item of an array, and for any member whose name may be data."""
 # Types, beside string, date, date and time, number and boolean.
 ABSENT = "absent"
 NULL = "null"
 OBJECT = "object"
 ARRAY = "array"
 DEEP = "…"
-"""Type of an object or array that lies too deep: its content is not looked at."""
+"""Type of an object or array that is nested too deep: its content is not looked at."""
 _DEEPEST = 8
 """Levels of an answer that are looked at: no known service comes near."""
 _MOST_FACTS = 1_000
@@ -55,162 +58,184 @@ _MOMENT = re.compile(rf"{_DATE.pattern}[Tt ][0-2][0-9]:[0-5][0-9].{{0,30}}")
 _PAGING_NAME = re.compile(
     r"(?:next|prev|previous|proxim[ao]|anterior)(?P<target>(?:[_-]?(?:page|cursor|token|link|url|pagina)){0,2})", re.I
 )
-"""Names of members that come and go with the length of a list, and not with the service."""
+"""Names of members that an answer has or lacks because of the length of a list, and not because a service changed."""
 
 
 def words_as_facts(words: str) -> Facts:
-    """An observation in words of the suite, or a word of the service that is no payload, such as `DONE`."""
+    """Facts that describe a whole answer in words, such as `404 text/plain`: one fact at the pointer ANSWER.
+
+    Some observations are no answer of a service but a sentence of the suite, and are stored in the same form.
+    """
     return frozenset({(ANSWER, words)})
 
 
 def facts_of(body: Any) -> Facts:
-    """Facts of a JSON value as `json_text` reads it. A very large value gives only the facts of its upper levels."""
+    """Facts of a JSON body (pairs of a pointer and a type): {"data": 1} has ("/", "object") and ("/data", "number").
+
+    `body` is a value as `read_json` returns it. A very large value gives only the facts of its upper levels.
+    """
     for depth in range(_DEEPEST, 0, -1):
         facts = _facts_of([body], depth)
         if len(facts) <= _MOST_FACTS:
-            break  # else fewer levels are looked at, in the end one
+            break  # else they are too many, and the next round looks at one level less
+    # Inside, pointers are relative to the body, so that the body itself has the empty one.
     return frozenset((pointer or BODY, type_name) for pointer, type_name in facts)
 
 
 def merged_facts(answers: Iterable[Facts]) -> Facts:
-    """The union of the facts of several answers. A member that some objects at its place do not have is also absent."""
+    """The union of the facts (pairs of a pointer and a type) of several answers to one kind of request.
+
+    If only some of the answers have a member, the member also gets the type "absent", because it is optional.
+    """
     facts_of_answers = list(answers)
     union = frozenset[Fact]().union(*facts_of_answers)
-    types_of_answers = [_types_by_place(facts) for facts in facts_of_answers]
+    types_of_answers = [_types_by_pointer(facts) for facts in facts_of_answers]
     absences = set[Fact]()
-    for place in {place for place, _ in union}:
-        if any(_types_at(place, types) == {ABSENT} for types in types_of_answers):
-            absences.add((place, ABSENT))
+    for pointer in {pointer for pointer, _ in union}:
+        if any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers):
+            absences.add((pointer, ABSENT))
     return union | absences
 
 
 def updated_facts(was: Facts, now: Facts) -> Facts:
-    """The new facts, and each old fact of a place of which the new facts say nothing.
+    """The facts to store after a new run: its facts, and the earlier facts about which the new answers show nothing.
 
-    The items of an empty array are such a place. An old fact is dropped with its holder: if a member is gone, so is all
-    that was in it.
+    An earlier fact about the items of an array is kept, for example, if the array is empty now. An earlier fact is
+    dropped if its holder (the object or array around it) is gone.
     """
     current = set(now)
-    new_types = _types_by_place(now)
-    for place, type_name in sorted(was):  # so that an object or array comes before its members and items
-        holder = _holder_of(place)
+    new_types = _types_by_pointer(now)
+    for pointer, type_name in sorted(was):  # so that an object or array comes before its members and items
+        holder = _holder_of(pointer)
         holder_exists = holder == ANSWER or (holder, OBJECT) in current or (holder, ARRAY) in current
-        new_facts_tell = bool(_telling_types(_types_at(place, new_types)))
-        if holder_exists and not new_facts_tell:
-            current.add((place, type_name))
+        is_answered_now = bool(_types_that_matter(_types_at(pointer, new_types)))
+        if holder_exists and not is_answered_now:
+            current.add((pointer, type_name))
     return frozenset(current)
 
 
 def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[str]]]:
-    """Each place whose old and new types have nothing in common, with both sets of types.
+    """Each pointer whose earlier and new types have nothing in common, with both sets of types.
 
-    If the answer as a whole is such a place, it comes alone: everything inside differs then for the same reason.
+    Such as ("/data/id", {"string"}, {"number"}): the service has changed since the earlier run. If the answer as a
+    whole has changed, such as from 200 to 404, only this is yielded, because its members differ for the same reason.
     """
-    types_before = _types_by_place(was)
-    types_after = _types_by_place(now)
-    for place in sorted({*types_before, *types_after}):
-        old = _telling_types(_types_at(place, types_before))
-        new = _telling_types(_types_at(place, types_after))
+    types_before = _types_by_pointer(was)
+    types_after = _types_by_pointer(now)
+    for pointer in sorted({*types_before, *types_after}):  # the answer as a whole, the empty pointer, comes first
+        old = _types_that_matter(_types_at(pointer, types_before))
+        new = _types_that_matter(_types_at(pointer, types_after))
         contradict_each_other = bool(old and new) and old.isdisjoint(new)
-        if contradict_each_other and not _is_of_paging(place, old | new):
-            yield place, old, new
-            if place == ANSWER:
+        if contradict_each_other and not _is_link_to_a_page(pointer, old | new):
+            yield pointer, old, new
+            if pointer == ANSWER:
                 break
 
 
 def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
-    """The facts with `*` in the place of each name that may be data, or that `change` alters.
+    """The facts with `*` instead of each member name that may be data, so that a report may show them.
 
-    `change` redacts a text: what it alters is known to be data. It is applied to the types, too, because the answer in
-    words stands among them.
+    `change` is a function that redacts a text: a name that it alters is data, such as an account. It is applied to the
+    types, too, because one of them may be the whole answer in words.
     """
 
     def safe_name(part: str) -> str:
-        """A part of a place, or `*` if it may be data. The empty part before the first / stays."""
+        """A part of a pointer, or `*` if it may be data. The empty part before the first slash is kept."""
         is_safe = not part or (is_name(part) and change(part) == part)
         return part if is_safe else ANY
 
     safe_facts = set[Fact]()
-    for place, type_name in facts:
-        safe_place = "/".join(safe_name(part) for part in place.split("/"))
-        # If a member whose name is data is absent, that says nothing, because other names stand in its place.
-        says_nothing = type_name == ABSENT and safe_place.endswith(ANY)
-        if not says_nothing:
-            safe_facts.add((safe_place, change(type_name)))
+    for pointer, type_name in facts:
+        safe_pointer = "/".join(safe_name(part) for part in pointer.split("/"))
+        # That a member such as `maria` is absent is no fact about the service, because its name is data.
+        is_absent_data = type_name == ABSENT and safe_pointer.endswith(ANY)
+        if not is_absent_data:
+            safe_facts.add((safe_pointer, change(type_name)))
     return frozenset(safe_facts)
 
 
 def facts_as_text(facts: Facts) -> str:
     """The facts on one line, such as `200 application/json: /code number, /data/*/id string`.
 
-    A place that only holds others is left out, because the members in it imply that it is an object.
+    /data itself is not in the line, because /data/*/id implies that it is an object.
     """
-    types = _types_by_place(facts)
-    holders = {_holder_of(place) for place in types}
-    shown_places = []
-    for place in sorted(types):
-        only_holds_others = place in holders and types[place] <= _HOLDER_TYPES
-        if place != ANSWER and not only_holds_others:
-            shown_places.append(place)
-    inner_text = ", ".join(f"{place} {types_in_words(types[place])}" for place in shown_places)
+    types = _types_by_pointer(facts)
+    holders = {_holder_of(pointer) for pointer in types}
+    shown_pointers = []
+    for pointer in sorted(types):
+        is_implied_by_its_members = pointer in holders and types[pointer] <= _HOLDER_TYPES
+        if pointer != ANSWER and not is_implied_by_its_members:
+            shown_pointers.append(pointer)
+    inner_text = ", ".join(f"{pointer} {types_in_words(types[pointer])}" for pointer in shown_pointers)
     answer_text = types_in_words(types.get(ANSWER, ()))
     return ": ".join(text for text in (answer_text, inner_text) if text)
 
 
 def types_in_words(types: Iterable[str]) -> str:
-    """Types, or whole answers, that were seen at one place."""
+    """The types at one pointer for a report: "number or string"."""
     return " or ".join(sorted(types))
 
 
-def _holder_of(place: str) -> str:
-    """The place of the object or array that holds a place. The answer holds the body and itself."""
-    if place in (ANSWER, BODY):
+def _holder_of(pointer: str) -> str:
+    """The pointer to the object or array that holds a value: /data for /data/id, and / (the body) for /data.
+
+    The holder of the body is the answer. The answer is its own holder, so that every pointer has one.
+    """
+    if pointer in (ANSWER, BODY):
         return ANSWER
-    return place.rpartition("/")[0] or BODY
+    return pointer.rpartition("/")[0] or BODY
 
 
-# -- the types at a place -----------------------------------------------------------------------------------------
+# -- the types at a pointer ---------------------------------------------------------------------------------------
 
 _HOLDER_TYPES = frozenset({OBJECT, ARRAY})
+"""Types of the values that hold other values."""
 
 
-def _types_by_place(facts: Facts) -> dict[str, set[str]]:
-    """All types that stand in facts, by their place."""
+def _types_by_pointer(facts: Facts) -> dict[str, set[str]]:
+    """All types in the facts (pairs of a pointer and a type), by their pointer."""
     types = defaultdict(set)
-    for place, type_name in facts:
-        types[place].add(type_name)
+    for pointer, type_name in facts:
+        types[pointer].add(type_name)
     return dict(types)
 
 
-def _types_at(place: str, types: _TypesByPlace) -> set[str]:
-    """The types at a place. ABSENT for a member that its object does not have; none if nothing is known about it."""
-    if place in types:
-        return types[place]
-    name = place.rpartition("/")[2]
-    if place == ANSWER or name == ANY:  # an empty array has no items, and that says nothing about them
+def _types_at(pointer: str, types: _TypesByPointer) -> set[str]:
+    """The types at a pointer: {ABSENT} for a member that its object lacks; empty if nothing is known about the pointer.
+
+    `types` are the types of all known facts.
+    """
+    if pointer in types:
+        return types[pointer]
+    name = pointer.rpartition("/")[2]  # the last part
+    if pointer == ANSWER or name == ANY:  # if an array is empty, nothing is known about the type of its items
         return set()
-    is_missing_member = OBJECT in types.get(_holder_of(place), ())
-    is_missing_body = place == BODY and ANSWER in types
+    is_missing_member = OBJECT in types.get(_holder_of(pointer), ())
+    is_missing_body = pointer == BODY and ANSWER in types
     return {ABSENT} if is_missing_member or is_missing_body else set()
 
 
-def _telling_types(types: set[str]) -> set[str]:
-    """The types that say what a service does.
+def _types_that_matter(types: set[str]) -> set[str]:
+    """The types of one member that can contradict others: without null, which a member of any type may be.
 
-    Null says nothing about the type of a member. So a member that is sometimes null and otherwise absent has none.
+    An object that is too deep is left out as well. Empty for a member that is sometimes null and otherwise absent,
+    because its type is unknown.
     """
-    telling_types = types - {NULL, DEEP}
-    is_sometimes_null_else_absent = telling_types == {ABSENT} and types != {ABSENT}
-    return set() if is_sometimes_null_else_absent else telling_types
+    types_that_matter = types - {NULL, DEEP}
+    is_sometimes_null_else_absent = types_that_matter == {ABSENT} and types != {ABSENT}
+    return set() if is_sometimes_null_else_absent else types_that_matter
 
 
-def _is_of_paging(place: str, types: set[str]) -> bool:
-    """True for a member that links to a page: a text, an object, or a number if its name says page, cursor or so."""
-    match = _PAGING_NAME.fullmatch(place.rpartition("/")[2])
+def _is_link_to_a_page(pointer: str, types: set[str]) -> bool:
+    """True for a member with a link to another page of a list, such as `next` or `prev_page`, judged by name and types.
+
+    The last page has no link, so such a member may be absent although the service has not changed.
+    """
+    match = _PAGING_NAME.fullmatch(pointer.rpartition("/")[2])
     if match is None:
         return False
     types_of_a_link = {"string", OBJECT, ABSENT}
-    if match["target"]:
+    if match["target"]:  # `next_page` may be the number of a page; `next` alone may not
         types_of_a_link.add("number")
     return types <= types_of_a_link
 
@@ -219,9 +244,13 @@ def _is_of_paging(place: str, types: set[str]) -> bool:
 
 
 def _facts_of(values: list[Any], depth: int) -> set[Fact]:
-    """Facts of all values at one place. Places are relative to it; below `depth` levels nothing is looked at."""
+    """Facts of all values at one pointer, such as of all items of an array.
+
+    The pointers of these facts are relative: the empty pointer is the values themselves, and /id a member of them. At
+    most `depth` levels are looked at.
+    """
     types = {_type_of(value) for value in values}
-    if depth == 0:
+    if depth == 0:  # objects and arrays are not looked into
         return {("", DEEP if type_name in _HOLDER_TYPES else type_name) for type_name in types}
     facts = {("", type_name) for type_name in types}
     objects = [value for value in values if isinstance(value, dict)]
@@ -238,7 +267,10 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
 
 
 def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
-    """Facts of the members of all objects at one place, by name. Members whose names may be data are all under `*`."""
+    """Facts of the members of all objects at one pointer, by the name of the member.
+
+    Members whose names may be data, such as names of people, are all under `*`. Pointers are relative to the member.
+    """
     all_names = set[str]().union(*objects)
     names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))  # no more, because an answer may have very many
     if len(names) > _MOST_NAMES:
@@ -249,13 +281,17 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
             values[name if name in names else ANY].append(value)
     facts = {name: _facts_of(values[name], depth) for name in values}
     for name in names:
-        if len(values[name]) < len(objects):
+        some_objects_lack_it = len(values[name]) < len(objects)
+        if some_objects_lack_it:
             facts[name].add(("", ABSENT))
     return facts
 
 
 def _type_of(value: object) -> str:
-    """The JSON type of a value as a word; texts that hold a date, or a date and a time, are told apart."""
+    """The JSON type of a value as a word, such as "number".
+
+    A text that is a date has the type "date", and one that is a date with a time has the type "date and time".
+    """
     if isinstance(value, str):
         if _DATE.fullmatch(value):
             return "date"
@@ -270,12 +306,12 @@ def _type_of(value: object) -> str:
 
 
 # -- names of members, which may be data ---------------------------------------------------------------------------
-# A service may name a member by a person, an account or a day. The name alone decides, so that two answers of one
-# service never disagree about it.
+# A service may name a member by a person, an account or a day. Whether a name may be data is decided from the name
+# alone, so that the decision is the same for all answers of a service.
 
 
 def _words_in(file: str) -> frozenset[str]:
-    """Words of a list beside this module, in small letters. A line that starts with # is a comment."""
+    """The words in a file of the folder of this module. They are in small letters there; a line with # is a comment."""
     words = set[str]()
     for line in Path(__file__).with_name(file).read_text("utf-8").splitlines():
         if not line.startswith("#"):
@@ -284,7 +320,7 @@ def _words_in(file: str) -> frozenset[str]:
 
 
 def _documented_names() -> frozenset[str]:
-    """Names of members and of path parameters in the interface document."""
+    """Names of members and of path parameters in the interface document: they are no data, so reports show them."""
     names = {operation.path_parameter for operation in operations().values() if operation.path_parameter}
     for schema in openapi()["components"]["schemas"].values():
         names.update(schema.get("properties", ()))
@@ -292,7 +328,7 @@ def _documented_names() -> frozenset[str]:
 
 
 WORDS = _words_in("words.txt")
-"""Words of refusals, the only ones that are shown of a service's text."""
+"""Words of refusals. Of the text of a service only these words are shown."""
 NAME_WORDS = _words_in("member_names.txt")
 """Ordinary words in English and Portuguese, of which a shown name of a member may be made."""
 _DOCUMENTED_NAMES = _documented_names()
@@ -302,18 +338,22 @@ _FORM_OF_A_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """A word within a name: capitals as in `CNPJ`, or small letters after one capital or none, as in `keyType`."""
 _LETTERS = re.compile(r"[A-Za-z _-]*")
-"""A documented name in any spelling has no other characters. Names with a number are many, and take time to fold."""
+"""A documented name in any spelling has no other characters. Other names need no comparison, which saves time."""
 _DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
 _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 
 
 def is_name(name: str) -> bool:
-    """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
+    """True if a member name is surely no data, so that a report may show it.
+
+    It is a documented name in any spelling, or made of ordinary words, such as `totalItems`. A service may also name a
+    member by a person or an account, such as `maria`.
+    """
     if not name.isascii():
         return False
     if _LETTERS.fullmatch(name) and folded(name) in _FOLDED_NAMES:
         return True
-    if not _FORM_OF_A_NAME.fullmatch(name):  # asked first: an answer may have tens of thousands of names
+    if not _FORM_OF_A_NAME.fullmatch(name):  # a quick check first: an answer may have tens of thousands of names
         return False
     words = words_of(name)
     longer_words = [word for word in words if len(word) > 1]
@@ -322,15 +362,15 @@ def is_name(name: str) -> bool:
 
 
 def is_plain_value(text: str) -> bool:
-    """True for a value of `status` or `type` that is shown: a documented one, or one word in capitals.
+    """True if a report may show this value of `status` or `type`: a documented value, or one word in capitals.
 
-    A service may put the name of a person there; an interface has words such as `PENDING`.
+    Any other value may be the name of a person. A status of an interface is a word such as `PENDING`.
     """
     return text.upper() in _DOCUMENTED_VALUES or bool(_WORD_IN_CAPITALS.fullmatch(text))
 
 
 def words_of(name: str) -> list[str]:
-    """The words that a name is made of, in small letters: `pixKeyType` has three."""
+    """The words that a name is made of, in small letters: `pix`, `key` and `type` for `pixKeyType`."""
     return [word.lower() for word in _WORD.findall(name)]
 
 

@@ -1,6 +1,6 @@
-"""Findings: what deviates from a requirement, as data. The codes and their templates stand in `findings.yaml`.
+"""Findings: deviations of the service from a requirement, as data. `findings.yaml` has their codes and templates.
 
-Rules and judgements of several exchanges make them; every report renders them.
+Rules, and judgements of several exchanges, make findings; every report renders them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ _PARTS = frozenset({"expected", "got", "says", "at", "level"})
 
 @cache
 def templates() -> Mapping[str, Mapping[str, str]]:
-    """The templates of every code: `expected`, `got`, `says`, `at`, `level`. Raises ValueError for any other part."""
+    """The content of findings.yaml: for each code of a finding, such as `missing`, the templates of its sentences.
+
+    The parts of a code are `expected`, `got`, `says`, `at` and `level`. Raises ValueError for any other part.
+    """
     templates_by_code = dict(read_yaml(TEMPLATES))
     for code, parts in templates_by_code.items():
         for part, text in parts.items():
-            if part not in _PARTS or not isinstance(text, str):
+            if part not in _PARTS or not isinstance(text, str):  # YAML may read an unquoted text as a mapping
                 raise ValueError(
                     f"{TEMPLATES.name}: {code}: expected texts under {', '.join(sorted(_PARTS))}, got {part!r}: "
                     "a text with a comma in braces, or with a colon, needs quotes"
@@ -36,7 +39,10 @@ def templates() -> Mapping[str, Mapping[str, str]]:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that deviates. Its texts raise KeyError for a code without templates."""
+    """One deviation of the service from a requirement.
+
+    The properties with its texts raise KeyError for a code without templates in findings.yaml.
+    """
 
     code: str
     parameters: tuple[tuple[str, Value], ...] = ()
@@ -44,46 +50,56 @@ class Finding:
     requirement: str = ""
     exchanges: tuple[int, ...] = ()  # the first one shows it best
     alone: bool = True  # False if it shows only with other requests in flight
-    share: tuple[int, int] = (0, 0)  # answers that deviate, and all that were judged; zeros unless the others hold
-    shown_by: Text = ""  # the class of the request, if it was generated
+    # Number of answers that deviate, and number of answers that were judged; zeros if all of them deviate.
+    share: tuple[int, int] = (0, 0)
+    shown_by: Text = ""  # what makes a generated request special, such as "pixKey, missing"
     times: int = 0  # how many generated requests show it
     seed: int = 0  # what they were generated from
 
     @property
     def expected(self) -> Text:
-        """What the requirement expects."""
+        """What the requirement expects, such as "status 200"."""
         return self._filled("expected")
 
     @property
     def got(self) -> Text:
-        """What the service answered instead."""
+        """What the service answered instead, such as "status 204".
+
+        Some codes have no template `got`. Then it is the whole sentence of the finding (`says`).
+        """
         part = "got" if "got" in templates()[self.code] else "says"
         return self._in_context(self._filled(part))
 
     @property
     def statement(self) -> Text:
-        """Sentence of the finding, without the request that shows it."""
-        if "says" in templates()[self.code]:
+        """Sentence of the finding, such as "expected status 200, got 204", without the request that shows it."""
+        if "says" in templates()[self.code]:  # the code has a whole sentence of its own
             return self._in_context(self._filled("says"))
         text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
         return self._in_context(text)
 
     def _in_context(self, text: Text) -> Text:
-        """The text, which says so if the finding shows only with other requests in flight, or in some answers only."""
+        """The text of the finding, with what limits the finding in parentheses, such as "(in 2 of 9 answers)".
+
+        A finding is limited if it shows only while other requests are in flight, or only in some of the answers.
+        """
         if not self.alone:
             text = say("{finding} (only with other requests in flight)", finding=text)
         deviating, judged = self.share
-        if judged:
+        if judged:  # 0 if all answers deviate
             text = say("{finding} (in {number} of {all} answers)", finding=text, number=deviating, all=judged)
         return text
 
     @property
     def in_full(self) -> Text:
-        """Sentence of the finding, with the generated request that shows it."""
+        """Sentence of the finding; if generated requests show it, with what they are and how to generate them again.
+
+        Such as "pixKey, missing: expected status 200, got 204 (3 times with --seed=7, smallest: exchange 12)".
+        """
         text = self.statement
         if self.shown_by:
             text = say("{shown_by}: {finding}", shown_by=self.shown_by, finding=text)
-        if not self.times:
+        if not self.times:  # no generated request shows it
             return text
         return say_many(
             "{finding} ({n} time with --seed={seed}, smallest: exchange {number})",
@@ -93,19 +109,30 @@ class Finding:
 
     @property
     def at(self) -> str:
-        """Place that a report marks besides the pointers: `request Authorization`, `request /pixKeyType`."""
+        """The header or member that a report marks besides the members of the response at `pointers`.
+
+        Such as `request Authorization`, or `request /pixKeyType` for a member of the body of the request. Empty if
+        findings.yaml names none for the code.
+        """
         return templates()[self.code].get("at", "")
 
     def map(self, change: Callable[[str], str]) -> Finding:
-        """The finding with each text among its parameters changed, such as redacted."""
-        parameters = Message("", self.parameters).map(change).values
+        """The finding with `change` applied to each text among its parameters, such as a function that redacts secrets.
+
+        The templates of its sentences are not changed: the suite wrote them, so they cannot hold a secret.
+        """
+        parameters = Message("", self.parameters).map(change).values  # a message knows how to change its values
         return replace(self, parameters=parameters, shown_by=changed(self.shown_by, change))
 
     def _filled(self, part: str) -> Message:
-        """The template of that part, with the parameters that it names. Its parameter `at` is the pointers."""
+        """The template of a part, such as `expected` or `got`, with the values of the placeholders that are in it.
+
+        The placeholder {at} is replaced by the JSON pointers of the finding.
+        """
         template = templates()[self.code][part]
         parameters = (*self.parameters, ("at", ", ".join(self.pointers)))
-        return Message(template, tuple((name, value) for name, value in parameters if f"{{{name}}}" in template))
+        needed = [(name, value) for name, value in parameters if f"{{{name}}}" in template]
+        return Message(template, tuple(needed))
 
 
 MOST_POINTERS = 100
@@ -113,19 +140,27 @@ MOST_POINTERS = 100
 
 
 def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:
-    """A finding of this code, with the first MOST_POINTERS of its pointers."""
+    """A finding: `finding("missing", "/data/id", name="id")`.
+
+    `code` names its templates in findings.yaml, `pointers` are JSON pointers to the members that deviate, and
+    `parameters` are the values of the placeholders. At most MOST_POINTERS pointers are stored.
+    """
     return Finding(code, tuple(parameters.items()), pointers[:MOST_POINTERS])
 
 
 def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The distinct findings. Those that differ in their exchanges alone become one, with the exchanges of all."""
+    """The distinct findings, so that a report says the same thing only once.
+
+    Findings that differ only in the exchanges that show them become one finding with all these exchanges.
+    """
     numbers_by_finding: dict[Finding, list[int]] = {}
     for original in findings:
         without_exchanges = replace(original, exchanges=())
         numbers_by_finding.setdefault(without_exchanges, []).extend(original.exchanges)
     merged = []
     for without_exchanges, numbers in numbers_by_finding.items():
-        merged.append(replace(without_exchanges, exchanges=tuple(dict.fromkeys(numbers))))
+        distinct_numbers = dict.fromkeys(numbers)  # in the order in which they came
+        merged.append(replace(without_exchanges, exchanges=tuple(distinct_numbers)))
     return tuple(merged)
 
 
@@ -160,25 +195,30 @@ class Judgement:
 
     @property
     def message(self) -> Text:
-        """Sentences of the findings, or why there is none."""
+        """The sentences of the findings; or, if the requirement does not deviate, the reason for this conclusion."""
         return joined(finding.statement for finding in self.findings) or self.why
 
 
 def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
-    """The exchanges show that the requirement is met."""
+    """A judgement: the exchanges show that the requirement is met. `why` is a reason, if there is more to say."""
     return Judgement(Conclusion.HOLDS, exchanges, why=why)
 
 
 def deviates(findings: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
-    """The exchanges show that the requirement is not met. A finding without exchanges gets all that were sent."""
+    """A judgement: the exchanges show that the requirement is not met, and the findings say how.
+
+    A finding that names no exchange is given the numbers of all these exchanges, so that a report can show them.
+    """
     if isinstance(findings, Finding):
         findings = [findings]
     # An exchange without a number was not sent, so no report has it.
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
-    cited = tuple(finding if finding.exchanges else replace(finding, exchanges=numbers) for finding in findings)
-    return Judgement(Conclusion.DEVIATES, exchanges, cited)
+    with_exchanges = tuple(
+        finding if finding.exchanges else replace(finding, exchanges=numbers) for finding in findings
+    )
+    return Judgement(Conclusion.DEVIATES, exchanges, with_exchanges)
 
 
 def inconclusive(why: Text, *exchanges: Exchange) -> Judgement:
-    """The exchanges do not show whether the requirement is met. `why` says what was missing."""
+    """A judgement: the exchanges do not show whether the requirement is met. `why` says what was missing."""
     return Judgement(Conclusion.INCONCLUSIVE, exchanges, why=why)

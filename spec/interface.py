@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from spec.requirements import read_yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
-MARK = "pixconf-"
-"""Prefix of every synthetic identifier, so that it names no real account, key or code."""
-MONEY = frozenset({"create-pix", "transfer", "execute"})
+SYNTHETIC_PREFIX = "pixconf-"
+"""Prefix of every synthetic identifier (one that the suite makes up), so that it names no real account, key or code."""
+MONEY_PERMISSIONS = frozenset({"create-pix", "transfer", "execute"})
 """The permissions of the operations that move money, or may."""
 
 
@@ -50,8 +50,8 @@ class Operation:
 
     @property
     def path_parameter(self) -> str | None:
-        """The name of the path parameter; None if the path has none."""
-        match = re.search(r"\{(\w+)}", self.path)
+        """The name of the path parameter, such as `accountId` for /v1/pix/keys/{accountId}; None if there is none."""
+        match = re.search(r"\{(\w+)}", self.path)  # no documented path has more than one
         return match[1] if match else None
 
 
@@ -63,18 +63,21 @@ def openapi() -> Mapping[str, Any]:
 
 @cache
 def operations() -> Mapping[str, Operation]:
-    """The operations by operationId, in the order of the schema."""
-    documented = {}
+    """The documented operations by operationId, such as `executePix`, in the order of `openapi.yaml`."""
+    operations_by_id = {}
     for path, items in openapi()["paths"].items():
         for method, item in items.items():
-            if "operationId" in item:  # parameters stand beside the methods of a path
-                documented[item["operationId"]] = _operation(path, method, item)
-    return documented
+            if "operationId" in item:  # OpenAPI also writes "parameters" beside the methods of a path
+                operations_by_id[item["operationId"]] = _operation(path, method, item)
+    return operations_by_id
 
 
 @cache
 def personal_fields() -> frozenset[str]:
-    """The names of the fields that the schema marks with `x-personal`."""
+    """The names of the fields with data of a person, such as `document`: no report shows their values.
+
+    `openapi.yaml` marks them with `x-personal`.
+    """
     names = set[str]()
     for schema in openapi()["components"]["schemas"].values():
         properties = schema.get("properties", {})
@@ -83,29 +86,39 @@ def personal_fields() -> frozenset[str]:
 
 
 def operations_reached(method: str, path: str) -> frozenset[str]:
-    """Every operation that a server could take this request for.
+    """Ids of all operations that a server could run for this request.
 
+    The run asks before it sends a request, so that no request with an unusual path executes a transfer by accident.
     The path is read as sent and as a lenient server may read it: percent-decoded several times, dot segments resolved,
-    slashes merged, letter case ignored. A method that is not documented for a path counts for all operations of the
-    path: a HEAD may run what a GET runs.
+    slashes merged, letter case ignored. If the method is not documented for the path, all operations of the path are
+    returned, because a server may run for a HEAD what it runs for a GET.
     """
-    reached = set[str]()
-    for reading in _readings(path):
-        at_path = [operation for operation in operations().values() if _pattern_of(operation.path).fullmatch(reading)]
+    operation_ids = set[str]()
+    for possible_path in _paths_as_servers_may_read(path):
+        at_path = [
+            operation for operation in operations().values() if _pattern_of(operation.path).fullmatch(possible_path)
+        ]
         with_method = [operation for operation in at_path if operation.method == method.upper()]
-        reached.update(operation.id for operation in with_method or at_path)
-    return frozenset(reached)
+        operation_ids.update(operation.id for operation in with_method or at_path)
+    return frozenset(operation_ids)
 
 
 def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
-    """Every value that a server could read as the path parameter of the operation."""
+    """Every value that a server could read in the path as the path parameter of the operation, such as an account id.
+
+    Servers differ: for /v1/pix/keys/ac%2531 one reads the account `ac%2531`, one `ac%31`, and one `ac1`.
+    """
     pattern = _pattern_of(operations()[operation].path)
-    matches = [pattern.fullmatch(reading) for reading in _readings(path)]
-    return frozenset(match[1] for match in matches if match)
+    matches = [pattern.fullmatch(possible_path) for possible_path in _paths_as_servers_may_read(path)]
+    return frozenset(match[1] for match in matches if match)  # group 1 is the path parameter
 
 
 def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
-    """The operation that an item of the schema describes. Only a described one has a response "200"."""
+    """The operation at a path and method of `openapi.yaml`. `item` is what the file says about them.
+
+    If the interface document does not show the response of the operation, the file has no response "200" for it, and
+    the operation has no documented fields.
+    """
     success = item["responses"].get("200")
     envelope: Mapping[str, Any] = {}
     result: Mapping[str, Any] = {}
@@ -124,31 +137,39 @@ def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schemas of the members of an object, by name."""
+    """The schemas of the members of a JSON object, by member name. `schema` is the schema of the object."""
     return dict(_resolve(schema).get("properties", {}))
 
 
 def _fields(properties: Mapping[str, Any]) -> tuple[Field, ...]:
-    """The members of an object as fields, by the schemas of its members."""
+    """The documented members of a JSON object, each as a `Field`. `properties` has their schemas by member name."""
     return tuple(Field(name, _types(_resolve(schema))) for name, schema in properties.items())
 
 
 def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The JSON types that a schema permits: OpenAPI writes one as a text, and several as a list."""
+    """The JSON types that a schema permits, such as ("string", "null").
+
+    OpenAPI writes one type as a text (`type: string`), and several as a list (`type: [string, "null"]`).
+    """
     types = schema["type"]
     return (types,) if isinstance(types, str) else tuple(types)
 
 
 def _resolve(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema, or the one that it refers to."""
+    """The schema itself; or, if it only refers to another schema with `$ref`, that other schema."""
     while "$ref" in schema:
-        schema = openapi()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
+        name = schema["$ref"].rsplit("/", 1)[-1]  # "#/components/schemas/KeyRegistration" -> "KeyRegistration"
+        schema = openapi()["components"]["schemas"][name]
     return schema
 
 
 @cache
 def _pattern_of(template: str) -> re.Pattern[str]:
-    """A pattern of the paths of a template. Its group is the path parameter, one segment."""
+    """A pattern of the paths that fit a template such as /v1/pix/keys/{accountId}. Group 1 is the path parameter.
+
+    Letter case is ignored, because some servers ignore it.
+    """
+    # re.escape turns "{accountId}" into "\{accountId\}", which becomes one path segment of any characters.
     return re.compile(re.sub(r"\\\{\w+\\}", "([^/]+)", re.escape(template)), re.IGNORECASE | re.DOTALL)
 
 
@@ -156,39 +177,46 @@ _MOST_DECODINGS = 4
 """How often a path is percent-decoded, because each gateway before a service may do so."""
 
 
-def _readings(path: str) -> set[str]:
-    """The path as servers may read it: decoded several times, resolved, and without what follows a semicolon."""
-    decoded = {path, unquote(path.replace("%2F", "%252F"))}  # a slash in an account may stay encoded
-    decoded.add(path.replace("%2F", "/", 1))  # and one before it may not
+def _paths_as_servers_may_read(path: str) -> set[str]:
+    """The paths that different servers may make of one path, because they decode and resolve it differently.
+
+    Each is percent-decoded no, one or several times. Some have their dot segments resolved, and some end before the
+    first semicolon.
+    """
+    decoded_paths = {path, unquote(path.replace("%2F", "%252F"))}  # a server may keep a slash in an account encoded
+    decoded_paths.add(path.replace("%2F", "/", 1))  # and decode the slash before the account
     for _ in range(_MOST_DECODINGS):
         path = unquote(path)
-        decoded.add(path)
-    readings = set[str]()
-    for form in decoded:
-        without_parameters = form.split(";")[0]  # /v1/accounts;session=1
-        readings.update((form, _resolved(form), _resolved(without_parameters)))
-    return readings
+        decoded_paths.add(path)
+    possible_paths = set[str]()
+    for decoded_path in decoded_paths:
+        without_parameters = decoded_path.split(";")[0]  # some servers cut /v1/accounts;session=1 at the semicolon
+        possible_paths.update((decoded_path, _resolved(decoded_path), _resolved(without_parameters)))
+    return possible_paths
 
 
 def _resolved(path: str) -> str:
-    """The path without dot segments and empty segments, with slashes in the place of backslashes."""
+    """The path as a lenient server resolves it: `/v1//pix/../accounts` is `/v1/accounts`.
+
+    Dot segments and empty segments are removed, and a backslash counts as a slash.
+    """
     segments: list[str] = []
     for segment in path.replace("\\", "/").split("/"):
         if segment == "..":
-            del segments[-1:]
+            del segments[-1:]  # the slice raises nothing if no segment is left
         elif segment not in ("", "."):
             segments.append(segment)
     return "/" + "/".join(segments)
 
 
 def _permitted_by(*permissions: str) -> tuple[str, ...]:
-    """Ids of the operations that need one of these permissions."""
+    """Ids of the operations that a run may call only with one of these permissions of its profile, such as "read"."""
     return tuple(operation.id for operation in operations().values() if operation.permission in permissions)
 
 
-READS = _permitted_by("read")
+READ_OPERATIONS = _permitted_by("read")
 """The operations that only read."""
-PREPARING = _permitted_by("create-pix", "transfer")
+PREPARING_OPERATIONS = _permitted_by("create-pix", "transfer")
 """The operations that may prepare a transfer and return its transaction code."""
 KEY_TYPES: tuple[str, ...] = tuple(
     openapi()["components"]["schemas"]["KeyRegistration"]["properties"]["pixKeyType"]["enum"]

@@ -45,26 +45,34 @@ class HugeNumber:
 
 
 class JsonObject(dict[str, Any]):
-    """A JSON object that also finds its members by misspelled names."""
+    """A JSON object that also finds its members by misspelled names, such as `account_type` for `accountType`."""
 
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
-        """By folded name (without letter case and separators), the first name of the object that has it."""
-        names = list(reversed(self))  # because of two equal folded names, `dict` below keeps the last one
+        """The names of the members by their folded names, that is, without letter case and separators.
+
+        So `by_folded_name["accounttype"]` is `account_type` if the object has that member. If two names have the same
+        folded name, the first one is returned.
+        """
+        names = list(reversed(self))  # so that of two equal folded names `dict` below keeps the first one
+        # All names are folded as one text, with a line each, because that is ten times quicker.
         folded_names = _without_case_and_separators("\n".join(names)).split("\n")
-        if len(folded_names) != len(names):  # a name has a line end
+        if len(folded_names) != len(names):  # a name with a line end in it became two lines
             folded_names = list(map(folded, names))
         return dict(zip(folded_names, names, strict=True))
 
 
 @lru_cache(10_000)
 def folded(name: str) -> str:
-    """A member name without letter case and separators, which is the same for a name and its misspellings."""
+    """A member name without letter case and separators: `accounttype` for `accountType` and for `Account_Type`.
+
+    It is the same for a documented name and its misspellings, so that these can be recognized.
+    """
     return _without_case_and_separators(name)
 
 
 def _without_case_and_separators(text: str) -> str:
-    """Text without letter case and separators. One text of 50,000 names takes a tenth of the time of 50,000 texts."""
+    """The text in small letters, without underscores, hyphens and blanks."""
     return text.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
@@ -84,15 +92,15 @@ class JsonText:
 
     @property
     def readable(self) -> bool:
-        """True if it is JSON, and no limit is exceeded."""
+        """True if the text is JSON, and exceeds no limit of the suite."""
         return not self.error and not self.limit
 
 
 def read_json(body: bytes) -> JsonText:
-    """Read a whole body as one JSON text (RFC 8259 sections 2 to 8)."""
+    """Read a whole body as one JSON text (RFC 8259 sections 2 to 8). Raises nothing: errors are part of the result."""
     has_byte_order_mark = body.startswith(b"\xef\xbb\xbf")
     try:
-        text = body.decode("utf-8-sig")
+        text = body.decode("utf-8-sig")  # drops a byte order mark, which is only a warning
     except UnicodeDecodeError as error:
         if body.startswith(b"\x1f\x8b"):  # the first bytes of gzip (RFC 1952 section 2.3.1)
             return JsonText(error=say("the body is gzip, not text"))
@@ -111,10 +119,11 @@ def is_integer(value: object) -> bool:
         return value.integral
     if not isinstance(value, Decimal):
         return False
-    _, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):  # a letter stands there for NaN and Infinity
+    _, digits, exponent = value.as_tuple()  # 12.50 has the digits (1, 2, 5, 0) and the exponent -2
+    if not isinstance(exponent, int):  # NaN and Infinity have a letter instead of an exponent
         return False
-    return exponent >= 0 or not any(digits[exponent:])  # a negative exponent counts the digits after the point
+    digits_after_the_point = digits[exponent:] if exponent < 0 else ()
+    return not any(digits_after_the_point)  # all of them are 0
 
 
 def is_number(value: object) -> bool:
@@ -123,9 +132,10 @@ def is_number(value: object) -> bool:
 
 
 def leaves_of(value: Any, path: JsonPath = ()) -> list[tuple[JsonPath, Any]]:
-    """Every value inside that holds no other, with the names and places that lead to it from `path` on.
+    """Every value inside a JSON value that holds no other value, with its path.
 
-    Empty objects and arrays are leaves, too.
+    A path has the member names and array indexes that lead to a value: the leaf of {"data": {"keys": ["a"]}} is
+    (("data", "keys", 0), "a"). Each path begins with `path`. Empty objects and arrays are leaves, too.
     """
     leaves: list[tuple[JsonPath, Any]] = []
     _add_leaves(leaves, value, path)
@@ -133,7 +143,10 @@ def leaves_of(value: Any, path: JsonPath = ()) -> list[tuple[JsonPath, Any]]:
 
 
 def _add_leaves(leaves: list[tuple[JsonPath, Any]], value: Any, path: JsonPath) -> None:
-    """Add the leaves of a value. One list takes all of them: a list for each level would copy a deep leaf each time."""
+    """Add the leaves of a value (the values inside that hold no other value) to a list.
+
+    One list is filled for all levels, because lists of each level would be copied again and again.
+    """
     if not value or not isinstance(value, _HOLDERS):
         leaves.append((path, value))
         return
@@ -146,7 +159,7 @@ def _add_leaves(leaves: list[tuple[JsonPath, Any]], value: Any, path: JsonPath) 
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every string inside that is no name of a member."""
+    """Every string inside a JSON value, without the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, _HOLDERS):
@@ -164,19 +177,23 @@ def pointer(*path: str | int) -> str:
 
 
 def parts_of_pointer(pointer: str) -> list[str]:
-    """The names and places of a JSON pointer (RFC 6901)."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    """The member names and array indexes of a JSON pointer (RFC 6901): `["data", "keys", "0"]` for /data/keys/0."""
+    after_first_slash = pointer.split("/")[1:]  # a pointer begins with a slash, so its first part is always empty
+    return [part.replace("~1", "/").replace("~0", "~") for part in after_first_slash]
 
 
 def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
-    """Read a text that exceeds no limit as JSON. What the standard library forgives is noted as an error."""
+    """Read a text that exceeds no limit of the suite as JSON.
+
+    NaN, Infinity and repeated member names, which `json.loads` accepts, are noted in the result.
+    """
     repeated_names: list[str] = []
-    constants: list[str] = []  # NaN and Infinity. `append` returns None, which takes their place in the value
+    constants: list[str] = []  # NaN and Infinity. `append` returns None, so the value has null instead of them
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """The object with these members. Notes the names that it has twice."""
+        """The object with these members. Notes the names that two of the members have."""
         members = JsonObject(pairs)
-        if len(members) < len(pairs):
+        if len(members) < len(pairs):  # a name is repeated
             times = Counter(name for name, _ in pairs)
             repeated_names.extend(sorted(name for name in times if times[name] > 1))
         return members
@@ -192,28 +209,32 @@ def _parse(text: str, *, has_byte_order_mark: bool) -> JsonText:
 
 
 def _integer(text: str) -> Decimal | HugeNumber:
-    """A number without fraction and exponent. Lists hold thousands of them."""
+    """The value of a number without fraction and exponent; a HugeNumber if it has too many digits to compute with."""
     return Decimal(text) if len(text) <= MAX_DIGITS else HugeNumber(integral=True)
 
 
 def _number(text: str) -> Decimal | HugeNumber:
-    """The value of a number with a fraction or an exponent. A HugeNumber if it is not worth computing with."""
-    mantissa, _, exponent = text.lower().partition("e")
+    """The value of a number with a fraction or an exponent, such as 1.5 or 2e10.
+
+    A HugeNumber if it has so many digits that computing with it would take long, such as 1e9999999.
+    """
+    mantissa, _, exponent = text.lower().partition("e")  # "1.5e3" has the mantissa 1.5 and the exponent 3
     is_long = len(mantissa) > MAX_DIGITS
     if not is_long and len(exponent.lstrip("+-0")) <= _LARGEST_EXPONENT_DIGITS:
         return Decimal(text)
-    has_fraction = bool(mantissa.partition(".")[2].strip("0"))
+    digits_after_the_point = mantissa.partition(".")[2]
+    has_fraction = bool(digits_after_the_point.strip("0"))
     return HugeNumber(integral=not has_fraction and not exponent.startswith("-"))
 
 
 def is_nested_deeper_than(levels: int, body: bytes) -> bool:
-    """True if arrays and objects of a body stand in one another deeper than this.
+    """True if the arrays and objects of a body are nested more than `levels` deep.
 
-    Such a body is not to be parsed. CPython 3.11 ends the process if a parser reaches the end of its stack while
+    Callers do not parse such a body. CPython 3.11 ends the process if a parser reaches the end of its stack while
     another thread changes the limit of the stack, as Hypothesis does ("Cannot recover from stack overflow").
     """
     if body.count(b"[") + body.count(b"{") <= levels:
-        return False  # most bodies, without a look at their structure
+        return False  # so few brackets cannot be nested deeper; this is quick, and enough for most bodies
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(body.decode("utf-8", "replace")):
         if match[0] in "[{":
@@ -226,10 +247,13 @@ def is_nested_deeper_than(levels: int, body: bytes) -> bool:
 
 
 def _exceeded_limit(text: str) -> Text:
-    """The limit that a text exceeds, found before the text is parsed; empty if there is none."""
+    """The limit of the suite that a JSON text exceeds, such as "more than 100000 values"; empty if there is none.
+
+    It is found before the text is parsed, because parsing would take the memory that the limit saves.
+    """
     has_few_values = text.count('"') <= 2 * MAX_VALUES and text.count(",") <= MAX_VALUES
     if has_few_values and text.count("[") + text.count("{") <= MAX_DEPTH:
-        return ""  # most texts, without a look at their structure
+        return ""  # so few signs cannot make too many values or levels; this is quick, and enough for most texts
     too_many_values = say("more than {most} values", most=MAX_VALUES)
     depth = 0
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
@@ -240,14 +264,14 @@ def _exceeded_limit(text: str) -> Text:
             depth -= 1
         if depth > MAX_DEPTH:
             return say("nested deeper than {most} levels", most=MAX_DEPTH)
-        if count > 2 * MAX_VALUES:  # a member has two strings
+        if count > 2 * MAX_VALUES:  # two strings for each value: a member has a name and may have a text as its value
             return too_many_values
     return too_many_values if text.count(",") > MAX_VALUES else ""
 
 
 def as_bytes(value: Any) -> bytes:
-    """The JSON text of a value in UTF-8. Halves of surrogate pairs, which UTF-8 cannot hold, are escaped."""
+    """The JSON text of a value in UTF-8, as the run sends it in the body of a request."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value).encode()
+    except UnicodeEncodeError:  # a half of a surrogate pair, which UTF-8 cannot hold
+        return json.dumps(value).encode()  # with escapes such as \ud800

@@ -4,15 +4,15 @@ A list is the answer to GET /v1/pix/keys/{accountId}. The interface document doe
 their fields, last line). So a key is in the list if one of the texts in it is the key, in any punctuation and letter
 case. The profile may name the place of the keys with `key_at`, a JSON pointer (RFC 6901) in which * is every item.
 
-The door asks before and after each deletion, and judgements ask what became of a key. Off a sandbox a key counts as
-listed as soon as any part of the list may be the key, because a deletion may take the key of somebody.
+The run reads a list before and after each deletion, and judges from lists what became of a key. Outside a sandbox a key
+counts as listed as soon as any part of the list may be the key, because a deletion may delete the key of somebody.
 
 | word | meaning |
 |---|---|
 | masked text | a key with some of its characters hidden, such as `***.456.789-**` |
-| marks of a key | the values beside it in the list, such as its status, without those that differ from key to key |
+| item | an entry of the list, with a key and what the service says about it |
 | plain text | a key without punctuation and letter case, so that two spellings of one key are equal |
-| holder | the object or array around a value |
+| holder | an object or array around a value |
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from spec.exchange import Exchange
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.json_text import HugeNumber, JsonPath, folded, leaves_of, parts_of_pointer
 from spec.message import Text, say
 
@@ -35,7 +35,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 """Numbers and identifiers, which differ from answer to answer."""
 _ANY_ITEM = "*"
-"""Part of a pointer that leads to every item."""
+"""Part of a pointer for every item of an array and every member of an object."""
 _NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
 """The ASCII characters that are no digits."""
 _NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
@@ -70,10 +70,11 @@ _OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
 pages."""
 
 
-Marks = frozenset[tuple[str, str]]
-"""Names and values beside a key at `key_at`, without what differs from key to key: `{("0/pixKeyType", "<type>"),
-("0/status", "ACTIVE")}`. A name is a path in one of the objects around the key; 0 is the outermost of them in the item.
-"""
+ValuesBeside = frozenset[tuple[str, str]]
+"""What the list says about a key: names and values beside it at `key_at`, such as `{("0/pixKeyType", "<type>"),
+("0/status", "ACTIVE")}`. What differs from key to key is replaced by placeholders such as `<type>`, so that two keys
+with the same status have equal sets. A name begins with the number of the object in which it is: 0 is the outermost
+object of the item."""
 
 NOT_AT_KEY_AT = say("key_at is not the place where listPixKeys shows each key")
 """Reason why a list cannot be compared with another one."""
@@ -86,6 +87,7 @@ class Listing:
     """
 
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
+        """Read the list from the answer of the exchange."""
         text = exchange.response.json if exchange.response else None
         self._headers = exchange.response.headers if exchange.response else ()
         self._value = text.value if text else None
@@ -104,12 +106,15 @@ class Listing:
 
     @cached_property
     def _leaves(self) -> list[tuple[JsonPath, Any]]:
-        """Every value of the list that holds no other, with the path to it."""
+        """Every value of the list that is no object and no array, with the path of names and indexes to it."""
         return leaves_of(self._value)
 
     @cached_property
     def all_texts(self) -> frozenset[str]:
-        """Every text, number and name. Made only if it is asked for: a list may have 100,000 of them."""
+        """Every text, number and member name of the list as text, because each may be a key.
+
+        It is computed at the first use, because a list may have 100,000 values, and `key_at` often makes it needless.
+        """
         texts = set[str]()
         for path, value in self._leaves:
             texts.update(str(part) for part in (*path, value) if _is_text(part))
@@ -117,43 +122,48 @@ class Listing:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The keys at `key_at`, if any; else every text, number and name."""
+        """The texts that may be keys: those at `key_at`; if there are none, every text, number and member name."""
         return self.keys or self.all_texts
 
     @cached_property
     def plain_texts(self) -> frozenset[str]:
-        """The texts without punctuation and letter case."""
-        return frozenset(map(plain, self.texts)) - {""}
+        """The texts that may be keys, without punctuation and letter case, so that spellings of a key are equal."""
+        return frozenset(map(plain, self.texts)) - {""}  # a text of punctuation alone is no key
 
     def shows(self, key: str) -> bool:
-        """True if one of the texts is the key, in any punctuation and letter case.
+        """True if one of the texts that may be keys is this key, in any punctuation and letter case.
 
-        A synthetic key must stand there exactly, because some synthetic keys differ in letter case alone.
+        A synthetic key (one that the suite made up) must be listed exactly as it is, because some synthetic keys differ
+        in letter case alone.
         """
-        return key in self.texts or (MARK not in key and plain(key) in self.plain_texts)
+        if key in self.texts:
+            return True
+        is_synthetic = SYNTHETIC_PREFIX in key
+        return not is_synthetic and plain(key) in self.plain_texts
 
     def shows_elsewhere(self, key: str) -> bool:
-        """True if a text of the list is the key, and no text at `key_at` may be the key.
+        """True if the list has the key, but surely not at `key_at`: then `key_at` of the profile may be wrong.
 
-        At `key_at` a number may lack its country code, and a masked text may be the key.
+        A text at `key_at` may be the key if it is a number without the country code, or if it is masked.
         """
         plain_key = plain(key)
         if not plain_key or plain_key not in self._plain_texts_anywhere:
             return False
-        end_of_key = plain_key[-_LAST_DIGITS:] if plain_key.isdecimal() else plain_key
-        is_at_key_at = any(plain(text).endswith(end_of_key) for text in self.keys)
-        return not is_at_key_at and not self.may_hide(key)
+        end_of_key = plain_key[-_LAST_DIGITS:] if plain_key.isdecimal() else plain_key  # without a country code
+        may_be_at_key_at = any(plain(text).endswith(end_of_key) for text in self.keys)
+        return not may_be_at_key_at and not self.may_hide(key)
 
     @cached_property
     def _plain_texts_anywhere(self) -> frozenset[str]:
-        """Every text, number and name, without punctuation and letter case."""
+        """Every text, number and member name of the whole list, without punctuation and letter case."""
         return frozenset(map(plain, self.all_texts))
 
     @cached_property
     def _masked_texts(self) -> Counter[str]:
-        """The masked texts, and how often each stands there.
+        """The texts that may be keys with some characters hidden, such as `***.456.789-**`, and how often each occurs.
 
-        If keys stand at `key_at`, these are the keys that are masked or cut; else all values with a sign of a mask.
+        If there are keys at `key_at`, these are the keys among them that are masked or cut. If not, these are all
+        strings of the list with a sign of a mask.
         """
         if self.values:
             return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
@@ -163,74 +173,85 @@ class Listing:
     # -- whether a key may be there nevertheless ---------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
-        """True if any part of the list may be the key.
+        """True if any part of the list may be the key. It is True in doubt, so that a listed key is never overlooked.
 
-        Letters are compared casefolded and without punctuation, a number by its last eight digits; both also if they
-        are spread over several members of one item.
+        An e-mail address or a RANDOM key is compared without letter case and punctuation, and a number by its last
+        eight digits. A key is also found if it is spread over several members of one item.
         """
         last_digits = _digits(key)[-_LAST_DIGITS:]
         is_number = "@" not in key and not UUID.fullmatch(key) and len(last_digits) == _LAST_DIGITS
         if is_number:
             return last_digits in self._all_digits or self._has_the_parts_of(last_digits)
-        wanted = _letters_and_digits(key)
-        return bool(wanted) and wanted in self._all_letters_and_digits
+        letters_and_digits = _letters_and_digits(key)
+        return bool(letters_and_digits) and letters_and_digits in self._all_letters_and_digits
 
     @cached_property
     def _all_digits(self) -> str:
         """Lines of digits, in which `may_show` looks for a number.
 
-        The first line has the digits of all values in their order, so that it also has a number which is spread over
-        several values. Each further line has the digits of one text, number or name.
+        The first line has the digits of all values in the order of the list, so that a number is also found if it is
+        spread over several values. Each further line has the digits of one text, number or member name.
         """
         return "\n".join([_digits(self._all_letters_and_digits), *map(_digits, self.all_texts)])
 
     @cached_property
     def hides_keys(self) -> bool:
-        """True if one of the keys at `key_at` is masked or cut, so that nobody can tell which keys are there."""
+        """True if one of the keys at `key_at` is masked or cut, so that nobody can tell which keys are listed."""
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
-        """True if a masked text of the list may be the key, so that nobody can tell whether the key is there.
+        """True if a masked text of the list may be the key, so that nobody can tell whether the key is listed.
 
-        With `before`, only masked texts that the earlier list did not have are compared. If they are too many to
-        compare, any of them may be the key.
+        If `before` is an earlier list, only masked texts that are new since then are compared. If they are too many to
+        compare, the answer is True, because any of them may be the key.
         """
         masked_texts = self._masked_texts
         if before:
             masked_texts = masked_texts - before._masked_texts
-        return len(masked_texts) > _MOST_MASKED or any(_may_stand_for(text, key) for text in masked_texts)
+        has_too_many = len(masked_texts) > _MOST_MASKED
+        return has_too_many or any(_may_be_masked_form_of(key, text) for text in masked_texts)
 
     @property
     def incomplete(self) -> Text:
-        """Reason why the list may lack keys of the account; empty if nothing says so."""
+        """Why the list may lack keys of the account, so that an absent key proves nothing; empty if there is no reason.
+
+        Such as "the list of keys cannot be read".
+        """
         if not self.is_readable:
             return say("the list of keys cannot be read")
         if self._lacks_a_key:
             return NOT_AT_KEY_AT
-        if self._goes_on:
+        if self._has_further_pages:
             return say("the list of keys is not complete: it says that there are more")
         return ""
 
     @property
-    def _goes_on(self) -> bool:
-        """True if a member beside the keys, or a header, says that there are more of them than the list shows."""
+    def _has_further_pages(self) -> bool:
+        """True if a member or a header of the answer says that the account has more keys than this list shows.
+
+        Such as `"hasNext": true`, or the header `Link: <…>; rel="next"`.
+        """
         for path, value in self._leaves:
             names = [folded(part) for part in path if isinstance(part, str)]
-            is_beside_the_keys = bool(path) and len(names) == len(path)  # the path leads through no item of an array
-            if is_beside_the_keys and self._says_more(names, value):
+            is_outside_the_items = bool(path) and len(names) == len(path)  # the path has no index of an array
+            if is_outside_the_items and self._says_more(names, value):
                 return True
         headers = {name.lower(): value for name, value in self._headers}
         links_to_next = re.search(r"rel=\"?next\b", headers.get("link", "")) is not None  # RFC 8288 section 3.3
         return links_to_next or self._is_more_than_shown(headers.get("x-total-count", ""))
 
     def _says_more(self, names: list[str], value: Any) -> bool:
-        """True if a member says that there are more keys. `names` lead to it from the outermost object."""
+        """True if a member outside the items says that there are more keys, such as `hasNext` or `totalPages`.
+
+        `names` are the folded names (small letters, no separators) of the member and, before it, of the objects around
+        it: `["page", "hasnext"]`.
+        """
         leads_to_next_part = any(map(_NEXT_PART.fullmatch, names))
         if leads_to_next_part:
-            is_empty = value in (None, False, "", 0, {}) or value == []
+            is_empty = value in (None, False, "", 0, {}) or value == []  # so at the end of the list
             return not is_empty
         own_name = names[-1]
-        if own_name == "last":  # as Spring's pages say it
+        if own_name == "last":  # the web framework Spring writes `"last": false` if there are further pages
             return value is False
         if own_name in _OWN_PAGE:
             return False
@@ -239,58 +260,72 @@ class Listing:
         return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
-        """True if a value is a number, and the list shows fewer keys at `key_at`."""
+        """True if a value, such as that of `totalItems`, is a number greater than the number of keys at `key_at`."""
         return _number_of(value) > len(self.values)
 
     @cached_property
     def _all_letters_and_digits(self) -> str:
-        """All values in their order as one text, in which a key that is spread over members of an item is whole."""
+        """The letters and digits of all values in the order of the list, as one text.
+
+        A key that is spread over several members, such as the two sides of an e-mail address, is whole in this text.
+        """
         return "".join(_letters_and_digits(_written_out(value)) for _, value in self._leaves if _is_text(value))
 
     def _has_the_parts_of(self, number: str) -> bool:
-        """True if members of one item make up the end of a number, in whatever order they stand."""
+        """True if members of one item, put together in any order, make up the end of a number.
+
+        The area code 11 and the local number 987654321 make up the end of +5511987654321.
+        """
         return any(_ends_with_parts(number, parts) for parts in self._digits_by_item)
 
     @cached_property
     def _digits_by_item(self) -> list[set[str]]:
-        """For each object or array that may be an item of the list, the digits of its values.
+        """The digits of each value in an item, such as {"11", "987654321"}, for every item of the list.
 
-        A phone number may be spread over members of an item, such as the area and the local number.
+        A phone number may be spread over members of an item, such as the area code and the local number. Every object
+        or array with few values may be an item.
         """
         digits_by_holder: dict[JsonPath, set[str]] = {}
         for path, value in self._leaves:
             digits = _digits(_written_out(value)) if _is_text(value) else ""
-            if len(digits) < 2:  # of single digits any number could be made
+            if len(digits) < 2:  # any number can be put together from single digits
                 continue
-            for length in range(len(path)):
+            for length in range(len(path)):  # for each object and array around the value
                 holder = path[:length]
                 digits_by_holder.setdefault(holder, set()).add(digits)
         return [parts for parts in digits_by_holder.values() if len(parts) <= _MOST_VALUES_OF_AN_ITEM]
 
-    # -- what stands beside a key -----------------------------------------------------------------------------
+    # -- what the list says about a key -----------------------------------------------------------------------
 
-    def marks_of(self, key: str) -> set[Marks]:
-        """The marks of a key at `key_at`, one set for each time that it stands there."""
-        is_a_member = self._pointer[-1:] != [_ANY_ITEM]
-        marks = set()
+    def values_beside(self, key: str) -> set[ValuesBeside]:
+        """What the list says about a key: names and values beside it, such as {("0/status", "ACTIVE")}.
+
+        There is one such set for each item that has the key at `key_at`. By comparing the sets of two keys, the run
+        finds out whether a key is listed in the same state as an accepted key.
+        """
+        is_a_member = self._pointer[-1:] != [_ANY_ITEM]  # False if the keys themselves are the items: ["a@b.example"]
+        values_of_items = set()
         for value, holders in _values_with_holders(self._value, self._pointer):
             if _is_the_key(value, key):
-                marks.add(_marks(holders, key, is_a_member=is_a_member))
-        return marks
+                values_of_items.add(_values_in_holders(holders, key, is_a_member=is_a_member))
+        return values_of_items
 
 
 _ABSENT = object()
-"""Stands for a value that is not at its place."""
+"""Used as a value if there is no value at a pointer."""
 
 
 def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
-    """The values at a JSON pointer in which * is every item; `_ABSENT` in the place of a value that is missing."""
-    if not pointer_parts:
+    """The values inside `value` at a JSON pointer in which * is every item, such as /data/keys/*/key.
+
+    If an item has no value there, `_ABSENT` is yielded, so that the caller sees that something is missing.
+    """
+    if not pointer_parts:  # the end of the pointer
         yield value
         return
     name, *further_parts = pointer_parts
     if isinstance(value, list):
-        members = {str(place): item for place, item in enumerate(value)}
+        members = {str(index): item for index, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
     if name == _ANY_ITEM and isinstance(value, dict | list):
@@ -305,11 +340,12 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
 def _values_with_holders(
     value: Any, pointer_parts: list[str], holders: tuple[Any, ...] = (), *, is_in_an_item: bool = False
 ) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The values at a JSON pointer in which * is every item, each with its holders.
+    """The values inside `value` at a JSON pointer in which * is every item, each with the objects around it.
 
-    Holders are the object that holds the value and the objects around it, up to the item of the list.
+    The first of these objects (`holders`) is the item of the list, and the last one has the value as a member. Objects
+    around the item do not count, because what they say is about all items.
     """
-    if not pointer_parts:
+    if not pointer_parts:  # the end of the pointer
         yield value, holders
         return
     name, *further_parts = pointer_parts
@@ -322,20 +358,20 @@ def _values_with_holders(
         yield from _values_with_holders(value[name], further_parts, holders, is_in_an_item=is_in_an_item)
 
 
-def _marks(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> Marks:
-    """The marks of a key: the members of the objects around it, and everything inside its own object.
+def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> ValuesBeside:
+    """Names and values beside a key: all values in the object that has it, and the plain members of those around it.
 
-    `holders` are these objects, the outermost first. `is_a_member` is True if the last one holds the key as a member.
-    Of the other objects only members that hold no other values count.
+    `holders` are these objects, the outermost first. `is_a_member` is True if the last of them has the key as a member.
+    Plain members are those that are no object and no array: what is nested deeper may be about another key.
     """
-    marks = set()
+    values = set()
     for depth, holder in enumerate(holders):
         is_own_object = is_a_member and depth == len(holders) - 1
         for path, value in leaves_of(holder):
             if is_own_object or len(path) == 1:
                 names = [_ANY_ITEM if isinstance(part, int) else _without_varying(part, key) for part in path]
-                marks.add(("/".join([str(depth), *names]), _without_varying(value, key)))
-    return frozenset(marks)
+                values.add(("/".join([str(depth), *names]), _without_varying(value, key)))
+    return frozenset(values)
 
 
 _LONG = 8
@@ -345,9 +381,10 @@ _LARGE = 1_000_000
 
 
 def _without_varying(value: Any, key: str) -> str:
-    """A value as text, with a placeholder for anything that differs from key to key.
+    """A value as text, with a placeholder instead of anything that differs from key to key.
 
-    That is the key itself, its type, a time or an identifier. So the same texts stand beside two keys of one status.
+    That is the key itself (`<key>`), its type (`<type>`), a time or an identifier (`#`). So the texts beside two keys
+    are equal if the keys have the same status.
     """
     if _is_the_key(value, key):
         return "<key>"
@@ -355,6 +392,7 @@ def _without_varying(value: Any, key: str) -> str:
         if value.upper() in KEY_TYPES:
             return "<type>"
         return VARYING.sub("#", value) if len(value) >= _LONG else value
+    # A large number may be a time in seconds since 1970. A HugeNumber has more than 1,000 digits.
     is_large = abs(value) >= _LARGE if isinstance(value, Decimal) else isinstance(value, HugeNumber)
     return "#" if is_large else str(value)
 
@@ -363,26 +401,27 @@ def _without_varying(value: Any, key: str) -> str:
 
 
 def _is_masked(text: str) -> bool:
-    """True if a text may be a masked key: signs of a mask are in it, or it is a short piece of a number."""
+    """True if a text may be a key with hidden characters: `+55*******4321`, or the end of a number, such as 4321."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
-    is_a_piece = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
-    return has_mask(text) or is_a_piece
+    may_be_end_of_number = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
+    return has_mask(text) or may_be_end_of_number
 
 
 def has_mask(text: str) -> bool:
-    """True if signs of a mask are in a text, so that it is no key."""
+    """True if a text has signs that hide characters, such as `***` or `xxx`, so that it is no key in full."""
     return bool(_MASK.search(text))
 
 
-def may_be_made(text: str) -> bool:
-    """True if a text may be a RANDOM key, whose value the service made: it looks like no key of another type."""
+def may_be_random_key(text: str) -> bool:
+    """True if a text may be a RANDOM key, whose value the service chose: it is no e-mail address and no number."""
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 
-def _may_stand_for(masked_text: str, key: str) -> bool:
-    """True if the letters and digits that a masked text shows are in the key, in their order.
+def _may_be_masked_form_of(key: str, masked_text: str) -> bool:
+    """True if a masked text may be the key: the key has the visible pieces of the text, in the same order.
 
-    A number may lack its country code. Any other text begins and ends as the key does.
+    `+55*******4321` has the pieces `55` and `4321`. A text that is no number must also begin and end as the key does. A
+    number need not, because it may lack its country code.
     """
     pieces = _visible_pieces(masked_text)
     characters = _letters_and_digits_of_key(key)
@@ -392,30 +431,33 @@ def _may_stand_for(masked_text: str, key: str) -> bool:
     end_of_last_piece = 0
     for piece in pieces:
         start = characters.find(piece, end_of_last_piece)
-        if start < 0:
+        if start < 0:  # the key does not have this piece after the last one
             return False
         end_of_last_piece = start + len(piece)
     return True
 
 
-@lru_cache(maxsize=_MOST_MASKED)
+@lru_cache(maxsize=_MOST_MASKED)  # each masked text is compared with each key of the run
 def _visible_pieces(masked_text: str) -> list[str]:
-    """The letters and digits of each piece between the signs of a mask."""
+    """The letters and digits between the signs of a mask: `["55", …, "4321"]` for `+55*******4321`.
+
+    Between two signs beside each other the piece is empty.
+    """
     return [_letters_and_digits(piece) for piece in _MASK.split(unquote(masked_text))]
 
 
 @lru_cache(maxsize=1_000)  # each key of the run is compared with each masked text of each list
 def _letters_and_digits_of_key(key: str) -> str:
-    """The letters and digits of a key of the run."""
+    """The letters and digits of a key, in small letters and without punctuation. The result is cached."""
     return _letters_and_digits(key)
 
 
 def may_be_masked(text: str, key: str) -> bool:
-    """True if the text may be the key with some of its characters hidden."""
+    """True if the text may be the key with some of its characters hidden: `m***@b.example` for `maria@b.example`."""
     if not _is_masked(text):
         return False
-    pieces = re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)
-    pattern = ".*".join(map(re.escape, pieces))
+    pieces = re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)  # what is between the signs of a mask
+    pattern = ".*".join(map(re.escape, pieces))  # any characters may be hidden between two pieces
     return re.fullmatch(pattern, key, re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -423,9 +465,12 @@ def may_be_masked(text: str, key: str) -> bool:
 
 
 def _ends_with_parts(number: str, parts: set[str]) -> bool:
-    """True if the end of a number can be put together from these digits, the last part first."""
+    """True if the end of a number can be put together from some of these parts: 8765432 from {"432", "8765"}.
+
+    The search begins with the last part: the rest of the number is then looked for in the same way.
+    """
     for part in parts:
-        if part.endswith(number):
+        if part.endswith(number):  # the part has all of the number, perhaps with a country code before it
             return True
         if number.endswith(part) and _ends_with_parts(number[: -len(part)], parts):
             return True
@@ -433,9 +478,9 @@ def _ends_with_parts(number: str, parts: set[str]) -> bool:
 
 
 def _number_of(value: Any) -> int:
-    """A number, or a text of digits, as an integer; 0 for anything else."""
+    """A number, or a text of digits, as an integer; 0 for anything else, which says nothing about a number of keys."""
     text = str(value) if _is_text(value) else ""
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0  # no account has more keys than nine digits can say
 
 
 _MOST_DIGITS = 40
@@ -443,24 +488,27 @@ _MOST_DIGITS = 40
 
 
 def _written_out(value: Any) -> str:
-    """A number with all its digits, without an exponent; a text without percent-encoding."""
+    """A value as the text in which digits are looked for: 5.5e12 as 5500000000000, and `%2B55` as `+55`."""
     if isinstance(value, Decimal):
         return f"{value:f}" if abs(value.adjusted()) < _MOST_DIGITS else str(value)
     return unquote(str(value))
 
 
 def _digits(text: str) -> str:
-    """The digits of a text, those of any width as ASCII."""
+    """The digits of a text in ASCII. Full-width digits, which East Asian keyboards write, are converted first."""
     return _ascii_without(_NO_DIGITS, unicodedata.normalize("NFKC", text))
 
 
 def _letters_and_digits(text: str) -> str:
-    """A text without punctuation and letter case, with digits of any width as the usual ones."""
+    """A text in small letters and without punctuation, with full-width characters as the usual ones.
+
+    Unlike `plain`, it keeps letters that are not ASCII.
+    """
     return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _is_the_key(value: Any, key: str) -> bool:
-    """True if a value is the key, in any punctuation and letter case."""
+    """True if a value of the list is the key, in any punctuation and letter case."""
     return _is_text(value) and bool(plain(key)) and plain(str(value)) == plain(key)
 
 
@@ -475,5 +523,8 @@ def plain(text: str) -> str:
 
 
 def _ascii_without(removed: bytes, text: str) -> str:
-    """The ASCII characters of a text but the removed ones. A regular expression takes seconds for a long text."""
+    """The ASCII characters of a text, without those in `removed`.
+
+    It translates bytes, because a regular expression would take seconds for a long text.
+    """
     return text.encode("ascii", "ignore").translate(None, delete=removed).decode()

@@ -13,7 +13,10 @@ from spec.message import Text
 
 
 def numbers_superseded(exchanges: Iterable[Exchange]) -> frozenset[int]:
-    """Numbers of the exchanges whose answer does not count, because the same request was sent again."""
+    """Numbers of the exchanges whose answer does not count: it was doubtful, so the same request was sent again.
+
+    The later exchange has the number of the earlier one as `supersedes`, which is 0 for all other exchanges.
+    """
     return frozenset(exchange.supersedes for exchange in exchanges if exchange.supersedes)
 
 
@@ -25,84 +28,101 @@ class Log:
     """
 
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
+        """A log of these exchanges, to which more can be added."""
         self._exchanges: list[Exchange] = []
-        self._superseded: set[int] = set()
-        self._repetitions: dict[int, Exchange] = {}  # by the number of the first exchange
-        self._places_by_purpose: dict[Purpose | None, list[int]] = {}  # an index: a log is asked 500 times in a run
+        self._superseded: set[int] = set()  # numbers of exchanges whose answer another exchange replaces
+        self._repetitions: dict[int, Exchange] = {}  # by the number of the first exchange with the same request
+        # The indexes of the exchanges in the list above. Stored, because a run looks up a purpose 500 times.
+        self._indexes_by_purpose: dict[Purpose | None, list[int]] = {}
         for exchange in exchanges:
             self.add(exchange)
 
     def add(self, exchange: Exchange) -> None:
-        """Add an exchange at the end, and note which earlier one it supersedes or repeats."""
-        self._places_by_purpose.setdefault(exchange.purpose, []).append(len(self._exchanges))
+        """Add an exchange at the end, and note which earlier exchange it supersedes (replaces) or repeats."""
+        self._indexes_by_purpose.setdefault(exchange.purpose, []).append(len(self._exchanges))
         self._exchanges.append(exchange)
         if exchange.supersedes:
             self._superseded.add(exchange.supersedes)
-        if exchange.repeats and exchange.number:
+        if exchange.repeats and exchange.number:  # a request that was not sent has the number 0, and repeats nothing
             self._repetitions[exchange.repeats] = exchange
 
     def disregard(self, numbers: Collection[int], why: Text) -> None:
-        """Replace these exchanges by requests that were not sent, because their answers tell nothing. `why` is the
-        reason."""
-        for place, exchange in enumerate(self._exchanges):
+        """Treat these exchanges as if their requests had not been sent, because their answers show nothing.
+
+        Such as after the token had expired. `why` is the reason that reports give for the missing answers.
+        """
+        for index, exchange in enumerate(self._exchanges):
             if exchange.number in numbers:
                 not_sent = Failure(FailureKind.LIMIT, why)
-                self._exchanges[place] = replace(exchange, number=0, response=None, failure=not_sent)
-        for first, repetition in list(self._repetitions.items()):
+                self._exchanges[index] = replace(exchange, number=0, response=None, failure=not_sent)
+        for number_of_first, repetition in list(self._repetitions.items()):
             if repetition.number in numbers:
-                del self._repetitions[first]
+                del self._repetitions[number_of_first]
 
     def __iter__(self) -> Iterator[Exchange]:
-        """Every exchange, the superseded ones included."""
+        """Every exchange in the order of sending, also those whose answer was replaced by a later one."""
         return iter(self._exchanges)
 
     def of(self, operation: str, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges with an operation that have one of these purposes."""
+        """The exchanges with an operation that have one of these purposes, without superseded (replaced) ones.
+
+        `log.of("registerPixKey", Registration.SECOND_TIME)` are the answers to second registrations of a key.
+        """
         return [exchange for exchange in self._having(purposes) if exchange.operation == operation]
 
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges that have one of these purposes, of every operation."""
+        """The exchanges with one of these purposes, whatever their operation, without superseded (replaced) ones."""
         return self._having(purposes)
 
     def sent(self, operation: str, *purposes: Purpose) -> list[Exchange]:
-        """The exchanges with an operation and one of these purposes, without requests that a limit kept back."""
-        return [exchange for exchange in self.of(operation, *purposes) if exchange.number]
+        """The exchanges with an operation and one of these purposes whose requests were really sent.
+
+        `of` also returns requests that were not sent because a limit of the run was reached.
+        """
+        return [exchange for exchange in self.of(operation, *purposes) if exchange.number]  # 0 if it was not sent
 
     def valid(self, operation: str, part: str = "") -> list[Exchange]:
-        """The valid requests to an operation: those of scenarios, or those of one part of the generated traffic.
+        """The valid requests to an operation: for them the interface document promises a success.
 
-        `part` is the name of that part, such as an operation; empty for the requests of scenarios.
+        They are the requests that scenarios (functions that send requests for a purpose) sent. If `part` names a part
+        of the generated traffic, such as "stateful", they are the generated requests of that part instead.
         """
         valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
         return [exchange for exchange in self._not_superseded(valid) if exchange.part == part]
 
     def targeted(self, operation: str | None = None) -> list[Exchange]:
-        """The requests of scenarios that were sent to an operation, or to any operation."""
+        """The requests that scenarios sent to an operation (to any operation if it is None), not the generated ones."""
         return [exchange for exchange in self._not_superseded(self.attempts(operation)) if not exchange.is_generated]
 
     def generated(self, operation: str) -> list[Exchange]:
-        """The generated requests to an operation, also those that were not sent."""
+        """The requests to an operation that Schemathesis drew, also those that were not sent.
+
+        Requests of drawn sequences are not among them, because their part is "stateful" and not the operation.
+        """
         return self._not_superseded([exchange for exchange in self._exchanges if exchange.part == operation])
 
     def attempts(self, operation: str | None = None) -> list[Exchange]:
-        """Every request that was sent to an operation, or to any: also generated and superseded ones."""
-        sent = [exchange for exchange in self._exchanges if exchange.number]
+        """Every request that was sent to an operation (to any operation if it is None).
+
+        Also generated requests, and requests whose answer was superseded (replaced) because it was doubtful.
+        """
+        sent = [exchange for exchange in self._exchanges if exchange.number]  # 0 if it was not sent
         return [exchange for exchange in sent if operation in (None, exchange.operation)]
 
     def repetition_of(self, exchange: Exchange) -> Exchange | None:
-        """The exchange in which the request of this one was sent once more, to see if its answer stays the same.
+        """The later exchange with the same request, which was sent once more to see if its answer stays the same.
 
-        None if it was not sent once more.
+        None if the request was not sent once more.
         """
         return self._repetitions.get(exchange.number)
 
     def _having(self, purposes: Iterable[Purpose]) -> list[Exchange]:
-        """The exchanges with one of these purposes, in order, without superseded ones."""
-        places: list[int] = []
+        """The exchanges with one of these purposes, in the order of sending, without superseded (replaced) ones."""
+        indexes: list[int] = []
         for purpose in purposes:
-            places += self._places_by_purpose.get(purpose, [])
-        return self._not_superseded([self._exchanges[place] for place in sorted(places)])
+            indexes += self._indexes_by_purpose.get(purpose, [])
+        return self._not_superseded([self._exchanges[index] for index in sorted(indexes)])
 
     def _not_superseded(self, exchanges: Iterable[Exchange]) -> list[Exchange]:
-        """The exchanges whose answer was not replaced by that of the same request, sent again."""
+        """The exchanges whose answer counts. A doubtful answer does not count if the same request was sent again."""
         return [exchange for exchange in exchanges if exchange.number not in self._superseded]

@@ -21,7 +21,10 @@ class Date:
     iso: str
 
     def __str__(self) -> str:
-        """In English. It keeps the order of ISO 8601, because readers differ on what 11/12 means."""
+        """The date in English: `2026-11-20 09:30:00 UTC`.
+
+        Year, month and day keep the order of ISO 8601, because readers differ on what 11/12 means.
+        """
         return self.iso.replace("T", " ").replace("Z", " UTC")
 
 
@@ -37,10 +40,15 @@ class Message:
     """The template if the value of `n` is not 1; empty if the message has no number."""
 
     def __str__(self) -> str:
+        """The message as English text."""
         return self.rendered(_in_english)
 
     def rendered(self, translate: Translate, written: Callable[[Date], str] = str) -> str:
-        """The text, with each template as `translate` gives it and each date as `written` gives it."""
+        """The message as text in a language.
+
+        `translate` returns a template in that language, and `written` returns a date as that language writes it.
+        Messages among the values are rendered in the same language.
+        """
         texts: dict[str, str | int] = {}
         for name, value in self.values:
             if isinstance(value, Message):
@@ -49,16 +57,20 @@ class Message:
                 texts[name] = written(value)
             else:
                 texts[name] = value
-        number = texts.get("n", 0)
+        number = texts.get("n", 0)  # the value of `n` chooses between singular and plural
         template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
+        # A template without values is final text: a brace in it is a brace, and no placeholder.
         return template.format_map(texts) if texts else template
 
     def of(self, **values: Value) -> Message:
-        """The message with these values in the place of its own."""
+        """The same template with other values. The values of this message are dropped."""
         return replace(self, values=tuple(values.items()))
 
     def map(self, change: Callable[[str], str]) -> Message:
-        """The message with each text among its values changed. The template stays, because it is the suite's own."""
+        """The message with `change` applied to each text among its values, such as a function that redacts secrets.
+
+        The template is not changed: the suite wrote it, so it cannot hold a secret.
+        """
         return replace(self, values=tuple((name, changed(value, change)) for name, value in self.values))
 
 
@@ -68,39 +80,53 @@ Text = str | Message
 
 
 def say(template: str, /, **values: Value) -> Message:
-    """A message. `pybabel extract` finds its template here."""
+    """A message: `say("status {status}", status=404)`.
+
+    `pybabel extract` collects the texts for translators from the calls of this function.
+    """
     return Message(template, tuple(values.items()))
 
 
 def say_many(singular: str, plural: str, /, **values: Value) -> Message:
-    """A message about a number, which is the value of `n`."""
+    """A message whose template depends on the number `n`, which is one of the values.
+
+    `say_many("{n} key", "{n} keys", n=2)` is "2 keys". Other languages choose by their own rules of plurals.
+    """
     return Message(singular, tuple(values.items()), plural)
 
 
 def joined(texts: Iterable[Text], link: str = "; ") -> Text:
-    """One message of the distinct texts. Each is translated."""
+    """One message of the distinct texts, with `link` between them. Empty texts are left out.
+
+    Each text is made a message, so that it is translated by itself.
+    """
     distinct = list(dict.fromkeys(text for text in texts if text))
     if len(distinct) < 2:
-        return in_a_row(distinct, link)
-    return in_a_row([message_of(text) for text in distinct], link)
+        return joined_with_repeats(distinct, link)
+    return joined_with_repeats([message_of(text) for text in distinct], link)
 
 
-def said_once(reasons: Iterable[Text]) -> Text:
-    """One message of the distinct reasons, without each reason that is part of another one.
+def joined_reasons(reasons: Iterable[Text]) -> Text:
+    """One message of the distinct reasons, without each reason whose text is part of another reason.
 
-    Reasons are repeated because an answer says why it is missing, and so does the limit that kept its request back.
+    Reasons overlap if two parts of a run give them: the request that was not sent says why, and so does the limit that
+    the run reached.
     """
-    reasons_by_words = {str(reason): reason for reason in reasons if reason}
-    kept = list[Text]()
-    for words, reason in reasons_by_words.items():
-        other_texts = [text for text in reasons_by_words if text != words]
-        if not any(words in text for text in other_texts):
-            kept.append(reason)
-    return joined(kept)
+    reason_by_text = {str(reason): reason for reason in reasons if reason}
+    distinct_reasons = list[Text]()
+    for text, reason in reason_by_text.items():
+        other_texts = [other_text for other_text in reason_by_text if other_text != text]
+        if not any(text in other_text for other_text in other_texts):
+            distinct_reasons.append(reason)
+    return joined(distinct_reasons)
 
 
-def in_a_row(texts: Sequence[Text], link: str) -> Text:
-    """One message of all texts. A text that is no message is a name or a value, and stands as it is."""
+def joined_with_repeats(texts: Sequence[Text], link: str) -> Text:
+    """One message of all texts, with `link` between them, also if a text is repeated.
+
+    Messages among the texts are translated. A plain string is a name or a value, such as an operation id, and is
+    written as it is.
+    """
     if len(texts) < 2:
         return texts[0] if texts else ""
     # "{part0}; {part1}; …": each text is the value of a placeholder, so that a language renders it for itself.
@@ -109,9 +135,10 @@ def in_a_row(texts: Sequence[Text], link: str) -> Text:
 
 
 def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
-    """The texts among the values of a message and of the messages in it.
+    """The strings among the values of a message, and among the values of the messages inside it.
 
-    If `within` names a placeholder, only the texts in values of that name are given.
+    Reports look up so what a message is about: `texts_in_values(say("needs {setting}", setting="allow"))` yields
+    "allow". If `within` is the name of a placeholder, only the strings in values of that placeholder are given.
     """
     if not isinstance(text, Message):
         return
@@ -120,22 +147,26 @@ def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
         if isinstance(value, str) and is_wanted:
             yield value
         elif isinstance(value, Message):
-            # All texts within a message that stands at that placeholder belong to it.
+            # If the message is the value of that placeholder, all strings inside it are wanted.
             yield from texts_in_values(value, "" if is_wanted else within)
 
 
 def message_of(text: Text) -> Message:
-    """The text as a message."""
+    """The text as a message: a string becomes a template without placeholders, so that it can be translated."""
     return text if isinstance(text, Message) else Message(text)
 
 
 def changed(value: Value, change: Callable[[str], str]) -> Any:
-    """The value after a change: of a message its values change, a plain text changes as a whole, a number stays."""
+    """The value after `change`, a function from text to text, such as one that redacts secrets.
+
+    A string is changed as a whole. Of a message the values are changed, and not its template. A number or a date is
+    returned as it is, because it is no text.
+    """
     if isinstance(value, Message):
         return value.map(change)
     return change(value) if isinstance(value, str) else value
 
 
 def _in_english(singular: str, plural: str, number: int) -> str:
-    """A `Translate` that leaves templates in English: the singular for 1 and if there is no plural."""
+    """The template in English, without a translation: the plural if there is one and the number is not 1."""
     return plural if plural and number != 1 else singular

@@ -1,12 +1,12 @@
 """Observations of behaviour that the interface document does not show, such as the answer to an unknown code.
 
-An observation is no verdict: the report says what the service answered, and a later run whether that has changed. For
-this the module tells
+An observation is no verdict: the report says what the service answered, and a later run says whether that has changed.
+For this the module decides
 
-- whether an answer is evidence: it is if the same request would get it again in a minute. A server error, a rate limit
-  or the refusal of a token that has expired is none.
-- what is kept of an answer (`answer_of`): status, media type, and the places and types of its JSON, but no value.
-- whether two answers are alike (`indistinguishable`), although a time or a request id in them differs.
+- whether an answer is evidence, that is, whether the same request would get it again in a minute. A server error, a
+  rate limit or the refusal of a token that has expired is no evidence.
+- what is stored of an answer (`answer_of`): status, media type, and the JSON types of its members, but no value.
+- whether two answers are the same (`indistinguishable`), although a time or a request id in them differs.
 
 The modules of `tests/traffic` and `tests/conformance` ask this module.
 Source: interface document, Errors 5: it shows no answer but successes.
@@ -22,7 +22,7 @@ from itertools import zip_longest
 from urllib.parse import unquote, urlsplit
 
 from spec.answers import (
-    PASSING,
+    TEMPORARY_REFUSALS,
     RefusalKind,
     carries_result,
     code_of,
@@ -44,10 +44,11 @@ ObservedValues = dict[Text, list[Facts | str]]
 # -- which answers are evidence --------------------------------------------------------------------------------------
 
 
-def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
-    """The exchange itself; or, if only the answer to the repeated request is evidence, the exchange of that request.
+def final_answer(exchange: Exchange, log: Log) -> Exchange:
+    """The exchange with the answer that counts: this one, or the one in which the same request was sent once more.
 
-    The run sends some requests once more, to see whether the answer stays the same (`Exchange.repeats`).
+    The run sends some requests once more, to see whether the answer stays the same. The second answer counts if it is
+    evidence (a lasting answer) and the first one is not, such as a rate limit.
     """
     repetition = log.repetition_of(exchange)
     if repetition is not None and not is_evidence(exchange) and is_evidence(repetition):
@@ -56,10 +57,10 @@ def answer_that_stands(exchange: Exchange, log: Log) -> Exchange:
 
 
 def is_evidence(exchange: Exchange) -> bool:
-    """True if the same request would get this answer again in a minute, by all that is known.
+    """True if the same request would probably get this answer again in a minute, so that the answer is worth reporting.
 
-    There must be an answer, and neither a server error nor a limit. If the valid token is refused, it has expired, and
-    this says nothing about the request.
+    A missing answer, a server error or a rate limit is temporary. If the valid token is refused, it has expired, and
+    the answer shows nothing about the request.
     """
     if exchange.response is None or is_temporary(exchange):
         return False
@@ -68,15 +69,16 @@ def is_evidence(exchange: Exchange) -> bool:
 
 
 def is_temporary(exchange: Exchange) -> bool:
-    """True if the same request may get another answer in a minute: after a server error, a limit, or no answer."""
-    return exchange.response is None or refusal_kind(exchange.response) in PASSING
+    """True if the same request may get another answer in a minute: it got no answer, a server error or a rate limit."""
+    return exchange.response is None or refusal_kind(exchange.response) in TEMPORARY_REFUSALS
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """True if the service refuses the request, and would do so again.
+    """True if the service refuses the request, and would probably refuse it again.
 
-    It refuses by its status, by an HTML page in the place of JSON, or by a registration result with a false `Success`.
-    A refusal for the size of the request does not count: the observation general.sizeLimit shows it.
+    It refuses by a status such as 400, by an HTML page instead of JSON, or by a registration result with a false
+    `Success`. A refusal because the request is too large does not count, because the observation general.sizeLimit
+    reports it.
     """
     response = exchange.response
     if response is None or not is_evidence(exchange):
@@ -88,25 +90,29 @@ def is_refused(exchange: Exchange) -> bool:
     return is_page(response) or is_declined
 
 
-# -- how an answer looks ---------------------------------------------------------------------------------------------
+# -- what is stored of an answer -------------------------------------------------------------------------------------
 
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
-"""Schemes that are shown. Any other word at that place may be a token."""
+"""Authentication schemes that are shown. Another word in the header WWW-Authenticate may be a token."""
 _HEADERS_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 """Headers that say how a request is refused."""
 
 
 def answer_of(exchange: Exchange) -> Facts:
-    """Status, media type, telling headers, and the places and types of the JSON, as facts for an observation.
+    """What is stored of an answer for an observation: its status, media type and headers in words, and its JSON types.
 
-    A fact (`spec/facts.py`) holds no value of the service. The exchange must have a response.
+    They are facts: pairs of a JSON pointer and a type, such as ("", "200 application/json") for the answer as a whole
+    and ("/data/id", "string"). A fact has no value of the service. The exchange must have a response.
     """
     assert exchange.response is not None
-    return words_as_facts(head_of(exchange.response)) | _facts_in(exchange.response)
+    return words_as_facts(answer_without_body(exchange.response)) | _facts_in(exchange.response)
 
 
-def head_of(response: Response) -> str:
-    """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`."""
+def answer_without_body(response: Response) -> str:
+    """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`.
+
+    Of the headers only those that say how a request is refused are named, without their values.
+    """
     parts = [str(response.status)]
     if response.media_type:
         parts.append(named_media_type(response.media_type))
@@ -119,38 +125,47 @@ def head_of(response: Response) -> str:
 
 @cached_on_response
 def _facts_in(response: Response) -> Facts:
-    """Places and types of the JSON body; none if it is empty or no JSON."""
+    """Pairs of a JSON pointer and a type, such as ("/data/id", "string"), for the body; none if it is not JSON."""
     text = response.json
     return facts_of(text.value) if text.readable and response.size else frozenset()
 
 
 def _header_in_words(name: str, value: str) -> str:
-    """The scheme, for the header WWW-Authenticate; the word "present" for any other header."""
+    """What a report shows of a header: the scheme of WWW-Authenticate, such as Bearer, and "present" for any other one.
+
+    The value itself is not shown, because a service may write anything there, even a token.
+    """
     if name != "WWW-Authenticate":
         return "present"
     scheme_in_answer = value.partition(" ")[0].casefold()
     return next((scheme for scheme in _SCHEMES if scheme.casefold() == scheme_in_answer), "another scheme")
 
 
-# -- which answers are alike -----------------------------------------------------------------------------------------
+# -- which answers are the same --------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 """A piece of a body between blanks, quotes, brackets, commas and semicolons, as in JSON, HTML and plain text."""
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _Fingerprint = tuple[object, ...]
-"""Status, media type, code, a digest of the end of a large body, and then each word of the body, as compared.
+"""Status, media type, code, a digest of the end of a large body, and then each word of the body.
 
-Answers with equal fingerprints differ in nothing but numbers, and the path where they repeat it."""
+Two answers with equal fingerprints differ at most in numbers, and in the path of the request if they repeat it."""
 _HEAD_OF_A_FINGERPRINT = 3
 """Elements at the begin of a fingerprint that must be equal in all answers: status, media type and code."""
 
 
 def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
-    """True if the answer is the same as those of the references, but for words that vary by themselves.
+    """True if the answer is the same as the answers of the references, except for words that vary in every answer.
 
-    Status, media type, code and body are compared. These do not count: the path, if the body repeats it; digits and
-    long hexadecimal numbers, such as a time or a request id; and each word in which the references differ from each
-    other. Of a large body the words of its start are compared, and the rest as a whole. False if an answer is missing.
+    Such as for an endpoint that does not exist: it answers like other paths that do not exist. Status, media type, code
+    and body are compared. These differences do not count:
+
+    - the path of the request, if the body repeats it
+    - digits and long hexadecimal numbers, such as a time or a request id
+    - each word in which the references differ from each other
+
+    Of a large body the words of its start are compared one by one, and the rest as a whole. False if an answer is
+    missing.
     """
     exchanges = (exchange, *references)
     fingerprints = [_fingerprint_of(answered, answered.response) for answered in exchanges if answered.response]
@@ -158,6 +173,7 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     heads = {fingerprint[:_HEAD_OF_A_FINGERPRINT] for fingerprint in fingerprints}
     if is_unanswered or len(heads) > 1:
         return False
+    # The fingerprints are compared element by element, such as the third word of each body. A shorter one gives None.
     for element, *reference_elements in zip_longest(*fingerprints):
         varies_among_references = len(set(reference_elements)) > 1
         if element not in reference_elements and not varies_among_references:
@@ -166,14 +182,14 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
 
 
 def _fingerprint_of(exchange: Exchange, response: Response) -> _Fingerprint:
-    """The fingerprint of an answer.
+    """The fingerprint of an answer: status, media type, code and words of the body, by which answers are compared.
 
-    That of a short answer is stored in the attributes of its exchange, because most answers are compared with several
-    others. (An exchange is a frozen dataclass, so it cannot be assigned to.)
+    The fingerprint of a short answer is stored with its exchange, because most answers are compared with several
+    others. Those of long answers would take too much memory.
     """
     if response.size > _MOST_BYTES_WITH_A_STORED_FINGERPRINT:
         return _make_fingerprint(exchange, response)
-    attributes = vars(exchange)
+    attributes = vars(exchange)  # written directly, because a frozen dataclass forbids assignments
     if "fingerprint" not in attributes:
         attributes["fingerprint"] = _make_fingerprint(exchange, response)
     stored: _Fingerprint = attributes["fingerprint"]
@@ -187,7 +203,8 @@ _MOST_BYTES_WITH_A_STORED_FINGERPRINT = 2_000
 def _make_fingerprint(exchange: Exchange, response: Response) -> _Fingerprint:
     """Status, media type, code, a digest of the end of a large body, and each word of the start of the body.
 
-    The path of the request is replaced, and each number is `#`, because they differ between requests.
+    In the body each part of the path of the request is replaced by `·`, and each number by `#`, because these differ
+    between two answers that are otherwise the same.
     """
     text = response.start.decode("utf-8", "replace")
     for part in _parts_of_path(exchange):
@@ -199,19 +216,23 @@ def _make_fingerprint(exchange: Exchange, response: Response) -> _Fingerprint:
 def _digest_of_the_rest(exchange: Exchange, response: Response) -> bytes:
     """SHA-256 of a large body after its first LARGE bytes, without the path and without hexadecimal digits.
 
-    They are left out because numbers and the path differ between requests. A digest takes a tenth of the work that
-    comparing the words would take. Empty for a body that is not large.
+    Path and digits are left out because they differ between two answers that are otherwise the same. A digest takes a
+    tenth of the time that comparing the words would take. Empty for a body that is not large.
     """
     if response.size <= LARGE:
         return b""
-    return _digest_without(tuple(_parts_of_path(exchange)), response.content[0])
+    packed_body, _ = response.content  # the body as it is stored; a large one is compressed
+    return _digest_without(tuple(_parts_of_path(exchange)), packed_body)
 
 
 @lru_cache(maxsize=64)  # an answer is compared with several others
-def _digest_without(parts: tuple[str, ...], packed_body: bytes) -> bytes:
-    """SHA-256 of a body after its first LARGE bytes, without these parts of a path and without hexadecimal digits."""
+def _digest_without(path_parts: tuple[str, ...], packed_body: bytes) -> bytes:
+    """SHA-256 of a body after its first LARGE bytes, without these parts of a path and without hexadecimal digits.
+
+    `packed_body` is the compressed body.
+    """
     rest = zlib.decompress(packed_body)[LARGE:]
-    for part in parts:
+    for part in path_parts:
         rest = rest.replace(part.encode(), b"")
     return sha256(rest.translate(None, _HEX_DIGITS)).digest()
 
@@ -224,9 +245,10 @@ words, too."""
 def _parts_of_path(exchange: Exchange) -> list[str]:
     """The path of the request and its segments, each as it is and percent-decoded, the longest first.
 
-    The longest comes first because each is replaced in the body, and a short one may stand in a longer one.
+    Callers replace them in the body of the answer in this order, because a short one may be part of a longer one.
     """
     path = urlsplit(exchange.request.url).path
     parts = [path, *path.split("/")]
-    forms = {*parts, *map(unquote, parts)}
-    return sorted((form for form in forms if len(form) >= _SHORTEST_PART), key=len, reverse=True)
+    encoded_and_decoded = {*parts, *map(unquote, parts)}
+    long_parts = [part for part in encoded_and_decoded if len(part) >= _SHORTEST_PART]
+    return sorted(long_parts, key=len, reverse=True)

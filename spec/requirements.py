@@ -33,28 +33,34 @@ class Requirement:
 
     @property
     def operation(self) -> str | None:
-        """The operationId that the requirement is about; None if it is about no single operation."""
+        """The operationId that the requirement is about, such as `executePix` for `executePix.document.masked`.
+
+        None if its id begins with `general`, because then it is about no single operation.
+        """
         prefix = self.id.split(".")[0]
         return None if prefix == "general" else prefix
 
     @property
     def heading(self) -> str:
-        """The heading of the interface document under which the statement stands first."""
+        """The first heading of the interface document with the statement: `Errors` for `Errors, item 5; Limits`."""
         return self.section.split(";")[0].split(",")[0]
 
 
 def read_yaml(file: Path) -> Any:
-    """The content of a YAML file, read by the C library if it is installed."""
+    """The content of a YAML file. The loader of the C library is used if it is installed, because it is faster."""
     return yaml.load(file.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 @cache
 def interface_document() -> Mapping[str, str]:
-    """The document that the requirements are taken from: `title`, `sha256` of its bytes, and the day it was `taken`."""
+    """Which version of the interface document the requirements are from, so that reports can name it.
+
+    Its members are `title`, `sha256` (of the bytes of the document) and `taken` (the day on which it was read).
+    """
     return dict(read_yaml(SOURCE)["interface_document"])
 
 
 @cache
 def requirements() -> Mapping[str, Requirement]:
-    """All requirements by id, in the document's order."""
+    """All requirements by id, in the order of the interface document, as `requirements.yaml` lists them."""
     return {item["id"]: Requirement(**item) for item in read_yaml(SOURCE)["requirements"]}

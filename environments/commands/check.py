@@ -16,7 +16,7 @@ from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
 from environments.profiles.loading import gaps, name_for_commands
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
-from spec.answers import RefusalKind, answer_in_words, is_granted, refused_or_lost
+from spec.answers import RefusalKind, answer_in_words, is_granted, refusal_or_failure
 from spec.exchange import VALID, FailureKind
 
 Line = tuple[int, str]
@@ -108,7 +108,7 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     account_list = last_answers.get("listAccounts")
     if account_list is None:
         return
-    status, line = _ANSWERS.get(refused_or_lost(account_list), _REFUSED)
+    status, line = _ANSWERS.get(refusal_or_failure(account_list), _REFUSED)
     yield status, line.format(answer_in_words(account_list))
     if status == CLEAN:
         yield from _about_accounts(profile, client)
@@ -117,7 +117,7 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
     """Lines about accounts that the service does not know, and about lines that the profile lacks."""
     for number, account in enumerate(profile.accounts, 1):
-        if refused_or_lost(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
+        if refusal_or_failure(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"
     if profile.accounts and profile.allow & {"register-keys", "delete-keys"}:
         key_list = client.send("listPixKeys", profile.accounts[0])

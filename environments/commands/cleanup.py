@@ -17,7 +17,7 @@ from environments.door.opening import record_of_keys
 from environments.door.run_keys import name_of
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import PixKey, Profile, ProfileError, fill
-from spec.answers import RefusalKind, answer_in_words, refused_or_lost
+from spec.answers import RefusalKind, answer_in_words, refusal_or_failure
 from spec.exchange import Exchange
 
 # Reasons to stay.
@@ -63,7 +63,7 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
 
 def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
     """Keys that are not in the profile: synthetic keys, and RANDOM keys that the service made."""
-    for account, event in record.left(profile.accounts):
+    for account, event in record.remaining_keys(profile.accounts):
         key_type = event["type"]
         value = event.get("key") or None
         if not account:
@@ -117,7 +117,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.lists.gone:
+        if client.door.keys.lists.vanished:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 
@@ -149,7 +149,7 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
     body = fill(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
     exchange = client.send("deletePixKey", key.account, json=body)
     was_sent = exchange.number > 0
-    was_refused = was_sent and refused_or_lost(exchange) is not None
+    was_refused = was_sent and refusal_or_failure(exchange) is not None
     if was_refused and "read" in client.door.permission.allow:
         client.send("listPixKeys", key.account)  # the key may be gone nevertheless
     is_gone = was_sent and _is_gone(client, exchange, key)
@@ -164,7 +164,7 @@ def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
     be the key. Without a list, on a sandbox, the answer says it.
     """
     value = key.value or ""
-    refusal = refused_or_lost(exchange)
+    refusal = refusal_or_failure(exchange)
     last_list = client.door.keys.lists.last.get(key.account)
     if refusal is not None and "read" in client.door.permission.allow:
         return last_list is not None and not last_list.may_show(value)

@@ -18,7 +18,7 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
-    refusal = journal.refusal() if needs_a_journal or journal.fault() else ""
+    refusal = journal.why_not_relied_on() if needs_a_journal or journal.fault() else ""
     return [*lines, f"codes in {journal.path}: {len(entries)}"], refusal
 
 
@@ -42,7 +42,7 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
     Raises JournalError if no outcome of this code is unknown.
     """
     journal = journal_of(profile)
-    with journal.turn():
+    with journal.locked():
         entry = journal.entry(code) or _entry_with_name(code, journal)
         is_open = entry is not None and (entry.is_unknown or entry.is_perhaps_prepared)
         if entry is None or not is_open:

@@ -1,10 +1,15 @@
 """The lists of keys of the accounts of a profile: before the run, now, and which keys have disappeared.
 
-A list is the answer to GET /v1/pix/keys/{accountId}. The interface document does not show it, so `Listing`
-(spec/key_list.py) finds the keys in it, and says if it cannot.
-
 `Keys` (run_keys.py) passes every list and every deletion to `AccountLists`. `KeyChanges` (key_changes.py) stops all
-registrations and deletions as soon as `gone` has a key.
+registrations and deletions as soon as `vanished` has a key.
+
+| word | meaning |
+|---|---|
+| list | the answer to GET /v1/pix/keys/{accountId}, which has the keys of an account |
+| `Listing` | a list that was read (spec/key_list.py): the interface document does not show where its keys are |
+| deletion | a request DELETE /v1/pix/keys/{accountId} |
+| `key_at` | the JSON pointer to the keys in a list, such as `/data/keys/*/pixKey`; the profile names it |
+| number of an exchange | requests of a run are numbered from 1 in the order in which they are sent |
 """
 
 from __future__ import annotations
@@ -14,30 +19,31 @@ from collections import Counter
 from environments.door.bodies import texts_of
 from spec.answers import is_granted
 from spec.exchange import Exchange
-from spec.key_list import Listing, may_be_made, may_be_masked, plain
+from spec.key_list import Listing, may_be_masked, may_be_random_key, plain
 
 
 class AccountLists:
     """The keys that the accounts had before the run, and have now, as the lists show them.
 
-    `account` is the account at which the run registers. `key_at` is the JSON pointer from the profile to the keys of a
-    list. Its methods are called under the lock of the door, so that lists and deletions are noted in their order.
+    `account` is the account at which the run registers keys. `key_at` is the JSON pointer to the keys of a list, such
+    as `/data/keys/*/pixKey`. Only one thread at a time calls the methods, so that lists and deletions are noted in the
+    order in which they were sent.
     """
 
     def __init__(self, account: str = "", *, is_sandbox: bool = False, key_at: str | None = None) -> None:
         self.key_at = key_at
         self.before: dict[str, Listing] = {}
-        """By account, the list before the first registration or deletion."""
+        """By account, the last list that was read before this run could have changed the keys."""
         self.last: dict[str, Listing | None] = {}
         """By account, the last list; None if it could not be read."""
-        self.before_is_final = False
-        """True once later lists of the account do not show its state before the run.
+        self.run_may_have_changed_keys = False
+        """True once this run may have registered or deleted a key of an account.
 
-        That is so if the list was read for this purpose, or if a deletion or a key of the profile was sent."""
-        self.gone: frozenset[str] = frozenset()
+        A list that is read afterwards does not show which keys the account had before the run."""
+        self.vanished: frozenset[str] = frozenset()
         """Keys that existed before the run and are missing from two lists of their account in a row, although no
         deletion named them."""
-        self.gone_after_a_deletion = False
+        self.has_vanished_after_a_deletion = False
         """True if a deletion was sent after the last list from which no key was missing."""
         self._account = account
         self._is_sandbox = is_sandbox
@@ -49,10 +55,12 @@ class AccountLists:
         self._last_deletion = 0  # the number of its exchange
 
     def note_deletion(self, deletion: Exchange) -> None:
-        """Note a deletion that was sent, whatever its answer.
+        """Note which keys a deletion names, so that they do not count as vanished if a later list lacks them.
 
-        A sandbox may delete all keys if a deletion names no key. Elsewhere such a deletion goes to no account of the
-        profile (identifiers.py).
+        The answer does not matter for them, because the service may delete a key and answer with an error.
+
+        If a deletion whose body names no key succeeds, it may have deleted all keys. The suite sends such a deletion to
+        a real account only on a sandbox (a test system whose keys and money are worth nothing).
         """
         texts = texts_of(deletion.request.body)
         self._last_deletion = deletion.number
@@ -62,15 +70,15 @@ class AccountLists:
             self._all_may_be_deleted = True
 
     def note_list(self, exchange: Exchange) -> Listing | None:
-        """Note the answer to a request for a list with the token. Returns the list if it shows which keys exist now.
+        """Note an answer to GET /v1/pix/keys/{accountId}. Returns the list in it if it shows which keys exist now.
 
-        None if the list was refused or cannot be read, or if other requests were on the wire: one of them may have
-        changed a key meanwhile.
+        None if the service refused the list, or if its JSON cannot be read. None also if other requests were sent at
+        the same time, because one of them may have changed a key meanwhile.
         """
         account = exchange.request.last_segment
         listing = Listing(exchange, self.key_at)
         was_granted = is_granted(exchange)
-        if was_granted:  # also of a list that was read beside other requests
+        if was_granted:  # other requests at the same time do not matter here: a key in the list existed by then
             for text in listing.texts:
                 self._first_shown.setdefault(text, listing.number)
         was_read_beside_others = exchange.beside > 0
@@ -86,54 +94,65 @@ class AccountLists:
         return listing
 
     def _shows_state_before_run(self, account: str) -> bool:
-        """True if a list that was just read shows the account as it was before the run.
+        """True if a list of this account that was just read shows its keys as they were before the run.
 
-        The first list of an account at which the run does not register shows that state whenever it is read.
+        That holds until the run changes a key. The run registers keys at one account, `self._account`. So the first
+        list of any other account shows the state before the run even if it is read later.
         """
-        if not self.before_is_final:
+        if not self.run_may_have_changed_keys:
             return True
         run_registers_elsewhere = bool(self._account) and account != self._account
         is_first_list = account not in self.before
         return run_registers_elsewhere and is_first_list
 
-    def is_new_since(self, text: str, number: int) -> bool:
-        """True if the text may be a key that the service made since the exchange with this number.
+    def may_be_made_since(self, text: str, number: int) -> bool:
+        """True if a text in a list may be a key that the service made since the exchange with this number.
 
-        Then no earlier list has it, and it has the form of such a key.
+        A service makes a key itself if a registration asks for the type RANDOM. The text may be that key if no list
+        before this exchange had it, and if it does not look like a key of another type (e-mail address, phone number,
+        CPF, CNPJ).
         """
-        return self._first_shown.get(text, number) >= number and may_be_made(text)
+        return self._first_shown.get(text, number) >= number and may_be_random_key(text)
 
-    def were_showing(self, value: str) -> bool:
-        """True if the list of any account before the run shows the key."""
+    def was_listed_before_run(self, value: str) -> bool:
+        """True if an account had this key before the run, so that the key belongs to somebody and is not deleted."""
         return any(listing.shows(value) for listing in self.before.values())
 
-    def gone_from(self, listing: Listing, account: str) -> frozenset[str]:
-        """The keys at `key_at` that existed before the run, are not in the list, and were named by no deletion.
+    def keys_missing_from(self, listing: Listing, account: str) -> frozenset[str]:
+        """The keys that the account had before the run, that this list lacks, and that the run did not ask to delete.
 
-        No key if one of the two lists says that it is incomplete, because a new key may then have pushed an old one out
-        of the part that is shown.
+        If there are any, the service may have deleted another key than the one that a deletion named.
+
+        The result is empty if one of the two lists says that it is incomplete (such as the first page of several),
+        because then a new key may have pushed an old one to the next page.
         """
         before = self.before.get(account)
         if before is None or before.incomplete or listing.incomplete:
             return frozenset()
-        gone = Counter(before.values) - Counter(listing.values)
-        return frozenset(text for text in gone if not self._was_named(text))
+        # Counted, because a list may show one masked text for several keys: then one of two equal texts may be missing.
+        missing = Counter(before.values) - Counter(listing.values)
+        return frozenset(text for text in missing if not self._was_named_in_a_deletion(text))
 
-    def _was_named(self, text: str) -> bool:
-        """True if a deletion of this run named the key, which a list may show masked or spelled otherwise."""
+    def _was_named_in_a_deletion(self, text: str) -> bool:
+        """True if a deletion of this run named the key that a list shows as this text.
+
+        The list may show the key in another letter case or punctuation, or masked, such as `+55*******4321`.
+        """
         return any(plain(text) == plain(key) or may_be_masked(text, key) for key in self._named_in_deletions)
 
     def _note_missing_keys(self, listing: Listing, account: str) -> None:
-        """Note the keys that are missing from this list of an account and from the list before it.
+        """Note in `vanished` the keys that are missing from this list of an account and from its previous list.
 
-        A key must be missing twice, because one list may lag behind.
+        A key must be missing from two lists in a row, because one list may show an older state. If a deletion may have
+        deleted all keys (on a sandbox), a missing key shows no fault.
         """
-        missing = self.gone_from(listing, account)
+        missing = self.keys_missing_from(listing, account)
         missing_twice = missing & self._missing_from_last_list.get(account, frozenset())
         if missing_twice and not self._all_may_be_deleted:
-            self.gone = self.gone | missing_twice
-            if self._last_deletion > self._last_whole_list.get(account, 0):
-                self.gone_after_a_deletion = True
+            self.vanished = self.vanished | missing_twice
+            was_deletion_sent_since_whole_list = self._last_deletion > self._last_whole_list.get(account, 0)
+            if was_deletion_sent_since_whole_list:
+                self.has_vanished_after_a_deletion = True
         if not missing:
             self._last_whole_list[account] = listing.number
         self._missing_from_last_list[account] = missing

@@ -1,6 +1,8 @@
 """The amounts of transfers: off a sandbox, no transfer is prepared for more than the profile says, nor for 0 or less.
 
-The door asks `Amounts.check` before it sends a request, so that generated amounts are checked as well.
+The door asks `Amounts.check` before it sends a request, so that amounts drawn at random are checked as well.
+The profile is the file with the settings of a run. It has a body for each operation that prepares a transfer.
+A sandbox is a test system whose money is worth nothing; amounts are not checked there.
 Source: the field `value` of the transfer bodies (interface document, Versioning 2). The limit is a rule of the suite.
 """
 
@@ -15,24 +17,28 @@ from environments.door.bodies import NumberText, bodies_of_the_profile, leaves_i
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.profiles.model import Profile
-from spec.interface import MARK, PREPARING
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 from spec.json_text import as_bytes
 
 _AMOUNT = "value"
-_LEAST = 0.01
+"""The member of a transfer body that has the amount."""
+_ONE_CENTAVO = 0.01
 """The most that a transfer may move if the profile has no positive amount for its operation: one centavo."""
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """The amounts that a profile has for each operation."""
+    """The amounts that the profile (the settings of a run) has for each operation that prepares a transfer."""
 
     of_the_profile: Mapping[str, frozenset[str]]
     """By operation, the amounts as they are written: a number is a `NumberText`, a text is a plain str."""
 
     @classmethod
     def of(cls, profile: Profile) -> Amounts:
-        """The amounts in the bodies of a profile."""
+        """The amounts in the request bodies of a profile, such as `{"transferP2p": {"10.50"}}` for one body.
+
+        An amount is every text or number below a member `value`, because a service may accept either.
+        """
         amounts = defaultdict[str, set[str]](set)
         for operation, body in bodies_of_the_profile(profile):
             for path, leaf in leaves_in(as_bytes(body)) or ():
@@ -41,33 +47,49 @@ class Amounts:
         return cls({operation: frozenset(texts) for operation, texts in amounts.items()})
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for a transfer with an amount that the profile does not permit.
+        """Raises ForbiddenError if the body of a request that may prepare a transfer has an amount that is too high.
 
-        A body that is not JSON passes here: `Identifiers` refuses it if it has a digit, so it holds no amount.
+        An amount may be at most the highest one of the profile for the same operation, and must be above 0. An unusual
+        path may reach several operations. Then each of them must permit the amount.
+
+        A body that is not JSON passes here, because another check (`Identifiers.check`) refuses such a body if it has
+        a digit. Without a digit it holds no amount.
         """
-        for operation in sending.reaches.intersection(PREPARING):
-            for path, leaf in leaves_in(sending.sent.body) or ():
+        for operation in sending.reachable_operations.intersection(PREPARING_OPERATIONS):
+            for path, leaf in leaves_in(sending.plain_request.body) or ():
                 if _AMOUNT in path and not self._is_permitted(operation, leaf):
                     raise ForbiddenError(f"{operation}: an amount that is above that of the profile, or not above 0")
 
     def _is_permitted(self, operation: str, leaf: Any) -> bool:
-        """True if the value is an amount of the profile, a number above 0 up to its greatest amount, or no amount.
+        """True if a value in the member `value` of a body may be sent to the operation.
 
-        Null, false, a synthetic text and a text without a digit are no amounts.
+        | value | permitted |
+        |---|---|
+        | true | if the profile permits the amount 1, because a service may read true as 1 |
+        | false or null | always: it is no amount |
+        | an amount as the profile has it, as a number or a text | always |
+        | another number | if it is above 0 and at most the greatest amount of the profile |
+        | another text | if no service can read an amount from it: it is made up by the suite, or has no digit |
         """
         amounts = self.of_the_profile.get(operation, frozenset())
-        if leaf is True:  # a service may read it as 1
+        if leaf is True:
             return _greatest(amounts) >= 1
-        if not isinstance(leaf, str) or leaf in amounts:
+        is_false_or_null = not isinstance(leaf, str)  # a number is a `NumberText`, which is a str
+        if is_false_or_null or leaf in amounts:
             return True
         if isinstance(leaf, NumberText):
             return 0 < float(leaf) <= _greatest(amounts)
         has_digit = any(map(str.isdigit, leaf))
-        return MARK in leaf or not has_digit
+        return SYNTHETIC_PREFIX in leaf or not has_digit
 
 
 def _greatest(amounts: frozenset[str]) -> float:
-    """The most that a transfer may move. An amount of 0 or less counts as `_LEAST`, which the suite sends instead."""
+    """The greatest amount that a transfer may move, if the profile has these amounts.
+
+    `{NumberText("5"), NumberText("10.50")}` gives 10.5. Texts are left out, because a text is permitted only if it is
+    equal to one of them. An amount of 0 or less counts as one centavo, because the suite sends one centavo instead. So
+    does a profile without an amount.
+    """
     numbers = [float(amount) for amount in amounts if isinstance(amount, NumberText)]
-    positive_numbers = [number if number > 0 else _LEAST for number in numbers]
-    return max(positive_numbers, default=_LEAST)
+    positive_numbers = [number if number > 0 else _ONE_CENTAVO for number in numbers]
+    return max(positive_numbers, default=_ONE_CENTAVO)

@@ -22,7 +22,7 @@ from email.utils import parsedate_to_datetime
 
 from environments.door.limits import Budget
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from spec.answers import LATER, RefusalKind, refusal_kind, refused_or_lost, succeeded
+from spec.answers import REFUSED_FOR_NOW, RefusalKind, refusal_kind, refusal_or_failure, succeeded
 from spec.exchange import VALID, Exchange, FailureKind, Response
 from spec.message import Text, say
 
@@ -33,14 +33,16 @@ LONGEST_WAIT_S = 60.0
 _RESTARTS_S = (0.3, 1.0, 4.0)
 """Seconds before each attempt after a connection was refused, because a service that restarts accepts none for a
 moment."""
-PUT_OFF = LATER | {RefusalKind.GATEWAY}
+WORTH_A_RETRY = REFUSED_FOR_NOW | {RefusalKind.GATEWAY}
 """Kinds of refusals after which the same request may succeed later."""
-IN_VAIN = (
+ASKED_TO_COME_BACK_LATER = (
     "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
     "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
 OUTAGE = say("no answer but {statuses} for {seconds} s: run it again")
-NOT_AGAIN = say("a gateway answered in the place of the service, and what may have moved money is not sent again")
+GATEWAY_ANSWERED = say(
+    "a gateway answered in the place of the service, and what may have moved money is not sent again"
+)
 _BETWEEN_OUTAGES_S = 5.0
 """Two operations share an outage if no more seconds lie between the last answer to one and the first to the other: a
 run pauses up to 4 seconds."""
@@ -80,7 +82,7 @@ class Backoff:
     """
 
     def __init__(self, budget: Budget, unsent: dict[Text, set[str]]) -> None:
-        self.most = self.window = budget.limits.parallel
+        self.most_at_start = self.most_at_once = budget.limits.parallel
         """The number of places on the wire: at the start, and now."""
         self._budget, self._ending = budget, budget.ending
         self._unsent = unsent
@@ -92,13 +94,13 @@ class Backoff:
         self._ended_outages: list[_Outage] = []
         self._locks = Counter[str]()  # answers "later" to wrong tokens, by operation
 
-    def locks_out(self, operation: str) -> bool:
+    def has_locked_out_caller(self, operation: str) -> bool:
         """True if the operation locked out the sender of wrong tokens twice."""
         return self._locks[operation] >= _MOST_LOCKS
 
     def refuse_if_locked_out(self, sending: Sending) -> None:
         """Raises NotSentError for a request without the valid token, if its operation locked the sender out twice."""
-        if sending.intent.credential != VALID and self.locks_out(sending.intent.operation):
+        if sending.intent.credential != VALID and self.has_locked_out_caller(sending.intent.operation):
             raise NotSentError("the service locks the caller out")
 
     def refuse_code_if_locked_out(self, sending: Sending) -> None:
@@ -107,7 +109,7 @@ class Backoff:
         The service may have locked the caller out, so that the code would be spent for nothing.
         """
         if sending.executes and _WRONG_TOKEN in self._in_vain:
-            raise LimitError(IN_VAIN)
+            raise LimitError(ASKED_TO_COME_BACK_LATER)
 
     @contextmanager
     def place(self, sending: Sending) -> Iterator[None]:
@@ -116,20 +118,20 @@ class Backoff:
         The place is kept until the `with` block ends. Raises LimitError if the run ends meanwhile.
         """
         self._ending.wait_for(self._has_free_place)
-        sending.window = self.window
+        sending.most_at_once = self.most_at_once
         sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
             sending_beside.beside += 1
         self._on_the_wire.append(sending)
         try:
-            self._budget.wait_for_turn()
+            self._budget.wait_for_rate_limit()
             while self._pause_left_s > 0:  # another thread may have prolonged the pause meanwhile
                 self._ending.sleep(self._pause_left_s)
-                self._ending.refuse(sending)
+                self._ending.refuse_if_over(sending)
             yield
         finally:
             self._on_the_wire.remove(sending)
-            self._ending.wake()
+            self._ending.wake_waiting_threads()
 
     @property
     def _pause_left_s(self) -> float:
@@ -140,9 +142,9 @@ class Backoff:
         """True if one more request may go on the wire. None may while a thread waits for an empty wire."""
         if not self._on_the_wire:
             return True
-        return not self._wanting_it_empty and len(self._on_the_wire) < self.window
+        return not self._wanting_it_empty and len(self._on_the_wire) < self.most_at_once
 
-    def clear_the_wire(self) -> None:
+    def wait_for_empty_wire(self) -> None:
         """Wait until nothing is on the wire. The caller is alone there for as long as it keeps the lock."""
         self._wanting_it_empty += 1
         try:
@@ -162,13 +164,13 @@ class Backoff:
             self._in_vain.discard(_WRONG_TOKEN)
         if response is None:
             goes_again = self._retry_lost(sending)
-        elif refusal_kind(response) in PUT_OFF:
+        elif refusal_kind(response) in WORTH_A_RETRY:
             goes_again = self._retry_put_off(sending, response)
         else:
             return False
-        has_left_since_halving = sending.window == self.window
+        has_left_since_halving = sending.most_at_once == self.most_at_once
         if sending.beside and has_left_since_halving:
-            self.window = max(1, self.window // 2)
+            self.most_at_once = max(1, self.most_at_once // 2)
         return goes_again
 
     def _retry_put_off(self, sending: Sending, response: Response) -> bool:
@@ -186,12 +188,12 @@ class Backoff:
         if not is_of_gateway:
             self._count_lock(sending)
         goes_again = False
-        if sending.times_put_off >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
+        if sending.times_asked_to_wait >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
             self._in_vain.add(kind)
         elif kind not in self._in_vain:
-            self._pause(waits[sending.times_put_off] if seconds_named is None else seconds_named)
-            goes_again = sending.repeatable if is_of_gateway else not sending.executes
-        sending.times_put_off += 1
+            self._pause(waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named)
+            goes_again = sending.is_safe_to_repeat if is_of_gateway else not sending.executes
+        sending.times_asked_to_wait += 1
         if exchange.valid and not goes_again:
             self._note_given_up(sending, is_of_gateway=is_of_gateway)
         return goes_again
@@ -202,7 +204,7 @@ class Backoff:
         It is no lock if the request was sent again, if a pause already holds, or if other requests were on the wire:
         then the service may limit requests at the same time.
         """
-        is_first_answer = not sending.times_put_off and self._ending.clock() >= self._paused_until
+        is_first_answer = not sending.times_asked_to_wait and self._ending.clock() >= self._paused_until
         was_alone = not sending.beside
         if is_first_answer and was_alone and sending.exchange.credential != VALID:
             self._locks[sending.exchange.operation] += 1
@@ -211,11 +213,11 @@ class Backoff:
         """Note for the report why a valid request is not sent again."""
         operation = sending.exchange.operation
         if not is_of_gateway:
-            self._unsent[IN_VAIN].add(operation)
-        elif sending.repeatable:
+            self._unsent[ASKED_TO_COME_BACK_LATER].add(operation)
+        elif sending.is_safe_to_repeat:
             self._outages[operation].in_vain.add(operation)
         else:
-            self._unsent[NOT_AGAIN].add(operation)
+            self._unsent[GATEWAY_ANSWERED].add(operation)
 
     def _note_outage(self, sending: Sending) -> None:
         """Note how long nothing but a gateway answers for an operation. An answer of the service ends the outage."""
@@ -246,14 +248,16 @@ class Backoff:
         A dropped request goes again once, if it cannot move money. On a kept connection, an answer that is not HTTP may
         be the rest of an earlier answer, so it counts as dropped, and the request goes again over a fresh connection.
         """
-        kind, failure = refused_or_lost(sending.exchange), sending.exchange.failure
-        is_rest_of_earlier_answer = kind is FailureKind.NOT_HTTP and failure is not None and failure.kept
+        kind, failure = refusal_or_failure(sending.exchange), sending.exchange.failure
+        is_rest_of_earlier_answer = (
+            kind is FailureKind.NOT_HTTP and failure is not None and failure.on_reused_connection
+        )
         sending.times_unanswered += 1
         if kind is FailureKind.NO_CONNECTION and sending.times_unanswered <= len(_RESTARTS_S):
             self._pause(_RESTARTS_S[sending.times_unanswered - 1])
             return True
         is_dropped = kind is FailureKind.DROPPED or is_rest_of_earlier_answer
-        return is_dropped and sending.repeatable and sending.times_unanswered == 1
+        return is_dropped and sending.is_safe_to_repeat and sending.times_unanswered == 1
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending for this time. A longer pause that holds already stays."""

@@ -1,7 +1,7 @@
 """Texts, numbers and keys in the body of a request, as a lenient service may read them.
 
-Policies of the door ask for them to decide whether a body may be sent. Such a service may accept a member that stands
-twice, numbers of any size, or a form in the place of JSON.
+The checks before a request is sent ask for them, to decide whether the body may be sent. A lenient service may accept
+an object in which a name stands twice, numbers of any size, or an HTML form (`pixKey=a&account=1`) instead of JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, is_nested_deeper_th
 
 
 class NumberText(str):
-    """A JSON number as it is written: some are beyond a float, or too long for an int."""
+    """A JSON number as the text in which it is written, such as "1e900".
+
+    Python's float or int would change it or fail: 1e900 is beyond a float, and an int has at most 4,300 digits.
+    """
 
 
 class _AllMembers(dict[Any, Any]):
@@ -29,8 +32,13 @@ class _AllMembers(dict[Any, Any]):
     """
 
     def __init__(self, members: list[tuple[str, Any]]) -> None:
+        """Take the members in the order of the text: `[("value", "1"), ("value", "2")]` gives `{"value": ["1", "2"]}`.
+
+        If no name stands twice, this is a usual dict.
+        """
         super().__init__(members)
-        if len(self) == len(members):
+        has_no_name_twice = len(self) == len(members)
+        if has_no_name_twice:
             return
         values_by_name: dict[str, list[Any]] = {}
         for name, value in members:
@@ -39,9 +47,11 @@ class _AllMembers(dict[Any, Any]):
 
 
 def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
-    """Every text, number, boolean and null of a body in JSON, with its path of names and positions.
+    """Every text, number, boolean and null of a body in JSON, each with the path to it.
 
-    If a name stands twice in an object, all of its values are leaves. None if not even a lenient reader finds JSON.
+    `{"to": {"account": "7"}, "keys": ["a"]}` gives `[(("to", "account"), "7"), (("keys", 0), "a")]`. A number is a
+    `NumberText`. If a name stands twice in an object, the values of both are in the result, because a service may read
+    either. None if not even a lenient reader finds JSON in the body, or if it is nested too deeply to be read.
     """
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
         return None
@@ -52,7 +62,10 @@ def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
 
 
 def bodies_of_the_profile(profile: Profile) -> Iterator[tuple[str, Any]]:
-    """Each operation for which the profile has a body, and this body before its placeholders are filled in."""
+    """Each operation for which the profile (the settings of a run) has a request body, and this body.
+
+    The bodies are templates: they have placeholders such as `{account}` and `{key}`, which are not filled in here.
+    """
     for operation, body in profile.requests.items():
         yield operation, body.json
     preparation = profile.transactions.prepare
@@ -61,34 +74,47 @@ def bodies_of_the_profile(profile: Profile) -> Iterator[tuple[str, Any]]:
 
 
 def texts_of(body: bytes) -> list[str]:
-    """Every text and number of a body, in JSON or in a form."""
+    """Every text and number in the body of a request, as texts, whether the body is JSON or an HTML form.
+
+    `{"pixKey": "a@b.example", "pixKeyType": 2}` gives `["a@b.example", "2"]`.
+    """
     return _texts(_read(body))
 
 
 def key_and_type_in(body: bytes) -> tuple[str | None, str]:
-    """The key and the key type in the body of a registration. A number is given as its text.
+    """The members `pixKey` and `pixKeyType` in the body of a registration, such as `("a@b.example", "EMAIL")`.
 
-    The key is None if the body has none, or if the service has to make it: an empty key of type RANDOM, or of a type
-    that the interface document does not name.
+    A number is given as its text. The type is empty if the body has none. The key is None if the body has none, and
+    also if it is empty and the service may make a key: that is so for the type RANDOM, and perhaps for a type that the
+    interface document does not name. An empty key of another type is the text "".
     """
     value = _read(body)
     members = value if isinstance(value, dict) else {}
     key = _first_text(members.get("pixKey"))
     key_type = _first_text(members.get("pixKeyType"))
-    service_makes_key = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
-    return None if service_makes_key else key, key_type or ""
+    service_may_make_key = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
+    if service_may_make_key:
+        key = None
+    return key, key_type or ""
 
 
-def names(text: str, key: str) -> bool:
-    """True if the text has the key, and not only as a part of a longer word.
+def contains_key(text: str, key: str) -> bool:
+    """True if the text has the key in it as a whole word.
 
-    A letter or digit must not stand beside it: a deletion of the key 5511999990001 does not name the key 11999990001.
+    The text `mailto:a@b.example` has the key `a@b.example`. The text 5511999990001 does not have the key 11999990001,
+    because a digit stands before it: a deletion with this text names another key.
     """
-    return key in text and re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
+    if key not in text:  # a fast answer, because texts and keys may be long
+        return False
+    has_no_letter_or_digit_beside = rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])"
+    return re.search(has_no_letter_or_digit_beside, text) is not None
 
 
 def _read(body: bytes) -> Any:
-    """The value of a body in JSON, or else the fields of a form. Numbers stay texts: some are too great for a float."""
+    """The value of a body in JSON. If it is no JSON, the fields of an HTML form, such as `{"pixKey": ["a@b.example"]}`.
+
+    Numbers are kept as texts, because some are too great for a float.
+    """
     if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
         with suppress(ValueError, RecursionError):
             return json.loads(body, parse_int=str, parse_float=str, parse_constant=str)
@@ -96,19 +122,29 @@ def _read(body: bytes) -> Any:
 
 
 def _read_json(body: bytes) -> Any:
-    """The value of a body in JSON. Each number is a `NumberText`, each object has all of its members."""
+    """The value of a body in JSON, as a lenient service may read it. Raises ValueError if the body is no JSON.
+
+    Each number is a `NumberText` (the text in which it is written). If a name stands twice in an object, both values
+    are kept (`_AllMembers`).
+    """
     return json.loads(
         body, object_pairs_hook=_AllMembers, parse_int=NumberText, parse_float=NumberText, parse_constant=NumberText
     )
 
 
 def _first_text(value: Any) -> str | None:
-    """The first text or number in a value; None if it has none. A form has its values in lists."""
+    """The first text or number in a value, as a text; None if it has none.
+
+    The value may be a list: in an HTML form each name has a list of values, such as `["a@b.example"]`.
+    """
     return next(iter(_texts(value)), None)
 
 
 def _texts(value: Any) -> list[str]:
-    """Every text and number in a value, as text. None of a body that is nested too deep for any reader."""
+    """Every text and number in a JSON value, at any depth, as texts.
+
+    The result is empty if the value is nested so deeply that no service can read it.
+    """
     try:
         return [str(leaf) for _, leaf in leaves_of(value) if not isinstance(leaf, dict | list | bool | None)]
     except RecursionError:

@@ -31,7 +31,12 @@ _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding":
 
 
 class Client:
-    """The documented operations of one target. Headers of the profile go with every request."""
+    """Builds requests for the documented operations of one target, and sends them through the door.
+
+    The door is the only way by which requests leave; it checks each of them. Every request has the headers `headers`,
+    which come from the profile (the settings of a run). If `correlation_header` is set, such as `X-Request-Id`, every
+    request has this header with a new random value.
+    """
 
     def __init__(
         self,
@@ -43,21 +48,28 @@ class Client:
         self.door = door
         self._headers, self._correlation_header = headers, correlation_header
         self.part = ""
-        """Name of the part of the generated traffic that it sends; empty for other requests."""
+        """For requests that are drawn at random, a name that tells which test judges them; empty for other requests."""
         self.token_is_refused = False
-        """True if the preflight found no operation that accepts the token."""
+        """True if the first requests of the run (preflight.py) found no operation that accepts the token."""
         self.knows_no_path = False
-        """True if the preflight found that documented paths get the 404 of an undocumented one."""
+        """True if the first requests of the run found that documented paths get the 404 of an undocumented one."""
         self._purpose: Purpose | None = None
 
     def of_part(self, name: str) -> Client:
-        """The same client for a part of the generated traffic."""
+        """A copy of this client for requests that are drawn at random. All of its exchanges have this part name.
+
+        The tests of random requests find the exchanges of their part by this name.
+        """
         client = copy(self)
         client.part = name
         return client
 
     def with_purpose(self, purpose: Purpose) -> Client:
-        """The same client with another purpose for its requests, unless a request names its own."""
+        """A copy of this client. All of its exchanges have this purpose (why they are sent), such as "the same key
+        again".
+
+        A call of `send` with a purpose of its own keeps that one.
+        """
         client = copy(self)
         client._purpose = purpose
         return client
@@ -76,16 +88,21 @@ class Client:
         unusual: tuple[str, str] = ("", ""),
         **content: Any,
     ) -> Exchange:
-        """Call an operation, and return the exchange.
+        """Call an operation such as `registerPixKey`, and return the exchange (the request with its answer).
 
         | argument | meaning |
         |---|---|
-        | `path_parameter` | value in the path, if the path has a place for it |
-        | `safe` | characters of it that are not percent-encoded |
-        | `content` | `json` or `body` (bytes that go as they are), `content_type` and `headers`, as of `_request` |
-        | `valid`, `spelling`, `purpose`, `unusual` | members of `Intent` |
+        | `path_parameter` | the account or transaction code in the path, if the path has one |
+        | `credential` | name of the Authorization header that is sent, such as "no header"; else the right token |
+        | `query` | text behind the path, such as `?page=2` |
+        | `safe` | characters of the path parameter that are not percent-encoded |
+        | `valid` | true if the interface document promises success |
+        | `spelling` | names of unusual ways to write the request, such as "two slashes" in the path |
+        | `purpose` | why it is sent, for the report |
+        | `unusual` | of an invalid request: the part that is invalid and how, such as `("query", "long")` |
+        | `content` | the body and its headers: `json` or `body`, `content_type`, `headers` (see `_request`) |
         """
-        documented = operations()[operation]
+        documented = operations()[operation]  # its method and its path, as spec/openapi.yaml has them
         path = documented.path
         if path_parameter is not None:
             path = path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))
@@ -98,17 +115,20 @@ class Client:
     def send_to_siblings(
         self, operation: str, path_parameter: str | None, *, purpose: Purpose | None = None, **content: Any
     ) -> list[Exchange]:
-        """Send the same request to two undocumented paths beside the documented one, and return both exchanges.
+        """Send a request of an operation to two undocumented paths, and return both exchanges.
 
-        Two answers show which parts, such as a time or a request id, differ from answer to answer.
+        The paths are like the documented one with another last name: `/v1/accounts/pixconf-1a2b3c4d/ac-1` instead of
+        `/v1/accounts/balance/ac-1`. They show how the service answers a path that does not exist, so that the suite
+        recognises the same answer at a documented path. Two requests are sent, because two answers show which parts,
+        such as a time or a request id, differ from answer to answer.
         """
         documented = operations()[operation]
         static_segments = [segment for segment in documented.path.split("/") if not segment.startswith("{")]
         end_of_path = [quote(path_parameter, safe="")] if path_parameter else []
-        intent = Intent("", purpose=purpose)
+        intent = Intent("", purpose=purpose)  # "" stands for an undocumented path
         exchanges = []
         for _ in range(2):
-            path = "/".join([*static_segments[:-1], synthetic(), *end_of_path])
+            path = "/".join([*static_segments[:-1], synthetic(), *end_of_path])  # [:-1]: without the last name
             request = self._request(documented.method, path, **content)
             exchanges.append(self.door.send(request, intent))
         return exchanges
@@ -124,7 +144,12 @@ class Client:
         credential: str = VALID,
         headers: Iterable[tuple[str, str]] = (),
     ) -> requests.PreparedRequest:
-        """A request with the headers of the suite, then those of the profile, then `headers`; the last one counts."""
+        """A request to the target, which is not sent yet.
+
+        The body is `json` (a value that is written as JSON), or `body` (bytes that are sent as they are), or nothing.
+        Headers are set in this order, and a later one replaces an earlier one of the same name: those of the suite, the
+        Content-Type, the Authorization, those of the profile (the settings of a run), and `headers`.
+        """
         if json is not NOTHING:
             body = as_bytes(json)
         request = requests.Request(method, self.door.permission.base_url + path, data=body).prepare()

@@ -42,7 +42,7 @@ from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
-from spec.interface import MARK, READS, operations
+from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.log import Log
 from spec.message import Text
 
@@ -134,7 +134,7 @@ class Door:
             target.secrets,
             target.refresh,
             self._repeat_alone,
-            self.backoff.clear_the_wire,
+            self.backoff.wait_for_empty_wire,
             self._pausing,
             self._disregard,
         )
@@ -165,7 +165,7 @@ class Door:
             # and so would an account or a key of somebody else.
             self.check_identifiers,
             # Before all that waits or sends, because a run that ends begins nothing.
-            self.ending.refuse,
+            self.ending.refuse_if_over,
             # Before its result is asked for, and before this thread locks the journal, because it may take seconds.
             self.liveness.wait_for_check_of_target,
             # Before limits are counted, because a target that is gone must cost no request and no transaction code.
@@ -175,7 +175,7 @@ class Door:
             # Before the journal is locked, because a wrong token that is not sent needs no lock.
             self.backoff.refuse_if_locked_out,
             # Before all that waits: from here until the answer is final, no other run sends this code.
-            self.guard.take_turn,
+            self.guard.lock_journal_for_code,
             # Before the attempt, because a code that is not sent must not stand in the journal.
             self.backoff.refuse_code_if_locked_out,
             # Last, because it reads lists of keys, and nothing may be sent between a list and the deletion after it.
@@ -183,19 +183,19 @@ class Door:
         )
         for_each_attempt = (
             # Again, because the run may have ended while the request waited.
-            self.ending.refuse,
+            self.ending.refuse_if_over,
             # Before the count of requests, because a transfer beyond its limit is not sent, so it costs no request.
             self.budget.refuse_transfer,
             # Before the count of requests, for the same reason.
-            self.budget.take_wrong_token,
+            self.budget.count_wrong_token,
             # Before the attempt, because a code that a limit keeps back must not stand in the journal.
-            self.budget.take_request,
+            self.budget.count_request,
             # Sends the request once, with a deadline. The exchange is in `exchanges` whatever happens.
             self._attempt,
         )
         until_the_answer_is_final = (
             # First, because a run that ends sends nothing again, and its end may have cut this answer.
-            self.ending.refuse,
+            self.ending.refuse_if_over,
             # Before the token, because the answer "come back later" says nothing about the token.
             self.backoff.pause_and_retry,
             # If the token expired, another one is fetched, and the request is sent again.
@@ -236,7 +236,7 @@ class Door:
         else:
             sending.repeats = first.number
         answer: Exchange | None = None
-        if sending.repeatable:
+        if sending.is_safe_to_repeat:
             exchange = self._send_through_policies(sending)
             was_sent = exchange.number > 0  # without a number it was kept back by a limit
             answer = exchange if was_sent else None
@@ -348,7 +348,7 @@ class Door:
         # If the last request got no answer, its connection may be broken. `is_lost` has this one use a fresh one.
         last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
         sending.is_lost = last_got_no_answer
-        self.backoff.clear_the_wire()
+        self.backoff.wait_for_empty_wire()
         try:
             # The lock is taken once more than it is released around the wire, so that nothing else may leave.
             with self.ending.lock:
@@ -363,7 +363,7 @@ class Door:
         """Wait for some seconds. Until the end of the block only this thread sends."""
         # Only one thread may have the others wait, because its end lets all of them go on.
         self.ending.wait_for(lambda: not self.liveness.is_checking)
-        with self.liveness.others_waiting():
+        with self.liveness.keeping_others_waiting():
             self.ending.sleep(seconds)
             yield
 
@@ -414,9 +414,9 @@ class Door:
         for exchange in reversed(self.exchanges):
             if exchange.response is None or exchange.credential != VALID:
                 continue
-            code_is_synthetic = MARK in exchange.request.last_segment
+            code_is_synthetic = SYNTHETIC_PREFIX in exchange.request.last_segment
             executes_nothing = exchange.operation == "executePix" and code_is_synthetic
-            if exchange.operation in READS or executes_nothing:
+            if exchange.operation in READ_OPERATIONS or executes_nothing:
                 newest.setdefault(exchange.operation, exchange)  # later ones in this loop are older
         return list(newest.values())
 
@@ -429,7 +429,7 @@ class Door:
         with self.backoff.place(sending):
             self.token_monitor.renew(sending)
             # Again: while the request waited, the run may have ended, the target may be gone, the token have expired.
-            self.ending.refuse(sending)
+            self.ending.refuse_if_over(sending)
             self.liveness.refuse_unreachable(sending)
             self.token_monitor.refuse_expired(sending)
             with self.budget.transfer(sending):
@@ -455,10 +455,10 @@ class Door:
             self.keys.recording(sending),
         ):
             sending.number = number  # set only now: if the journal cannot be written, the request was never sent
-            request = sending.sent
+            request = sending.plain_request
             try:
                 with self._without_the_lock():
-                    result = self.ending.explain(self.wire.attempt(sending))
+                    result = self.ending.with_end_as_cause(self.wire.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._exchange_of(sending, request, result, started)
@@ -503,7 +503,9 @@ class Door:
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
             self.note(NoteAbout.CUT, reason, sending.intent.operation)
-        sending.exchange = self._exchange_of(sending, sending.sent, Failure(FailureKind.LIMIT, reason), time.time())
+        sending.exchange = self._exchange_of(
+            sending, sending.plain_request, Failure(FailureKind.LIMIT, reason), time.time()
+        )
 
 
 def _intent_of(exchange: Exchange) -> Intent:

@@ -1,7 +1,13 @@
 """The end of a run: its time is over, or it is stopped.
 
-Every thread that waits for something waits here, so that it wakes up when the run ends. The policies of the door ask
-`refuse` before they begin something.
+Every thread that waits for something waits here, so that it wakes up when the run ends. The steps through which each
+request passes before it is sent (door.py) ask `refuse_if_over` before they begin something.
+
+| word | meaning |
+|---|---|
+| limits.duration | the most seconds that a run may take, as its settings (the profile) say |
+| cleaning up | to delete the PIX keys that the run registered |
+| a request cleans up | it deletes such a key, or reads the list of keys before and after a deletion |
 """
 
 from __future__ import annotations
@@ -23,19 +29,20 @@ CUT = "{}, and no answer came in time"
 _LAST_ANSWERS_S = 1.0
 """Seconds in which requests on the wire may still be answered when the run ends: the outcome of an execution without an
 answer is unknown."""
-_RESERVE, _MOST_RESERVED_S = 0.1, 60.0
-"""Share of limits.duration that is kept for cleaning up, and the most seconds of it: a minute is enough to delete the
-few keys of a run."""
+_RESERVED_SHARE = 0.1
+"""The part of limits.duration that is kept for cleaning up."""
+_MOST_RESERVED_S = 60.0
+"""Most seconds that are kept for cleaning up: a minute is enough to delete the few keys of a run."""
 
 
 class Ending:
-    """Knows whether the run still sends requests, and has a thread that waits wake up when it does not.
+    """Knows whether the run still sends requests, and wakes threads that wait when it does not.
 
     | event | what follows |
     |---|---|
-    | limits.duration is over but for a reserve | nothing begins but requests that clean up |
+    | the last tenth (or minute) of limits.duration begins | only requests that delete keys of the run are sent |
     | limits.duration is over | nothing is sent any more |
-    | the run is stopped | the same; waiting threads wake up; requests on the wire have one more second |
+    | the run is stopped, such as by Ctrl-C | nothing is sent; waiting threads wake; one second for late answers |
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,12 +52,15 @@ class Ending:
         self.clock = clock
         self._duration_s = duration_s
         self._until = clock() + duration_s
-        self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
-        self._cuts_at = math.inf  # by the clock, when requests on the wire are cut
+        self._reserve_s = min(_RESERVED_SHARE * duration_s, _MOST_RESERVED_S)
+        self._cuts_off_at = math.inf  # by the clock, when requests that wait for an answer are cut off
 
     @property
-    def limit(self) -> Text:
-        """The reason why the run begins nothing more; empty while it sends."""
+    def why_over(self) -> Text:
+        """The reason why the run begins nothing more; empty while it sends requests.
+
+        Its time counts as over while a reserve for cleaning up (deleting the keys of the run) is still left.
+        """
         if self.is_stopped:
             return STOPPED
         if self._seconds_left > self._reserve_s:
@@ -58,51 +68,70 @@ class Ending:
         return say("limits.{setting} ({limit} s) is over", setting="duration", limit=f"{self._duration_s:g}")
 
     def stop(self) -> None:
-        """Send nothing more, and wake all threads that wait. Any thread may call it, but no signal handler: it takes
-        the lock."""
-        self._cuts_at = min(self._cuts_at, self.clock() + _LAST_ANSWERS_S)
+        """Stop the run: nothing more is sent, and all threads that wait wake up.
+
+        Requests that were sent have one more second to be answered. Any thread may call this method, but no signal
+        handler, because the method waits for a lock that the interrupted thread may have.
+        """
+        self._cuts_off_at = min(self._cuts_off_at, self.clock() + _LAST_ANSWERS_S)
         self.is_stopped = True
-        self.wake()
+        self.wake_waiting_threads()
 
-    def refuse(self, sending: Sending) -> None:
-        """Raises LimitError if the run has ended. While the time for cleaning up lasts, requests that clean up pass."""
+    def refuse_if_over(self, sending: Sending) -> None:
+        """Raises LimitError if the run has ended, so that the request is not sent.
+
+        The last part of the time is for requests that clean up (delete a key of the run): they pass until all of the
+        time is over, or until the run is stopped.
+        """
         may_clean_up = self._seconds_left > 0 and not self.is_stopped
-        if self.limit and not (sending.cleans_up and may_clean_up):
-            raise LimitError(self.limit)
+        if self.why_over and not (sending.cleans_up and may_clean_up):
+            raise LimitError(self.why_over)
 
-    def explain(self, result: Response | Failure) -> Response | Failure:
-        """The result of a request. If it timed out because the run ended, the failure says so."""
+    def with_end_as_cause(self, result: Response | Failure) -> Response | Failure:
+        """The same result of a request, or another failure if the request timed out because the run ended.
+
+        That failure names the end of the run as its cause, because such a timeout is no fault of the service.
+        """
         timed_out = isinstance(result, Failure) and result.kind is FailureKind.TIMEOUT
-        if timed_out and self.limit:
-            return Failure(FailureKind.LIMIT, CUT.format(self.limit))
+        if timed_out and self.why_over:
+            return Failure(FailureKind.LIMIT, CUT.format(self.why_over))
         return result
 
     # -- how threads wait -------------------------------------------------------------------------------------
 
-    def wake(self) -> None:
-        """Have each thread that waits ask again if its condition holds."""
+    def wake_waiting_threads(self) -> None:
+        """Have each thread that waits in `wait_for` or `sleep` look again whether it may go on.
+
+        It is called after a change that may be what a thread waits for, such as a request that got its answer.
+        """
         with self.lock:
             self.lock.notify_all()
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition holds. Raises LimitError if the run is stopped meanwhile."""
+        """Wait until a condition is true. Raises LimitError if the run is stopped meanwhile.
+
+        The condition is looked at again whenever `wake_waiting_threads` is called. Other threads may work meanwhile.
+        """
         with self.lock:
             self.lock.wait_for(lambda: self.is_stopped or condition())
         if self.is_stopped:
             raise LimitError(STOPPED)
 
     def sleep(self, seconds: float) -> None:
-        """Wait for this time, or until the run ends."""
+        """Wait for this time, or until the run is stopped, or until only cleaning up is permitted."""
         with self.lock:
             self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._seconds_to_next_end)))
 
     @contextmanager
-    def holding(self, lock: FileLock) -> Iterator[None]:
-        """Wait for a lock that processes share, and keep it. Raises LimitError if the run ends meanwhile."""
+    def holding_file_lock(self, lock: FileLock) -> Iterator[None]:
+        """Wait for a lock that several processes share, and keep it until the `with` block ends.
+
+        Raises LimitError if the run ends before another process releases the lock.
+        """
         try:
-            lock.acquire(cancel_check=lambda: bool(self.limit))
+            lock.acquire(cancel_check=lambda: bool(self.why_over))
         except Timeout:
-            raise LimitError(self.limit) from None
+            raise LimitError(self.why_over) from None
         try:
             yield
         finally:
@@ -110,24 +139,29 @@ class Ending:
 
     @property
     def longest_answer_s(self) -> float:
-        """Seconds that the answer to a request may take which is sent now."""
+        """Most seconds that the answer to a request may take if the request is sent now: until the run ends, and one
+        second more."""
         return self._seconds_to_next_end + _LAST_ANSWERS_S
 
     @property
-    def cuts(self) -> bool:
-        """True if requests on the wire are cut, and no answer is waited for any more."""
-        return self.clock() >= self._cuts_at
+    def cuts_requests_off(self) -> bool:
+        """True if nobody waits any longer for answers to requests that were sent, because the run was stopped.
+
+        It becomes true one second after the stop.
+        """
+        return self.clock() >= self._cuts_off_at
 
     @property
     def _seconds_left(self) -> float:
-        """Seconds until limits.duration is over, with the time for cleaning up."""
+        """Seconds until limits.duration is over, the time that is kept for cleaning up included."""
         return self._until - self.clock()
 
     @property
     def _seconds_to_next_end(self) -> float:
-        """Seconds that a thread may wait at most: until only cleaning up is permitted.
+        """Most seconds that a thread may wait: until the next moment at which fewer requests are permitted.
 
-        During the time for cleaning up, seconds until limits.duration is over.
+        First that is the beginning of the time for cleaning up (deleting the keys of the run). During this time it is
+        the end of limits.duration. Afterwards the result is 0.
         """
         seconds_left = self._seconds_left
         if seconds_left > self._reserve_s:

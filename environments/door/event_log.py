@@ -1,6 +1,15 @@
 """Logs of events that outlive a run: one file each, which every change replaces as a whole.
 
-The journal of executions (journal.py) and the record of keys (key_record.py) are such logs.
+There are two such logs:
+
+- the journal (journal.py): which transaction codes were sent
+- the key record (key_record.py): which PIX keys were registered and not deleted
+
+| word | meaning |
+|---|---|
+| event | one line of the file: a JSON object, such as `{"at": …, "digest": …, "event": "sent"}` |
+| subject | the code or key that an event is about; the file has a digest of it, because it is a secret |
+| in clear | as it is, and not as a digest |
 """
 
 from __future__ import annotations
@@ -23,19 +32,23 @@ from environments.door.ending import Ending
 from environments.profiles.model import ProfileError
 
 Event = dict[str, str]
-"""A line of a log. It has the members `at`, `environment`, `digest` and `event`, and others of each log."""
+"""A line of a log. It has the members `at` (the time), `environment` (the name of the profile), `digest` and `event`,
+and further members of each log."""
 _MOST_LINES = 4_096
 """Lines that stay parsed in memory. Each change reads the whole file again, and a run changes hundreds of states."""
 
 
 class JournalError(ProfileError):
-    """The log cannot be used, so no request is sent that would have to stand in it. The text says why and what to
-    do."""
+    """The file of a log cannot be used, so no request is sent that would have to be written to it first. The text says
+    why, and what to do."""
 
 
 @contextmanager
 def as_journal_error() -> Iterator[None]:
-    """Raises JournalError in the place of an OSError of the file system."""
+    """Turn an OSError of the file system into a JournalError, which says what the user has to check.
+
+    It is used as a `with` block or as a decorator.
+    """
     try:
         yield
     except OSError as error:
@@ -44,19 +57,22 @@ def as_journal_error() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class LogKey:
-    """The key of the digests, from a variable of the environment, or else from a file beside the logs."""
+    """The secret key with which the digests in a log are made, so that nobody can try out codes against the digests.
+
+    It comes from an environment variable, or else from a file beside the log.
+    """
 
     file: Path
     of_environment: bytes | None = field(default=None, repr=False)
 
     def read(self) -> bytes:
-        """The key; empty if there is none. Raises OSError."""
+        """The secret key with which digests are made; empty if there is none so far. Raises OSError."""
         if self.of_environment:
             return self.of_environment
         return self.file.read_bytes() if self.file.exists() else b""
 
     def make(self) -> None:
-        """Make a random key of 256 bits if there is none. Raises OSError."""
+        """Write a random secret key of 256 bits to the file, if there is no key so far. Raises OSError."""
         if not self.read():
             replace_file(self.file, secrets.token_bytes(32))
 
@@ -65,7 +81,8 @@ class LogKey:
 class EventLog:
     """Events that outlive a run: one line of JSON for each.
 
-    An event names its subject, such as a code, by a digest alone. `environment` and `run` stand in clear.
+    An event names its subject, such as a transaction code, by a digest alone. `environment` (the name of the profile)
+    and `run` (a random name of the run) are written as they are.
     """
 
     path: Path
@@ -73,71 +90,82 @@ class EventLog:
     environment: str = ""
     run: str = ""
     ending: Ending = field(default_factory=Ending)
-    """The end of the run, at which a thread stops to wait for its turn."""
+    """The end of the run: a thread that waits for the lock of the file gives up when the run ends."""
 
     def __post_init__(self) -> None:
-        self.lock = FileLock(f"{self.path}.lock", mode=0o600)
+        """Prepare the lock of the file, which threads and processes share. Nothing is read or locked so far."""
+        self.lock = FileLock(f"{self.path}.lock", mode=0o600)  # only the owner may read or write the lock file
         self._last_read = b"", list[str]()  # the content and its lines; one tuple, because threads replace it
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Lock the log, so that no other thread or process writes it, or sends a request that it records.
+    def locked(self) -> Iterator[None]:
+        """Lock the file until the `with` block ends, so that no other thread or process writes to it.
 
-        A thread that has the lock may take it again. Raises LimitError if the run ends meanwhile, JournalError if the
-        folder cannot be written.
+        Whoever sends a request that the file records keeps this lock while the request is sent. A thread that has the
+        lock may lock again. Raises LimitError if the run ends while it waits, JournalError if the folder cannot be
+        written.
         """
         with ExitStack() as lock:
             with as_journal_error():
                 self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                lock.enter_context(self.ending.holding(self.lock))
+                lock.enter_context(self.ending.holding_file_lock(self.lock))
                 self.key.make()
             yield
 
     @as_journal_error()
     def events(self) -> list[Event]:
-        """The events that can be read, also if the log is damaged. Raises JournalError."""
+        """The events of the file, in its order. Damaged lines are left out. Raises JournalError."""
         events = map(event_in, self._lines())
         return [event for event in events if event is not None]
 
     @as_journal_error()
     def digest(self, subject: str) -> str:
-        """The digest that stands for a subject in the log. Raises JournalError."""
+        """The digest that is written to the file instead of a subject (a transaction code or a key).
+
+        The same subject always has the same digest. Raises JournalError.
+        """
         return digest_of(self.key.read(), subject)
 
     def _new(self, subject: str, event: str, **clear: str) -> Event:
-        """An event that happens now. The members of `clear` stand beside it in clear text."""
+        """A new line for the file, with the time of now: what happened (`event`) to a subject, such as a code.
+
+        The subject is written as its digest. `clear` has further members, which are written as they are.
+        """
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"at": at, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
         return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
-        """The complete lines of the file. A line without its end is left out: its run was killed before it sent the
-        request.
+        """The lines of the file; none if there is no file.
+
+        A last line without a line end is left out: the run that wrote it was killed meanwhile, before it sent the
+        request of that line.
 
         The file is read each time, because another run may have changed it. It is split into lines only if it changed,
-        because a synthetic key may have 100,000 characters.
+        because that takes time: a key that the suite makes up may have 100,000 characters.
         """
         self._require_file()
         content = self.path.read_bytes() if self.path.exists() else b""
         last_content, lines = self._last_read
         if content != last_content:
             text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-            lines = text.split("\n")[:-1]  # behind the last line end stands nothing, or a part of a line
+            lines = text.split("\n")[:-1]  # the text behind the last line end is empty, or a part of a line
             self._last_read = content, lines
         return list(lines)
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        """Replace all lines by these. They are on the disk before this returns."""
+        """Replace all lines of the file by these. They are on the disk before this returns."""
         new_lines = list(lines)
-        content = "\n".join([*new_lines, ""]).encode()
+        content = "\n".join([*new_lines, ""]).encode()  # "" gives the last line its line end
         replace_file(self.path, content)
         self._last_read = content, new_lines
 
     def _require_file(self) -> None:
-        """Raises JournalError unless the path is a file, or nothing yet.
+        """Raises JournalError if the path is something else than a file. A path at which there is nothing is permitted.
 
-        A device keeps nothing, a folder has no lines, and somebody else may have made the link.
+        A device such as /dev/null keeps nothing, a folder has no lines, and a symbolic link may be the work of somebody
+        else, who wants the suite to write to another file.
         """
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise JournalError(f"{self.path} is no file: name another place in journal")
@@ -145,7 +173,11 @@ class EventLog:
 
 @lru_cache(_MOST_LINES)
 def event_in(line: str) -> Event | None:
-    """The event of a line; None if the line is damaged. An event must not be changed, because equal lines share it."""
+    """The event in a line of a log file: its JSON object. None if the line is damaged.
+
+    Damaged is a line that is no JSON object, that lacks a member which each event has, or that has a member which is no
+    text. The caller must not change the event, because the next call with the same line returns the same object.
+    """
     try:
         event = json.loads(line)
     except ValueError:
@@ -155,17 +187,23 @@ def event_in(line: str) -> Event | None:
 
 
 def digest_of(key: bytes, text: str) -> str:
-    """The digest of a text: HMAC with SHA-256, in hexadecimal."""
+    """The digest of a text with a secret key: HMAC with SHA-256, in hexadecimal.
+
+    Without the key nobody can find out the text by trying out many texts.
+    """
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file by a new one that only its owner may read. A reader sees the old one or the new one, never a part.
+    """Replace a file by a new one with this data, which only its owner may read.
 
-    The data and the name are on the disk before this returns, so that they outlive a crash of the machine.
+    The data is written to a second file, which then gets the name of the first. So another process that reads the file
+    meanwhile gets the whole old data or the whole new data. `fsync` waits until the data, and then the name in the
+    folder, are on the disk, so that they outlive a crash of the machine.
     """
     new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
+    new.unlink(missing_ok=True)  # of a run that was killed
+    # O_EXCL: fails if somebody else has made the file or a link meanwhile. 0o600: only the owner may read and write it.
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
         file.flush()

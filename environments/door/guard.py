@@ -26,7 +26,7 @@ from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared import Prepared, code_in
 from spec.answers import answer_in_words, grants_protected_result, is_granted, refuses_the_token
 from spec.exchange import Exchange
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 from spec.message import Text
 
 _MOST_UNKNOWN = 2
@@ -100,7 +100,7 @@ class ExecutionGuard:
         if self.journal is None:
             return list(supplied)
         try:
-            with self.journal.turn():
+            with self.journal.locked():
                 return list(self._usable_codes(self.journal, supplied))
         except JournalError as error:
             self.journal_trouble = str(error)
@@ -108,9 +108,9 @@ class ExecutionGuard:
 
     def _usable_codes(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
         """The codes of the profile that may be sent. Notes the others in `barred`, and trouble with the journal."""
-        self.supplied_trouble = journal.refusal() if supplied else ""
+        self.supplied_trouble = journal.why_not_relied_on() if supplied else ""
         for code in supplied:
-            barring_entry = journal.barring(code)
+            barring_entry = journal.entry_that_forbids(code)
             if barring_entry:
                 self.barred[code] = barring_entry
                 continue
@@ -130,7 +130,7 @@ class ExecutionGuard:
             return
         try:
             if journal.entries():
-                with journal.turn():  # wait for a run that sends a code now, because its outcome is not unknown
+                with journal.locked():  # wait for a run that sends a code now, because its outcome is not unknown
                     entries = [entry for entry in journal.entries() if entry.environment == journal.environment]
                 self.earlier = [entry for entry in entries if entry.is_unknown]
                 self.perhaps_prepared = [entry for entry in entries if entry.is_perhaps_prepared]
@@ -144,7 +144,7 @@ class ExecutionGuard:
 
         Raises JournalError if the request cannot be written: then it is not sent.
         """
-        prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING
+        prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING_OPERATIONS
         if self.journal is None or not prepares_a_transfer:
             yield
             return
@@ -176,7 +176,7 @@ class ExecutionGuard:
         except NotSentError:
             return  # the run ended while it waited for the journal; the report lists the transfer
 
-    def take_turn(self, sending: Sending) -> None:
+    def lock_journal_for_code(self, sending: Sending) -> None:
         """Lock the journal for a request with a real code, so that no other process sends a code meanwhile.
 
         The lock is released when the outcome of the code is final. Raises NotSentError for a code that was sent before
@@ -187,28 +187,28 @@ class ExecutionGuard:
         if not code:
             return
         if self.journal:
-            sending.resources.enter_context(self.journal.turn())
+            sending.resources.enter_context(self.journal.locked())
         is_the_first = code == self.first_executed
-        sending.offers_executed_code = is_the_first and not sending.executes
-        self._refuse_spent(code, offers_executed_code=sending.offers_executed_code)
+        sending.resends_executed_code = is_the_first and not sending.executes
+        self._refuse_spent(code, resends_executed_code=sending.resends_executed_code)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
             raise NotSentError(_STOPPED)
-        codes_are_kept_back = self.keep_codes_back()
+        codes_are_kept_back = self.check_if_codes_are_kept_back()
         if codes_are_kept_back:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._is_granted_without_token and not sending.executes:
             raise NotSentError("the result of a code was given without a valid token: one proof is enough")
-        if self.journal and not sending.offers_executed_code:
+        if self.journal and not sending.resends_executed_code:
             self._refuse_by_journal(self.journal, code)
 
-    def _refuse_spent(self, code: str, *, offers_executed_code: bool) -> None:
+    def _refuse_spent(self, code: str, *, resends_executed_code: bool) -> None:
         """Raises NotSentError if this run sent the code before, and may not send it once more.
 
-        `offers_executed_code` is true if the code was executed, and goes without the valid token now.
+        `resends_executed_code` is true if the code was executed, and goes without the valid token now.
         """
         outcome = self._outcomes.get(canonical(code), Outcome.OFFERED)
         is_spent = outcome not in _CAN_BE_SENT
-        may_be_repeated = offers_executed_code or code in self._permitted_again
+        may_be_repeated = resends_executed_code or code in self._permitted_again
         if is_spent and not may_be_repeated:
             raise NotSentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
@@ -222,19 +222,19 @@ class ExecutionGuard:
         """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
-            self.supplied_trouble = journal.refusal()
+            self.supplied_trouble = journal.why_not_relied_on()
         trouble = self.journal_trouble
         if not trouble and is_supplied:
             trouble = self.supplied_trouble
         if trouble:
             raise NotSentError(trouble)
-        barring_entry = journal.barring(code)
+        barring_entry = journal.entry_that_forbids(code)
         if barring_entry:
             raise NotSentError(
                 f"the journal says that this code was sent at {barring_entry.at} ({barring_entry.outcome})"
             )
 
-    def keep_codes_back(self) -> bool:
+    def check_if_codes_are_kept_back(self) -> bool:
         """Find out if no code may be sent now, because an execution was answered 401. True if none may be sent.
 
         Codes may be sent again once there is another token and a read succeeds with it. This method sends that read.
@@ -249,16 +249,15 @@ class ExecutionGuard:
             self._refused_token = ""
         return bool(self._refused_token)
 
-    @property
-    def executions_possible(self) -> int:
+    def count_possible_executions(self) -> int:
         """Number of codes that this run may still execute, as far as that is known before one is sent.
 
         Reading it may send a request: after an execution that was answered 401, a read shows whether another token is
-        accepted (`keep_codes_back`).
+        accepted (`check_if_codes_are_kept_back`).
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0
-        codes_are_kept_back = self.keep_codes_back()
+        codes_are_kept_back = self.check_if_codes_are_kept_back()
         if codes_are_kept_back:
             return 0
         return self._budget.executions_left
@@ -284,7 +283,7 @@ class ExecutionGuard:
         outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
         """
         code = sending.code
-        if not code or sending.offers_executed_code:  # the code was executed before, so nothing is left to execute
+        if not code or sending.resends_executed_code:  # the code was executed before, so nothing is left to execute
             yield
             return
         self._budget.take("executions")

@@ -1,6 +1,6 @@
 """Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
 
-A synthetic identifier is made up by the suite and is the account or key of nobody. It begins with the text MARK
+A synthetic identifier is made up by the suite and is the account or key of nobody. It begins with SYNTHETIC_PREFIX
 (`pixconf-`), by which it is known again. A key of runs was registered by this run or an earlier one.
 
 The door asks `Identifiers.check` before it sends a request, so that generated requests are checked as well. A request
@@ -23,7 +23,7 @@ from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.door.run_keys import Keys
 from environments.profiles.model import PixKey, Profile, fill
-from spec.interface import KEY_TYPES, MARK, PREPARING, operations, path_parameters_reached
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations, path_parameters_reached
 from spec.json_text import JsonPath, as_bytes
 
 _REGISTER = "registerPixKey"
@@ -34,7 +34,7 @@ _AMOUNT = "value"
 """Name of the member whose number is an amount. A text there may be a key."""
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
-_SYNTHETIC = re.compile(rb"%b[\w-]*" % MARK.encode())
+_SYNTHETIC = re.compile(rb"%b[\w-]*" % SYNTHETIC_PREFIX.encode())
 """A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
 """Each key but a RANDOM key has a digit or an at sign, and so has an amount."""
@@ -67,19 +67,19 @@ class Identifiers:
         accounts_in_path = self._accounts_in_path(sending)
         own_accounts_in_path = accounts_in_path & self._own_accounts_in_paths
         for account in accounts_in_path - own_accounts_in_path:
-            is_synthetic = MARK in account
+            is_synthetic = SYNTHETIC_PREFIX in account
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
-        changes_something = not sending.reaches.isdisjoint((*_CHANGE_KEYS, *PREPARING))
+        changes_something = not sending.reachable_operations.isdisjoint((*_CHANGE_KEYS, *PREPARING_OPERATIONS))
         if not changes_something:
             return
-        leaves = leaves_in(sending.sent.body)
+        leaves = leaves_in(sending.plain_request.body)
         if leaves is None:
-            _refuse_unreadable(sending.sent.body)
+            _refuse_unreadable(sending.plain_request.body)
             leaves = []  # no JSON, so it has no values that could be looked at one by one
-        self._refuse_foreign(sending, leaves)
+        self._refuse_identifiers_of_others(sending, leaves)
         names_own_account = bool(own_accounts_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
-        changes_keys = not sending.reaches.isdisjoint(_CHANGE_KEYS)
+        changes_keys = not sending.reachable_operations.isdisjoint(_CHANGE_KEYS)
         if names_own_account and changes_keys:
             self._refuse_malformed(sending, leaves)
 
@@ -97,12 +97,12 @@ class Identifiers:
     def _accounts_in_path(self, sending: Sending) -> set[str]:
         """Every text that a server may read as an account in the path."""
         accounts: set[str] = set()
-        for name in sending.reaches:
+        for name in sending.reachable_operations:
             if operations()[name].path_parameter == "accountId":
                 accounts |= path_parameters_reached(name, sending.path)
         return accounts
 
-    def _refuse_foreign(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
+    def _refuse_identifiers_of_others(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
         """Raises ForbiddenError if the body may name an account or a key of somebody else.
 
         A random UUID in a registration is permitted: nobody else can have that key.
@@ -121,11 +121,11 @@ class Identifiers:
         if not isinstance(leaf, str):  # a boolean or null: numbers are texts here, too (NumberText)
             return True
         # A member with a made-up name is not documented, so no service reads an account or a key from it.
-        member_is_made_up = any(MARK in str(name) for name in path)
+        member_is_made_up = any(SYNTHETIC_PREFIX in str(name) for name in path)
         member_has_no_identifier = not _MEMBERS_WITHOUT_IDENTIFIERS.isdisjoint(path)
         if member_is_made_up or member_has_no_identifier:
             return True
-        is_synthetic = MARK in leaf
+        is_synthetic = SYNTHETIC_PREFIX in leaf
         has_letter_or_digit = any(map(str.isalnum, leaf))  # without one, as in "" or "--", it names nobody
         if is_synthetic or not has_letter_or_digit or leaf in self._own_texts:
             return True
@@ -162,7 +162,7 @@ class Identifiers:
         """
         keys = list(self._keys_in(sending, leaves))
         keys_can_be_named = bool(keys) and all(map(self._can_be_named, keys))
-        service_reads_keys = sending.reaches == {_REGISTER} or _is_sent_as_json(sending)
+        service_reads_keys = sending.reachable_operations == {_REGISTER} or _is_sent_as_json(sending)
         is_well_formed = service_reads_keys and keys_can_be_named
         if is_well_formed or _asks_for_a_new_key(sending) or self._is_deletion_without_a_key(sending):
             return
@@ -175,7 +175,7 @@ class Identifiers:
         """
         no_keys = {*KEY_TYPES, *self._profile.accounts}
         template = self._profile.requests.get("deletePixKey")
-        if template and "deletePixKey" in sending.reaches:
+        if template and "deletePixKey" in sending.reachable_operations:
             body_without_key = fill(template.json, account="", key="", type="")
             no_keys |= _texts_in(body_without_key)
         no_keys -= self._own_keys
@@ -190,12 +190,12 @@ class Identifiers:
     def _can_be_named(self, key: str) -> bool:
         """True if a request to delete this key cannot make the service delete another key.
 
-        MARK alone, or with blanks, is permitted only if a run registered it. That happens if a service cuts a longer
-        key of a run to these characters.
+        SYNTHETIC_PREFIX alone, or with blanks, is permitted only if a run registered it. That happens if a service cuts
+        a longer key of a run to these characters.
         """
         if not can_be_named(key):
             return False
-        has_more_than_the_mark = can_be_named(key.removeprefix(MARK))
+        has_more_than_the_mark = can_be_named(key.removeprefix(SYNTHETIC_PREFIX))
         return has_more_than_the_mark or any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
@@ -212,7 +212,7 @@ class Identifiers:
             fill(template.json, account=account, key="", type=key_type)
             for account, key_type in product(self._profile.accounts, ("", *KEY_TYPES))
         ]
-        return _is_sent_as_json(sending) and sending.sent.body in map(as_bytes, bodies)
+        return _is_sent_as_json(sending) and sending.plain_request.body in map(as_bytes, bodies)
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
@@ -256,15 +256,15 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
     A request that a generator drew (Hypothesis, Schemathesis) is never taken for it.
     """
     is_generated = sending.intent.is_generated
-    if is_generated or sending.reaches != {_REGISTER}:
+    if is_generated or sending.reachable_operations != {_REGISTER}:
         return False
-    key, key_type = key_and_type_in(sending.sent.body)
+    key, key_type = key_and_type_in(sending.plain_request.body)
     return not key and key_type in _MADE_BY_THE_SERVICE
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key of a registration of the type RANDOM, if it is a random UUID, which nobody else has; else None."""
-    key, key_type = key_and_type_in(sending.sent.body)
-    is_registration = sending.reaches == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
+    key, key_type = key_and_type_in(sending.plain_request.body)
+    is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None
     return key if is_registration and is_random else None

@@ -35,7 +35,7 @@ from spec.answers import (
     grants_protected_result,
     is_done,
     is_partly_unread,
-    refused_or_lost,
+    refusal_or_failure,
     says_done_in_words,
 )
 from spec.exchange import Exchange, FailureKind, Response
@@ -66,7 +66,7 @@ class Outcome(StrEnum):
     SETTLED = "settled"  # a person has looked the unknown outcome up
 
 
-NEVER_SENT = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
+NEVER_SENT_WITH_VALID_TOKEN = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
 """States of a code that was never sent with the valid token, as far as the journal knows. Such a code may be sent."""
 
 
@@ -115,7 +115,7 @@ class Journal(EventLog):
 
     # -- trust in the journal ---------------------------------------------------------------------------------
 
-    def refusal(self) -> str:
+    def why_not_relied_on(self) -> str:
         """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
         if self._others_write_its_folder():
             folder = self.path.parent
@@ -185,7 +185,7 @@ class Journal(EventLog):
 
         `clear` has further members of the line, in clear text.
         """
-        with self.turn():
+        with self.locked():
             lines = self._lines()
             counted = self._counted()
             self._chain(lines, self._new(canonical(code), event, **clear))
@@ -199,10 +199,10 @@ class Journal(EventLog):
 
         Raises JournalError if the old journal can be relied on, because then no new one is needed.
         """
-        with self.turn():
+        with self.locked():
             if self._others_write_its_folder():
-                raise JournalError(self.refusal())
-            if not self.refusal():
+                raise JournalError(self.why_not_relied_on())
+            if not self.why_not_relied_on():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
             events = [*self.events(), self._new("", _STARTED)]
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
@@ -228,13 +228,13 @@ class Journal(EventLog):
         digest = self.digest(canonical(code))
         return next((entry for entry in self.entries() if entry.digest == digest), None)
 
-    def barring(self, code: str) -> JournalEntry | None:
+    def entry_that_forbids(self, code: str) -> JournalEntry | None:
         """The entry because of which this run may not send the code: another run sent it.
 
         None if the code may be sent, also if it was refused and --resend-code names it. Raises JournalError.
         """
         entry = self.entry(code)
-        if entry is None or entry.outcome in NEVER_SENT:
+        if entry is None or entry.outcome in NEVER_SENT_WITH_VALID_TOKEN:
             return None
         is_of_this_run = entry.run == self.run
         if is_of_this_run:
@@ -257,7 +257,7 @@ class ReadJournal(Journal):
     """A journal that is only read, for a plan, which sends nothing."""
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Wait for nobody, because nothing is sent."""
         yield
 
@@ -288,7 +288,7 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     | any other refusal, such as 5xx or a redirect | UNKNOWN |
     """
     response = exchange.response
-    kind = refused_or_lost(exchange)  # None if the request succeeded
+    kind = refusal_or_failure(exchange)  # None if the request succeeded
     if response is None:
         if kind is not FailureKind.NO_CONNECTION:
             return Outcome.UNKNOWN
@@ -355,7 +355,7 @@ def _add_state(states: list[JournalEntry], event: Event) -> None:
             states.pop()
         return
     was_offered = any(entry.outcome is not Outcome.PREPARED for entry in states)
-    if outcome in NEVER_SENT and was_offered:
+    if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_offered:
         return  # an earlier event already says more about the code
     entry = JournalEntry(
         event["digest"],

@@ -4,8 +4,17 @@ A service may delete another key than the named one, replace the key of an accou
 another account. So the lists of all accounts of the profile are read around the changes, and as soon as a key that
 existed before the run is missing, nothing more is registered or deleted.
 
-The door asks before every registration and deletion, whoever sends it: a scenario, a generated request, a sequence,
-`cleanup`. Deletions go one after the other.
+The door asks before every registration and deletion, whoever sends it: a planned test, a request drawn at random,
+`environments cleanup`. Deletions are sent one after the other.
+
+| word | meaning |
+|---|---|
+| list | the answer to GET /v1/pix/keys/{accountId}, which has the keys of an account |
+| change | a registration (POST) or a deletion (DELETE) of a key |
+| account of the profile | an account in the settings of the run; one that the suite made up is called synthetic |
+| key of before | a key that an account of the profile had before the run; it belongs to somebody |
+| sandbox | a test system whose keys and money are worth nothing |
+| sending | a request on its way to the service (outgoing.py) |
 
 Self-tests: promises/test_keys_of_others.py.
 """
@@ -20,7 +29,7 @@ from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
 from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
-from spec.answers import is_granted, may_be_registered, registered
+from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import Exchange
 from spec.key_list import NOT_AT_KEY_AT, Listing
 from spec.message import Text, say
@@ -36,11 +45,11 @@ _WAITS_S = (1, 2, 4)
 
 
 class KeyChanges:
-    """Refuses registrations and deletions that may harm keys of the profile's accounts. On a sandbox it refuses none.
+    """Refuses registrations and deletions that may harm keys of before the run. On a sandbox it refuses none.
 
-    `read_list` sends a request for the list of an account while nothing else is on the wire, and returns None if a
-    limit keeps the request back. `may_read` is true if the profile permits that. The methods are called under the lock
-    of the door.
+    `read_list` asks the service for the keys of an account while no other request is under way, and returns None if a
+    limit keeps the request back. `may_read` is true if the settings of the run permit such requests. Only one thread at
+    a time calls the methods.
     """
 
     def __init__(
@@ -63,40 +72,49 @@ class KeyChanges:
 
     @property
     def stopped(self) -> Text:
-        """Reason why no further key is deleted; empty if there is none. KEY_GONE also stops registrations."""
-        return KEY_GONE if self._keys.lists.gone else self._why_deletions_stopped
+        """Reason why no further key is deleted; empty if keys may be deleted.
+
+        If the reason is KEY_GONE (a key that existed before the run has vanished), no further key is registered either.
+        """
+        return KEY_GONE if self._keys.lists.vanished else self._why_deletions_stopped
 
     def prepare_change(self, sending: Sending) -> None:
-        """Read the lists before the first change of a key, and before a deletion wait until no other one is under way.
+        """Read the lists of keys before a registration or deletion, so that its effect can be seen afterwards.
 
-        Raises LimitError if a registration or a deletion may not be sent, JournalError if the record cannot be read.
+        Lists are read before the first change in a run, and before each deletion if a key was registered since the last
+        list. A deletion also waits until no other deletion is under way, because otherwise nobody could tell which of
+        the two deleted a wrong key.
+
+        Raises LimitError if the registration or deletion must not be sent, JournalError if the record of keys cannot be
+        read. Other requests pass.
         """
         if self._is_sandbox:
             return
         if _registers(sending):
             self._read_lists_before_run(sending)
-            if self._keys.lists.gone:
+            if self._keys.lists.vanished:
                 raise LimitError(KEY_GONE)
         elif _may_delete(sending):
             self._ending.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
             sending.resources.callback(self._end_deletion)
             self._read_lists_before_run(sending)
-            trouble_with_lists = self._trouble_with_lists(sending)
+            trouble_with_lists = self._read_list_and_find_trouble(sending)
             # `stopped` is read only now, because the lists that were read above may show that a key is gone.
             reason = self.stopped or trouble_with_lists
             if reason:
                 raise LimitError(reason)
 
     def read_lists_after_change(self, sending: Sending) -> None:
-        """Read the lists after a deletion, and after the first registration of each key type.
+        """Read the lists of keys after a deletion, and after the first registration of each key type.
 
         | what the lists show | what follows |
         |---|---|
         | a key that existed before the run is missing, twice in a row | nothing more is registered or deleted |
-        | the key that a deletion named is still there | nothing more is deleted |
+        | the key that a deletion named is still there | nothing more is deleted: perhaps another key was deleted |
 
-        A list from which a key is missing is read a second time, whoever asked for it.
+        If the request itself asked for a list, and a key is missing from it, the list is read a second time, because
+        one list may show an older state.
         """
         if self._is_sandbox:
             return
@@ -108,41 +126,51 @@ class KeyChanges:
             self._read_again_if_a_key_is_missing(sending)
 
     def _read_again_if_a_key_is_missing(self, sending: Sending) -> None:
-        """Read a list that was just read a second time, if a key that existed before the run is missing from it."""
-        account = sending.sent.last_segment
+        """If a key that existed before the run is missing from the list that was just read, read the list once more.
+
+        A key counts as vanished only if two lists in a row lack it.
+        """
+        account = sending.plain_request.last_segment
         last_list = self._keys.lists.last.get(account)
-        if last_list is None or last_list.number != sending.number:
+        is_list_of_this_request = last_list is not None and last_list.number == sending.number
+        if last_list is None or not is_list_of_this_request:  # the answer of this request could not be read as a list
             return
-        if self._keys.lists.gone_from(last_list, account):
+        if self._keys.lists.keys_missing_from(last_list, account):
             self._read_once(sending, account)
 
     def _read_lists_before_run(self, sending: Sending) -> None:
-        """Read the lists of all accounts before the run changes any key. It happens once in a run."""
-        if self._keys.lists.before_is_final:
+        """Read the lists of all accounts of the profile before the run changes any key. It happens once in a run.
+
+        They show which keys belong to somebody. Afterwards a change may be sent, so no later list can show that.
+        """
+        if self._keys.lists.run_may_have_changed_keys:
             return
         if self._may_read:
             for account in self._keys.accounts:
                 if account not in self._keys.lists.last:
                     self._read(sending, account)
-        self._keys.lists.before_is_final = True
+        self._keys.lists.run_may_have_changed_keys = True
 
     def _read_lists_after_registration(self, sending: Sending) -> None:
-        """Read all lists after the first registration of a key type.
+        """Read all lists after the first registration of a key type, to see whether a key of before was replaced.
 
-        An account may have room for one key of each type alone, so that a new key replaces the old one.
+        That may happen if an account may have only one key of each type. The first registration of a type is enough to
+        see it, so later ones of the same type cost no further requests. Without `key_at` (the JSON pointer to the keys
+        in a list) nobody can tell which texts of a list are keys.
         """
         _, key_type = key_and_type_in(sending.exchange.request.body)
-        may_have_effect = registered(sending.exchange) or may_be_registered(sending.exchange)
+        may_have_effect = registered(sending.exchange) or is_uncertain_registration(sending.exchange)  # not if refused
         can_compare = self._may_read and self._keys.lists.key_at is not None
         if may_have_effect and can_compare and key_type not in self._compared_types:
             self._compared_types.add(key_type)
             self._read_all(sending)
 
     def _read_lists_after_deletion(self, sending: Sending) -> None:
-        """Read the lists of all accounts after a deletion.
+        """Read the lists of all accounts after a deletion, to see whether it deleted the named key, and no other.
 
-        No further key is deleted if the list of its account cannot be read, or if that list still shows a key whose
-        deletion was granted. A deletion at a synthetic account, which may have no effect, is not waited for.
+        No further key is deleted if the list of its account cannot be read, or if that list still shows the key
+        although the deletion was granted. A deletion that names an account which the suite made up may rightly have no
+        effect, so its key may stay listed.
         """
         account = self._account_of(sending)
         self._read_all(sending)
@@ -153,9 +181,10 @@ class KeyChanges:
             self._wait_until_not_listed(sending, account, listing)
 
     def _wait_until_not_listed(self, sending: Sending, account: str, listing: Listing | None) -> None:
-        """Read the list, at most for four seconds, until it does not show the deleted key any more.
+        """Read the list again, for at most four seconds, until it does not show the deleted key any more.
 
-        If the last list still shows it, no further key is deleted.
+        A service may show a deletion only after some seconds. If the last list still shows the key, no further key is
+        deleted, because the service may have deleted another one. `listing` is the list right after the deletion.
         """
         texts_of_deletion = texts_of(sending.exchange.request.body)
         waited_s = 0
@@ -168,11 +197,11 @@ class KeyChanges:
         if listing is not None and _shows_any(listing, texts_of_deletion):
             self._why_deletions_stopped = STILL_THERE.of(seconds=waited_s)
 
-    def _trouble_with_lists(self, sending: Sending) -> Text:
-        """Reason why the lists cannot show which keys a deletion removes; empty if they can.
+    def _read_list_and_find_trouble(self, sending: Sending) -> Text:
+        """Reason why lists cannot show which keys a deletion removes, so that it must not be sent; empty if they can.
 
-        Sends a request for the list of the account if its last list is older than the last registration. Raises
-        JournalError.
+        This method sends a request for the list of the account if a key was registered since its last list. Raises
+        JournalError if the record of keys cannot be read.
         """
         if self._keys.lists.key_at is None:
             return NO_KEY_AT
@@ -191,18 +220,19 @@ class KeyChanges:
         return say("{why}, so no key is deleted", why=incomplete) if incomplete else ""
 
     def _account_of(self, sending: Sending) -> str:
-        """The account of the profile whose list may change.
+        """The account of the profile (the settings of the run) whose keys the request may change.
 
-        For an account in the path that is not of the profile, it is the account at which the run registers, because the
-        service may delete at the account of the token instead.
+        It is the account in the path. If the suite made that account up, it is the account at which the run registers,
+        because a service may ignore the path and change the account that belongs to the token.
         """
-        account_in_path = sending.sent.last_segment
+        account_in_path = sending.plain_request.last_segment
         return account_in_path if account_in_path in self._keys.accounts else self._keys.account
 
     def _read_all(self, sending: Sending) -> None:
-        """Read the list of each account, because a service may change the keys of another account than the named one.
+        """Read the list of each account of the profile, because a service may change another one than the named one.
 
-        Accounts without a list of before the run are left out, because nothing can be compared.
+        An account whose list was not read before the run is left out, because its keys cannot be compared. The account
+        that the request names is always read.
         """
         changed_account = self._account_of(sending)
         for account in self._keys.accounts:
@@ -210,35 +240,46 @@ class KeyChanges:
                 self._read(sending, account)
 
     def _read(self, sending: Sending, account: str) -> Listing | None:
-        """Read the list of an account, and once more if that failed or a key is missing, because one list may lag."""
+        """Read the list of an account, and return it; None if it does not show which keys exist now.
+
+        The list is read once more if reading failed, or if a key of before the run is missing from it: one list may
+        show an older state, so a key counts as vanished only if two lists lack it.
+        """
         listing = self._read_once(sending, account)
-        if listing is None or self._keys.lists.gone_from(listing, account):
+        if listing is None or self._keys.lists.keys_missing_from(listing, account):
             listing = self._read_once(sending, account)
         return listing
 
     def _read_once(self, sending: Sending, account: str) -> Listing | None:
-        """Read the list of an account. None if it was not sent, or does not tell which keys exist now."""
-        with suppress(LimitError):  # the run ends: then nothing else is sent, either
-            if self._read_list(sending, account) is not None:
+        """Ask the service once for the keys of an account, and return the list.
+
+        None if a limit keeps the request back, or if the answer does not show which keys exist now.
+        """
+        with suppress(LimitError):  # the run has ended, so no key is deleted after this either
+            exchange = self._read_list(sending, account)
+            if exchange is not None:
                 return self._keys.lists.last.get(account)  # the door has noted the answer there
         return None
 
     def _end_deletion(self) -> None:
-        """Let the next deletion begin. The door calls this when the answer to the deletion is final."""
+        """Let the next deletion begin. It is called when this deletion is over, and the lists after it were read."""
         self._is_deleting = False
-        self._ending.wake()
+        self._ending.wake_waiting_threads()
 
 
 def _registers(sending: Sending) -> bool:
-    """True for a registration of a key."""
+    """True if the request registers a key (POST /v1/pix/keys/{accountId})."""
     return sending.intent.operation == "registerPixKey"
 
 
 def _may_delete(sending: Sending) -> bool:
-    """True for every DELETE, also for one to a path that is not documented, because the service may delete there."""
+    """True for every request with the method DELETE, because a service may delete at an undocumented path, too."""
     return sending.request.method == "DELETE"
 
 
 def _shows_any(listing: Listing, texts: list[str]) -> bool:
-    """True if the list has keys at `key_at`, and one of the texts is among them."""
+    """True if one of the texts, which are those of a deletion, is among the keys that the list shows.
+
+    Not so if the list has no text at `key_at`, the JSON pointer to its keys: any other text may be no key.
+    """
     return bool(listing.keys) and any(map(listing.shows, texts))

@@ -1,6 +1,13 @@
-"""The key record: a file with the keys that runs registered and did not delete.
+"""The key record: a file with the PIX keys that runs registered and did not delete.
 
 `Keys` (run_keys.py) writes it, so that `environments cleanup` can delete after a run that was killed.
+
+| word | meaning |
+|---|---|
+| profile | the settings of a run; it names accounts and PIX keys of the people who test |
+| synthetic | made up by the suite, such as the key `pixconf-1a2b3c4d@example.com`, so it belongs to nobody |
+| key of unknown value | a RANDOM key, which the service made, and which no answer has shown |
+| event | a line of the file: what became of a key |
 """
 
 from __future__ import annotations
@@ -10,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from environments.door.event_log import Event, EventLog, as_journal_error, event_in
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 
-# The events of the record. GONE is never written: it removes the line of the key.
+# The events of the record: what became of a key. GONE is never written: it removes the line of the key.
 MAYBE = "refused, perhaps registered"
 REGISTERED = "registered"
 LATER = "perhaps registered later"
@@ -23,24 +30,27 @@ GONE = "gone"
 class KeyRecord(EventLog):
     """The last event of each key that runs registered at one address and that is not gone.
 
-    - Keys and accounts of the profile stand in it as a digest alone. Synthetic ones, and keys that the service made,
-      stand in clear, because nothing else could name them later.
-    - One event stands for all keys of unknown value of a run. A record without `run` replaces those of all runs.
-    - Each event has a digest of `base_url`. Events of another address are kept and never acted on, because the same key
-      may be a customer's there.
+    - Keys and accounts of the profile (the settings of a run) are written as a digest alone. Keys that the suite or the
+      service made up are written as they are, because a later run could not name them in a deletion otherwise.
+    - One event is written for all keys of a run whose value is unknown. If `run` is empty (in `environments cleanup`),
+      a new event replaces those of all runs.
+    - Each event has a digest of `base_url`. Events of another address are kept, and no key is deleted because of them:
+      the same key may belong to a customer at this address.
     """
 
     base_url: str = ""
 
     @as_journal_error()
     def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:
-        """Write down what became of a key. If it is `ours`, and no key of the profile, its value may stand in clear.
+        """Write to the file what became of a key: `event` is MAYBE, REGISTERED or LATER. GONE removes its line.
 
-        Raises JournalError.
+        `ours` is true if the suite or the service made up the key. Then its value is written as it is, so that a later
+        run can delete it. A key of the profile (the settings of a run) is written as a digest alone, because it belongs
+        to a person. Raises JournalError.
         """
-        with self.turn():
+        with self.locked():
             key_in_clear = value if ours and value else ""
-            account_in_clear = account if MARK in account else ""
+            account_in_clear = account if SYNTHETIC_PREFIX in account else ""
             new = self._new(
                 _subject(account, key_type, value),
                 event,
@@ -50,23 +60,29 @@ class KeyRecord(EventLog):
                 key=key_in_clear,
                 address=self._address(),
             )
-            lines = [line for line in self._lines() if self._stays_beside(new, event_in(line), is_unknown=not value)]
+            lines = [line for line in self._lines() if self._is_kept_beside(new, event_in(line), is_unknown=not value)]
             if event != GONE:
                 lines.append(json.dumps(new))
             self._write_lines(lines)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
-        """The last event of a key; empty if the key is gone, or was never recorded. Raises JournalError."""
-        digest = self.digest(_subject(account, key_type, value))
-        return next((event["event"] for event in self._of_this_address() if event["digest"] == digest), "")
+        """The last event that runs wrote about a key at this address, such as REGISTERED.
 
-    def left(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
-        """The account and the last event of each key that is not a key of the profile.
-
-        `accounts` are the accounts of the profile. An account that is not among them, nor in clear in the event, cannot
-        be told from its digest: then it is empty. Raises JournalError.
+        Empty if the key was deleted, or was never recorded. Raises JournalError.
         """
-        for event in self._of_this_address():
+        digest = self.digest(_subject(account, key_type, value))
+        return next((event["event"] for event in self._events_at_this_address() if event["digest"] == digest), "")
+
+    def remaining_keys(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
+        """The account and the last event of each key in the file that the suite or the service made up.
+
+        They are the keys that a run may delete. Keys of the profile (the settings of a run) are left out.
+
+        The file has accounts as digests. So the digest of each known account is compared: the `accounts` of the
+        profile, and the account in the event, if it is written there as it is. If none fits, the account is given as an
+        empty text. Raises JournalError.
+        """
+        for event in self._events_at_this_address():
             if event.get("ours"):
                 account_by_digest = {
                     self.digest(_subject(account, event["type"], event.get("key") or None)): account
@@ -74,28 +90,36 @@ class KeyRecord(EventLog):
                 }
                 yield account_by_digest.get(event["digest"], ""), event
 
-    def _stays_beside(self, new: Event, old: Event | None, *, is_unknown: bool) -> bool:
-        """True if the old event is kept when the new one is written.
+    def _is_kept_beside(self, new: Event, old: Event | None, *, is_unknown: bool) -> bool:
+        """True if the old line is kept when the new one is written, because they are about different keys.
 
-        An event that cannot be read is not kept. The new event replaces the old one of the same key. Each run has its
-        own event for its keys of unknown value.
+        `old` is None if its line is damaged; such a line is not kept. `is_unknown` is true if the value of the new key
+        is unknown, because the service made it. All such keys of an account have the same digest, so each run keeps a
+        line of its own for them. A run without a name (`environments cleanup`) replaces the lines of all runs.
         """
         if old is None or old["event"] == GONE:
             return False
         is_same_key = (new["digest"], new["address"]) == (old["digest"], old.get("address"))
-        is_of_another_run = is_unknown and self.run not in ("", old.get("run"))
+        this_run_has_no_name = self.run == ""
+        is_of_another_run = is_unknown and not this_run_has_no_name and old.get("run") != self.run
         return not is_same_key or is_of_another_run
 
-    def _of_this_address(self) -> list[Event]:
-        """The events of keys at the address of this record."""
+    def _events_at_this_address(self) -> list[Event]:
+        """The events of keys at the address (`base_url`) that this run tests. The file may have those of others."""
         address = self._address()
         return [event for event in self.events() if event.get("address") == address]
 
     def _address(self) -> str:
-        """The digest of the address, written so that it is not the digest of a key."""
+        """The digest of `base_url`, which each event has, so that a run recognises the events of its address.
+
+        The digest is made of a JSON array that begins with "base_url", so that no key has the same digest.
+        """
         return self.digest(json.dumps(["base_url", self.base_url]))
 
 
 def _subject(account: str, key_type: str, value: str | None) -> str:
-    """The text whose digest stands for a key: its account and value, or the type if the value is unknown."""
+    """The text whose digest is written to the file for a key: `["ac-1", "a@b.example"]`, its account and its value.
+
+    If the value is unknown (None), because the service made the key, the text has the type: `["ac-1", ["RANDOM"]]`.
+    """
     return json.dumps([account, [key_type] if value is None else value])

@@ -2,9 +2,17 @@
 
 `Keys` (run_keys.py) asks after every exchange. An answer alone proves little: a service may grant a registration and
 forget the key, or refuse it and keep the key. So each function takes the state and the answer or the list, and gives
-the state that both of them permit. If in doubt, the key counts as perhaps registered, so that the run tells of it.
+the state that both of them permit. If in doubt, the key counts as perhaps registered, so that the report names it.
 
     NOT_SENT -> MAYBE (just before it is sent) -> REGISTERED or REFUSED -> DELETED -> KEPT if a list still shows it
+
+| word | meaning |
+|---|---|
+| list | the answer to GET /v1/pix/keys/{accountId}, which has the keys of an account |
+| key of the profile | a key in the settings of the run; it belongs to a person who tests |
+| synthetic key or account | made up by the suite, such as `pixconf-1a2b3c4d@example.com`; it belongs to nobody |
+| sandbox | a test system whose keys and money are worth nothing |
+| deletion | a request DELETE /v1/pix/keys/{accountId} |
 """
 
 from __future__ import annotations
@@ -14,11 +22,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from environments.door.bodies import names, texts_of
+from environments.door.bodies import contains_key, texts_of
 from environments.door.key_record import LATER, MAYBE, REGISTERED
-from spec.answers import RefusalKind, is_refusal, may_be_registered, refusal_kind, registered
+from spec.answers import RefusalKind, is_refusal, is_uncertain_registration, refusal_kind, registered
 from spec.exchange import Exchange, FailureKind
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text
 
@@ -32,7 +40,7 @@ _NOTHING_WAS_SENT = (FailureKind.NO_CONNECTION, FailureKind.TLS)
 
 
 class KeyState(Enum):
-    """State of a key. If the key is not cleaned up, the report shows the text as the reason."""
+    """State of a key of the run. If the run does not delete the key, the report shows this text as the reason."""
 
     NOT_SENT = "not sent"
     BEFORE = "there before the run"
@@ -52,9 +60,11 @@ EVENT_OF_STATE: Mapping[KeyState, str] = {
     KeyState.REFUSED: MAYBE,
     KeyState.LATER: LATER,
 }
-"""The states of keys that may still be registered, each with its event in the key record."""
-UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
-"""States of keys of which no answer says if they are registered."""
+"""The states of keys that may still be registered, each with the event that is written to the key record (a file)."""
+_MAY_STILL_BE_REGISTERED = frozenset(EVENT_OF_STATE)
+"""States of keys that may still be registered."""
+REGISTRATION_UNKNOWN = (KeyState.MAYBE, KeyState.REFUSED)
+"""States of keys of which no answer says for certain whether they are registered."""
 PERHAPS_REGISTERED_BY_RUN = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
 """States of keys that are, or were, perhaps registered by this run."""
 _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
@@ -65,8 +75,8 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.LATER: KeyState.REGISTERED,
 }
 """By the state of a key that seems free, its state after a list that shows it."""
-SEEMING_FREE = frozenset(_STATE_IF_LISTED)
-"""States of keys that are not registered, as far as the answers tell. They are those that a list can contradict."""
+SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
+"""States of keys that are not registered, as far as the answers tell. A later list can contradict each of them."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
 was granted, or was not answered, may be listed later."""
@@ -79,36 +89,46 @@ class RunKey:
     name: Text  # for people; the value of a key of the profile is not in it
     type: str
     value: str | None  # None if the service made the key and no answer tells it
-    account: str
-    owned: bool = False  # True for a key of the profile, false for a synthetic one
+    account: str  # the account at which it is registered
+    is_of_profile: bool = False  # True for a key of the profile (the settings of the run); false for a made-up key
     disposable: bool = True  # True if the profile lets the run delete it
     state: KeyState = KeyState.NOT_SENT
     exchanges: list[int] = field(default_factory=list)  # numbers of the exchanges that show its state
-    was_accepted: bool = False  # True if an answer to its registration was no refusal
+    was_accepted: bool = False  # True if the service did not refuse its registration
     was_listed: bool = False  # True if a list showed it
     was_missed: bool = False  # True if a list did not show it, although its registration was accepted
 
     @property
-    def is_for_nobody(self) -> bool:
-        """True if it was sent for a synthetic account."""
-        return MARK in self.account
+    def is_at_synthetic_account(self) -> bool:
+        """True if its registration named an account that the suite made up, which has no list that could show it."""
+        return SYNTHETIC_PREFIX in self.account
 
     @property
-    def is_left(self) -> bool:
-        """True if the run registered it, or may have, and it may still be there."""
-        return self.state in EVENT_OF_STATE
+    def may_still_exist(self) -> bool:
+        """True if the run registered the key, or may have registered it, and it may still be registered.
+
+        Such a key has to be deleted at the end of the run, or is named in the report.
+        """
+        return self.state in _MAY_STILL_BE_REGISTERED
 
     @property
     def was_never_listed(self) -> bool:
-        """True if its registration was accepted, a list did not show it afterwards, and none has shown it since."""
+        """True if the service accepted its registration, but a list did not show it afterwards, and none has since.
+
+        Such a service may register keys late, so the key may appear after the run.
+        """
         return self.was_missed and not self.was_listed
 
 
 @dataclass(frozen=True)
 class Presence:
-    """What a list says of a key: it is shown, absent, or neither, because the list may show it masked."""
+    """What a list says of a key: it is shown, absent, or neither, because the list may show it masked.
+
+    Masked means that characters are hidden, such as in `+55*******4321`.
+    """
 
     is_shown: bool
+    """True if the list has the key, in any letter case and punctuation."""
     is_absent: bool
     """True if the list does not show the key, and masks no key that may be this one."""
     may_be_shown: bool
@@ -116,12 +136,19 @@ class Presence:
 
 
 def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | None) -> Presence:
-    """What a list says of a key with this value. `before` is the list of the account before the run, if it was read."""
+    """What a list says of a key with this value: it is shown, absent, or neither.
+
+    `before` is the list of the same account before the run, if it was read: a masked text (such as `+55*******4321`)
+    that it already had is no key of this run.
+
+    A key of the profile (the settings of a run) belongs to a person. For it the comparison is loose, such as by the
+    last eight digits of a phone number, because the run must not delete a key that existed before.
+    """
     is_shown = listing.shows(value)
     return Presence(
         is_shown,
         is_absent=not is_shown and not listing.may_hide(value, before),
-        may_be_shown=is_shown or (key.owned and listing.may_show(value)),
+        may_be_shown=is_shown or (key.is_of_profile and listing.may_show(value)),
     )
 
 
@@ -129,67 +156,88 @@ def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | Non
 
 
 def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyState, *, is_sandbox: bool) -> KeyState:
-    """The state after a registration. `state_before` is the state before the request was sent.
+    """The state of a key after the answer to its registration (POST /v1/pix/keys/{accountId}).
+
+    Before the request was sent, the key had the state `state_before`. While it was sent, it has the state MAYBE, unless
+    it is registered already. The first row that fits counts:
 
     | answer | state |
     |---|---|
     | success | REGISTERED |
     | anything else, if the key was registered before | unchanged |
-    | no connection | that before the request if the key may be there, else GONE, because nothing was sent |
-    | none, or one that neither grants nor refuses it | unchanged: MAYBE, as `Keys` set it before the request |
-    | a refusal, if an earlier request was accepted and the key may be there | that before the request |
-    | another refusal | REFUSED, until a list shows that the key is not there |
+    | no connection | `state_before` if the key may still be registered, else GONE, because nothing was sent |
+    | none, or one that neither grants nor refuses the registration | unchanged: MAYBE |
+    | a refusal, if an earlier registration of the key was accepted | `state_before` if the key may still exist |
+    | another refusal | REFUSED, until a list shows that the key is not registered |
+    | another refusal, if no list can ever show the key | GONE |
     """
     if registered(exchange):
         return KeyState.REGISTERED
-    if key.state not in UNSURE:
+    was_registered_already = key.state not in REGISTRATION_UNKNOWN
+    if was_registered_already:
         return key.state
-    if was_not_sent(exchange):
-        return state_before if state_before in EVENT_OF_STATE else KeyState.GONE
-    if exchange.response is None or may_be_registered(exchange):
+    existed_perhaps_before = state_before in _MAY_STILL_BE_REGISTERED
+    if had_no_connection(exchange):
+        return state_before if existed_perhaps_before else KeyState.GONE
+    if exchange.response is None or is_uncertain_registration(exchange):
         return key.state
-    if key.was_accepted and state_before in EVENT_OF_STATE:
+    if key.was_accepted and existed_perhaps_before:  # the refusal says that the key exists already
         return state_before
-    # A refused key without a known value, for a synthetic account, counts as gone: no list could show it. On a sandbox
-    # the same holds for invalid requests. A status from 500 on is no clear refusal.
-    is_for_nobody = key.is_for_nobody or (is_sandbox and not exchange.valid)
-    no_list_can_show_it = key.value is None and is_for_nobody
+    # No list can show a key whose value is unknown if its account is made up. On a sandbox (where no key has a value)
+    # the same holds for any invalid request. A status from 500 on is no clear refusal: the service may have failed
+    # after it registered the key.
+    is_at_synthetic_account = key.is_at_synthetic_account or (is_sandbox and not exchange.valid)
+    no_list_can_show_it = key.value is None and is_at_synthetic_account
     is_clear_refusal = exchange.response.status < 500
     if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE
     return KeyState.REFUSED
 
 
-def was_not_sent(exchange: Exchange) -> bool:
-    """True if the request never left, because there was no connection."""
+def had_no_connection(exchange: Exchange) -> bool:
+    """True if the request was never sent, because no connection was made, or its TLS handshake failed.
+
+    Then the service cannot have registered or deleted anything.
+    """
     return exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
 
 
 def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
-    """True if the answer to a deletion says that the key is not registered any more.
+    """True if the answer to a deletion shows that the key is not registered any more.
 
-    The deletion names the key at its account, and it succeeded. If the key was only perhaps registered, the answer that
-    there is no such key says the same, unless the key may be registered later.
+    That is so if the deletion names the key and its account, and succeeds. It is also so if the answer is "not found"
+    and the key was only perhaps registered: then it never was. But a service that accepted the registration and never
+    listed the key may register it later, so there "not found" proves nothing.
     """
     if deletion.response is None or key.account != deletion.request.last_segment:
         return False
-    refusal = refusal_kind(deletion.response)
-    was_not_there = refusal is RefusalKind.NOT_FOUND and key.state in UNSURE and not key.was_never_listed
+    refusal = refusal_kind(deletion.response)  # None if the deletion succeeded
+    was_not_there = refusal is RefusalKind.NOT_FOUND and key.state in REGISTRATION_UNKNOWN and not key.was_never_listed
     is_gone = refusal is None or was_not_there
     return is_gone and _body_names_key(key, texts_of(deletion.request.body))
 
 
 def _body_names_key(key: RunKey, texts: list[str]) -> bool:
-    """True if the texts of a body name the key. An empty key must stand there as an empty text."""
+    """True if one of these texts, which are those of a request body, has the key in it.
+
+    A key that is an empty text must be equal to one of them, because every text has an empty text in it. A key of
+    unknown value (None) is never named.
+    """
     if not key.value:
         return key.value in texts
-    return any(names(text, key.value) for text in texts)
+    return any(contains_key(text, key.value) for text in texts)
 
 
 def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
-    """The state after a deletion that closes the key, see `is_gone_after`.
+    """The state of a key after a deletion whose answer shows that the key is not registered any more.
 
-    A key whose registration was accepted and that no list has shown may still be registered after its deletion.
+    | deletion | state |
+    |---|---|
+    | refused as "not found" | GONE: it was never registered |
+    | succeeded, but the service accepted the registration and no list has shown the key | LATER |
+    | succeeded otherwise | DELETED |
+
+    LATER means that the service may register the key after the deletion, because it registers keys late.
     """
     if deletion.response is not None and is_refusal(deletion.response):
         return KeyState.GONE
@@ -198,10 +246,13 @@ def state_after_deletion(key: RunKey, deletion: Exchange) -> KeyState:
 
 
 def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> KeyState:
-    """The state after a list of the account of the key.
+    """The state of a key after a list of its account was read. `presence` says whether the list shows the key.
 
-    Off a sandbox, a key of the profile that was not sent yet counts as there before the run if a text in the list may
-    be the key.
+    If the list neither shows the key nor excludes it, the state is unchanged.
+
+    A key of the profile (the settings of a run) that was not sent so far counts as "there before the run" already if
+    some text in the list may be the key. Then the run does not delete it, because it may belong to somebody. On a
+    sandbox (a test system without anybody's keys) only the key itself counts.
     """
     may_be_there_before_run = key.state is KeyState.NOT_SENT and not is_sandbox and presence.may_be_shown
     if presence.is_shown or may_be_there_before_run:
@@ -212,9 +263,19 @@ def state_after_list(key: RunKey, presence: Presence, *, is_sandbox: bool) -> Ke
 
 
 def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
-    """The state of a key when nothing more is sent, as far as the lists tell."""
-    is_refused_for_nobody = key.state is KeyState.REFUSED and key.is_for_nobody
-    if is_refused_for_nobody and not was_any_list_read:
+    """The state of a key at the end of the run, when nothing more is sent.
+
+    | key | last state |
+    |---|---|
+    | refused for a made-up account, and no list was read in the whole run | GONE |
+    | registered, but no list has shown it | LATER: it may appear after the run |
+    | any other | unchanged |
+
+    A refused key counts as perhaps registered until a list shows that it is absent. In the first row no list can do
+    that, and nobody has an account of that name.
+    """
+    is_refused_at_synthetic_account = key.state is KeyState.REFUSED and key.is_at_synthetic_account
+    if is_refused_at_synthetic_account and not was_any_list_read:
         return KeyState.GONE
     if key.state is KeyState.REGISTERED and key.was_never_listed:
         return KeyState.LATER
@@ -225,21 +286,30 @@ def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
 
 
 def can_be_named(value: str) -> bool:
-    """True if no service may read the key as another one, so that a deletion of it can take no other key."""
+    """True if every service reads this key in the same way, so that a deletion of it cannot delete another key.
+
+    Not so for an empty key, for one with more than 200 characters (a service may cut it), or with control characters.
+    """
     return not _NOT_TO_BE_NAMED.fullmatch(value)
 
 
-def own_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | None, *, is_sandbox: bool) -> bool:
-    """True if the run may delete a key of the profile: the key is disposable and was not there before the run.
+def profile_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | None, *, is_sandbox: bool) -> bool:
+    """True if the run may delete a key of the profile (the settings of the run), which belongs to a person.
 
-    `before` and `now` are the lists of its account before the run and now. Off a sandbox both must have been read and
-    mask no key, the first one must be complete, and the second one must show the key. On a sandbox one list before the
-    run, or a granted registration, is enough.
+    `disposable: true` in the profile permits it, and lists must show that the key was registered by the run and not
+    before it. `before` and `now` are the lists of its account before the run and now; None if one was not read.
+
+    | target | what the lists must show |
+    |---|---|
+    | real | both are read and hide no characters of keys, the first one is complete, the second one shows the key |
+    | sandbox (nothing there has a value) | the first one is read; a granted registration will do instead |
+
+    That the first list does not show the key is in its state, which would be BEFORE.
     """
     if not key.disposable or key.state is KeyState.BEFORE:
         return False
     if is_sandbox:
-        return before is not None or key.state not in UNSURE
+        return before is not None or key.state not in REGISTRATION_UNKNOWN
     if before is None or before.incomplete or before.hides_keys:
         return False
     if now is None or now.hides_keys:
@@ -248,19 +318,21 @@ def own_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | N
 
 
 def may_have_become(key: RunKey, text: str) -> bool:
-    """True if a service may have made this text of a synthetic key: it cut the key, or left signs such as dots out.
+    """True if a text in a list may be this key in the form in which the service stored it: cut short, or without dots.
 
-    A masked text is no other key, unless the key itself has signs that look like a mask.
+    Only keys that the suite made up are compared; they begin with `pixconf-` (SYNTHETIC_PREFIX). The run has to delete
+    the stored key, too. A masked text, such as `pix***@example.com`, only shows the key with hidden characters; it is
+    no other key, unless the key itself has characters that look like a mask.
     """
-    if key.value is None or key.owned:
+    if key.value is None or key.is_of_profile:
         return False
     is_only_masked = has_mask(text) and not has_mask(key.value)
     if is_only_masked:
         return False
     key_is_blank = not key.value.strip()
-    if key_is_blank:  # only a list of a synthetic account tells something of a blank key
-        return key.is_for_nobody and not text.strip()
-    both_are_synthetic = MARK in text and MARK in key.value
+    if key_is_blank:  # in the list of a real account, a blank text may be anything
+        return key.is_at_synthetic_account and not text.strip()
+    both_are_synthetic = SYNTHETIC_PREFIX in text and SYNTHETIC_PREFIX in key.value
     plain_key = plain(key.value)
     plain_text = plain(text)
     is_cut = len(plain_text) >= _SHORTEST_CUT_KEY and plain_key.startswith(plain_text)

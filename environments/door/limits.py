@@ -18,16 +18,17 @@ from environments.door.prepared import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID
-from spec.interface import MARK, PREPARING
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 from spec.json_text import read_json
 from spec.message import say
 
 _SPENT = say("limits.{setting} ({limit}) is spent")
-WANT_THE_TOKEN = ("executePix", "registerPixKey")
+DOCUMENT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
-TIMES_FOR_NOBODY = 2
-"""Wrong tokens in requests that name nobody have a limit of their own, this many times `limits.wrong_tokens`: they
-spend no code and lock no account. With the default limit, all words and signed tokens are tried."""
+TIMES_FOR_SYNTHETIC = 2
+"""Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
+`limits.wrong_tokens`, because they spend no code and lock no account. With the default limit, all words and signed
+tokens are tried."""
 _CLEANING_UP = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list."""
 _Preparation = tuple[str, bool]
@@ -40,14 +41,14 @@ class Budget:
     `prepares` is the operation whose answers have codes to execute, and the JSON pointer to the code; both are empty if
     the run prepares none. The methods are called under the lock of the door.
 
-    A request that names nobody has only synthetic identifiers, which the suite made up.
+    Synthetic identifiers are accounts, keys and codes that the suite made up. They belong to nobody.
     """
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
-        self._for_nobody = Counter[str]()  # wrong tokens in requests that name nobody, by operation
+        self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
         # By operation, wrong tokens that are kept for the code that is executed first: they are sent with it later.
         self._kept_to_ask_again = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
@@ -58,12 +59,12 @@ class Budget:
         self._awaiting_valid = set[str]()  # operations among them that got no valid body so far
         self._next_turn_at = 0.0  # by the clock of the run, when limits.rate permits the next request
 
-    def take_request(self, sending: Sending) -> None:
+    def count_request(self, sending: Sending) -> None:
         """Count one request. Raises LimitError if limits.requests is reached; its last ones are for cleaning up."""
         reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP
         self.take("requests", reserve=reserve)
 
-    def take_wrong_token(self, sending: Sending) -> None:
+    def count_wrong_token(self, sending: Sending) -> None:
         """Count a request without the valid token to one of the two operations that document the token.
 
         With a limit of 0, no wrong token goes to any operation. Raises NotSentError if the limit is reached. It is no
@@ -73,44 +74,46 @@ class Budget:
             return
         operation = sending.intent.operation
         if not _names_somebody(sending):
-            if not self.wrong_tokens_left_for_nobody(operation):
+            if not self.wrong_tokens_left_for_synthetic(operation):
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
-            self._for_nobody[operation] += 1
+            self._with_synthetic_identifiers[operation] += 1
             return
-        kept = 0 if sending.offers_executed_code else self._kept_to_ask_again[operation]
+        kept = 0 if sending.resends_executed_code else self._kept_to_ask_again[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
-        if sending.offers_executed_code:
+        if sending.resends_executed_code:
             self._kept_to_ask_again[operation] -= 1
 
-    def wrong_tokens_left_for_nobody(self, operation: str) -> int:
-        """Number of wrong tokens that may still be sent to the operation in requests that name nobody."""
-        return TIMES_FOR_NOBODY * self.limits.wrong_tokens - self._for_nobody[operation]
+    def wrong_tokens_left_for_synthetic(self, operation: str) -> int:
+        """Number of wrong tokens that may still be sent to the operation in requests that have only synthetic
+        identifiers."""
+        return TIMES_FOR_SYNTHETIC * self.limits.wrong_tokens - self._with_synthetic_identifiers[operation]
 
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True if the request counts against limits.wrong_tokens.
 
         - A request with a real code, or for an account of the profile, counts. Only the first request without a token
           for each code and each key type does not, if it is written as documented.
-        - A request that names nobody counts if it has a wrong token. An empty header is no wrong token.
+        - A request that has only synthetic identifiers counts if it has a wrong token. An empty header is
+          no wrong token.
         - Other operations than the two that document the token count only if the limit is 0.
         """
-        if sending.offers_executed_code:
+        if sending.resends_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
-        if sending.intent.operation not in WANT_THE_TOKEN:
+        if sending.intent.operation not in DOCUMENT_THE_TOKEN:
             return has_wrong_token and not self.limits.wrong_tokens
         if not _names_somebody(sending):
             return has_wrong_token
         is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_without_token_as_documented:
             return True
-        code_or_key_type = sending.code or key_and_type_in(sending.sent.body)[1]
+        code_or_key_type = sending.code or key_and_type_in(sending.plain_request.body)[1]
         first_request = self._first_without_token.setdefault((sending.intent.operation, code_or_key_type), sending)
         return first_request is not sending  # an attempt to send the first one again does not count, either
 
-    def wait_for_turn(self) -> None:
+    def wait_for_rate_limit(self) -> None:
         """Wait until limits.rate permits the next request."""
         if not self.limits.rate:
             return
@@ -133,7 +136,7 @@ class Budget:
 
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, if limits.transfers is reached."""
-        if sending.intent.operation in PREPARING and not self._permits_transfer(sending, self._prepared):
+        if sending.intent.operation in PREPARING_OPERATIONS and not self._permits_transfer(sending, self._prepared):
             raise LimitError(_SPENT.of(setting="transfers", limit=self.limits.transfers))
 
     def _permits_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
@@ -166,7 +169,7 @@ class Budget:
         LimitError if limits.transfers is reached then.
         """
         operation = sending.intent.operation
-        if operation not in PREPARING:
+        if operation not in PREPARING_OPERATIONS:
             yield
             return
         preparation = operation, sending.intent.valid
@@ -207,13 +210,13 @@ class Budget:
 def _names_somebody(sending: Sending) -> bool:
     """True for a request with a real code, and for a registration at an account of the profile."""
     registers = sending.intent.operation == "registerPixKey"
-    return sending.code is not None or (registers and MARK not in sending.sent.last_segment)
+    return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.plain_request.last_segment)
 
 
 def _is_no_transfer(sending: Sending) -> bool:
     """True for a body that is no JSON object with members, or has a member of a type that no member of a transfer has:
     null, a boolean, an object or an array."""
-    body = read_json(sending.sent.body).value
+    body = read_json(sending.plain_request.body).value
     if not isinstance(body, dict) or not body:
         return True
     return any(value is None or isinstance(value, bool | dict | list) for value in body.values())

@@ -125,7 +125,7 @@ class Liveness:
         Returns true if it never answered. All other threads wait meanwhile (`wait_for_check_of_target`), and go on
         afterwards.
         """
-        with self.others_waiting():
+        with self.keeping_others_waiting():
             is_gone = self._find_out_if_gone()
             for pause_s in pauses_s:
                 if is_gone:
@@ -134,11 +134,11 @@ class Liveness:
             return is_gone
 
     @contextmanager
-    def others_waiting(self) -> Iterator[None]:
+    def keeping_others_waiting(self) -> Iterator[None]:
         """Have all other threads wait while this one finds something out. Only one thread does so at a time."""
         self._thread_that_checks = threading.get_ident()
         try:
             yield
         finally:
             self._thread_that_checks = None
-            self._ending.wake()  # the threads that wait for the end of the check
+            self._ending.wake_waiting_threads()  # the threads that wait for the end of the check

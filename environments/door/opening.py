@@ -146,8 +146,9 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
         return "none, as the target is a sandbox: only what the run itself sends counts", "", []
     try:
         journal = journal_of(profile)
-        trouble = journal.refusal() if codes else ""  # prepared codes are new, so they need no earlier journal
-        barred = [] if trouble else [code for code in codes if journal.barring(code)]
+        # Only codes of the profile need the earlier journal: a code that the run itself prepares is new.
+        trouble = journal.why_not_relied_on() if codes else ""
+        barred = [] if trouble else [code for code in codes if journal.entry_that_forbids(code)]
         return f"codes in {journal.path}: {len(journal.entries())}", trouble, barred
     except ProfileError as error:
         return str(error), str(error), []

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from spec.exchange import VALID, Exchange, Purpose, Request
-from spec.interface import MONEY, operations, operations_reached
+from spec.interface import MONEY_PERMISSIONS, operations, operations_reached
 
 if TYPE_CHECKING:
     import requests
@@ -54,8 +54,8 @@ class Intent:
 class Sending:
     """One request, from the moment it is asked for until its answer is final.
 
-    It may be sent several times, as several attempts. Then `number`, `beside`, `window`, `is_lost` and `exchange` are
-    those of the last attempt. The answer is final when no policy has the request sent again.
+    It may be sent several times, as several attempts. Then `number`, `beside`, `most_at_once`, `is_lost` and `exchange`
+    are those of the last attempt. The answer is final when no policy has the request sent again.
     """
 
     request: requests.PreparedRequest
@@ -76,7 +76,7 @@ class Sending:
     journal, which keeps other runs from sending a code meanwhile."""
     is_repetition: bool = False
     """True if an earlier, finished request is sent once more by `Door.send_again`."""
-    offers_executed_code: bool = False
+    resends_executed_code: bool = False
     """True if it has the code that this run executed first, and no valid token. It is permitted, because nothing
     is left to execute."""
     supersedes: int = 0
@@ -88,11 +88,11 @@ class Sending:
     """Number of its exchange; 0 while it was not sent."""
     beside: int = 0
     """Number of other requests that were between sending and answer while this one was there, too."""
-    window: int = 0
+    most_at_once: int = 0
     """Most requests that might be sent at the same time, as it was when this one left."""
     is_lost: bool = False
     """True if it was sent and got no answer. Then the next attempt uses a fresh connection."""
-    times_put_off: int = 0
+    times_asked_to_wait: int = 0
     """Number of attempts whose answer asked to come back later, such as 429."""
     times_unanswered: int = 0
     """Number of attempts that got no answer."""
@@ -101,7 +101,7 @@ class Sending:
     attempt, and is missing before."""
 
     @cached_property
-    def reaches(self) -> frozenset[str]:
+    def reachable_operations(self) -> frozenset[str]:
         """The operations to which a server could route the request, whatever it makes of an unusual path."""
         return operations_reached(self.request.method or "", self.path)
 
@@ -111,15 +111,15 @@ class Sending:
         return self.with_token and self.code is not None
 
     @property
-    def repeatable(self) -> bool:
+    def is_safe_to_repeat(self) -> bool:
         """True if sending it again cannot move money a second time, nor prepare a second transfer."""
         operation = operations().get(self.intent.operation)
-        moves_money = operation is not None and operation.permission in MONEY
+        moves_money = operation is not None and operation.permission in MONEY_PERMISSIONS
         is_valid_for_money = self.intent.valid and moves_money
         return not self.code and not is_valid_for_money
 
     @property
-    def sent(self) -> Request:
+    def plain_request(self) -> Request:
         """The request as an exchange keeps it: with its headers as texts and its body as bytes."""
         headers = tuple((str(name), _text(value)) for name, value in self.request.headers.items())
         body = self.request.body or b""

@@ -17,14 +17,14 @@ from environments.door.outgoing import Sending
 from environments.door.wrong_tokens import RESTORABLE
 from environments.secret_values import Secrets
 from spec.exchange import MATRIX_PARAMETER
-from spec.interface import MARK, operations, path_parameters_reached
+from spec.interface import SYNTHETIC_PREFIX, operations, path_parameters_reached
 
 _EXECUTION = "executePix"
 
 
 def synthetic() -> str:
-    """A new synthetic identifier, which names nobody: MARK and eight random hexadecimal digits."""
-    return f"{MARK}{secrets.token_hex(4)}"
+    """A new synthetic identifier, which names nobody: SYNTHETIC_PREFIX and eight random hexadecimal digits."""
+    return f"{SYNTHETIC_PREFIX}{secrets.token_hex(4)}"
 
 
 class ForbiddenError(Exception):
@@ -56,11 +56,11 @@ class Permission:
             raise ForbiddenError("a request to another origin than base_url")
         if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
-        reached = sending.reaches
+        reached = sending.reachable_operations
         missing = {operations()[operation].permission for operation in reached} - self.allow
         if missing:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
-        if not reached and MARK not in unquote(path):
+        if not reached and SYNTHETIC_PREFIX not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
         if _EXECUTION in reached and not self._may_execute(path, with_token=sending.with_token):
             raise ForbiddenError("a transaction code that is neither known nor synthetic")
@@ -72,7 +72,7 @@ class Permission:
         in an unusual way, because the request is to be refused.
         """
         codes_reached = path_parameters_reached(_EXECUTION, path)
-        if all(MARK in code for code in codes_reached):
+        if all(SYNTHETIC_PREFIX in code for code in codes_reached):
             return True
         documented_path = operations()[_EXECUTION].path
         before_code, _, last_segment = path.rpartition("/")
@@ -82,7 +82,7 @@ class Permission:
         if with_token:
             return False
         known_codes = self._readings_of_known_codes()
-        return all(code in known_codes or MARK in code for code in codes_reached)
+        return all(code in known_codes or SYNTHETIC_PREFIX in code for code in codes_reached)
 
     def _readings_of_known_codes(self) -> set[str]:
         """Every text that a server may read as a code in the documented path of a known code."""

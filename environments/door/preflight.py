@@ -14,9 +14,9 @@ from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
-from spec.answers import RefusalKind, refusal_of_the_caller, refused_or_lost, turns_away
+from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_of_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
-from spec.interface import READS
+from spec.interface import READ_OPERATIONS
 from spec.observed import indistinguishable
 
 
@@ -62,7 +62,7 @@ def _harmless(client: Client) -> Iterator[tuple[str, str]]:
 
     They are the reads, listAccounts first, and the execution of a synthetic code if the profile permits executions.
     """
-    for operation in sorted(READS, key=lambda name: name != "listAccounts"):  # False is sorted before True
+    for operation in sorted(READ_OPERATIONS, key=lambda name: name != "listAccounts"):  # False is sorted before True
         yield operation, client.door.keys.account or synthetic()
     if "execute" in client.door.permission.allow:
         yield "executePix", synthetic()
@@ -75,7 +75,7 @@ def _find_out_if_token_is_refused(client: Client, first: Exchange, path_paramete
     token, and then all harmless requests with the right token. The search ends when one of these is not refused as the
     wrong token was: then the token is accepted.
     """
-    if first.response is None or not turns_away(first.response):
+    if first.response is None or not may_refuse_any_bad_token(first.response):
         return
     invalid_credential = ANOTHER if client.door.budget.limits.wrong_tokens else NO_HEADER
     # The same purpose for all of them, because the end of the run compares their answers.
@@ -94,7 +94,7 @@ def _find_out_if_no_path_is_known(client: Client, first: Exchange) -> None:
     Nothing is sent unless the first answer is a 404 to listAccounts. The path of listAccounts has no account in it, so
     an account that the service does not know cannot be the cause.
     """
-    if first.operation != "listAccounts" or refused_or_lost(first) is not RefusalKind.NOT_FOUND:
+    if first.operation != "listAccounts" or refusal_or_failure(first) is not RefusalKind.NOT_FOUND:
         return
     purpose = Preflight.IS_A_PATH_KNOWN
     to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)

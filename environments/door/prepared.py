@@ -18,10 +18,10 @@ from spec.answers import (
     execution_results,
     is_refusal,
     refusal_of_the_caller,
-    refused_or_lost,
+    refusal_or_failure,
 )
 from spec.exchange import VALID, Exchange, FailureKind, Response
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 from spec.json_text import leaves_of, pointer
 
 PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
@@ -65,7 +65,7 @@ class Prepared:
         `code_at` is the JSON pointer to the code.
         """
         for exchange in exchanges:
-            if exchange.operation not in PREPARING or not may_have_prepared(exchange, code_at):
+            if exchange.operation not in PREPARING_OPERATIONS or not may_have_prepared(exchange, code_at):
                 continue
             if is_refused_with_a_transfer(exchange, code_at):
                 yield exchange, PERHAPS_PREPARED
@@ -81,7 +81,7 @@ def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
     """
     if is_refused_with_a_transfer(exchange, code_at):
         return True
-    kind = refused_or_lost(exchange)
+    kind = refusal_or_failure(exchange)
     if exchange.response is None:
         return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
     token_is_accepted = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)

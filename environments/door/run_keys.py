@@ -1,6 +1,7 @@
 """The keys that a run registers or deletes: which key a request names, and what became of it.
 
-The door gives every exchange to `Keys`, and the scenarios ask it which keys they may delete. Three modules help it:
+The door gives every exchange (a request with its answer) to `Keys`, and whoever wants to delete a key asks `Keys` if
+that is permitted. Three modules help it:
 
 | module | what it has |
 |---|---|
@@ -8,8 +9,14 @@ The door gives every exchange to `Keys`, and the scenarios ask it which keys the
 | `account_lists.py` | the lists of keys of each account, before the run and now |
 | `key_record.py` | a file with the keys that were not deleted, for later runs |
 
-A key of the profile is also called an own key. A synthetic key is one that the suite makes up, and that belongs to
-nobody; a synthetic account is made up in the same way. The value of a key that the service makes may stay unknown.
+| word | meaning |
+|---|---|
+| key of the profile | a PIX key in the settings of the run (the profile); it belongs to a person who tests |
+| synthetic key or account | made up by the suite, such as `pixconf-1a2b3c4d@example.com`; it belongs to nobody |
+| key of unknown value | a RANDOM key, which the service made, and which no answer has shown |
+| list | the answer to GET /v1/pix/keys/{accountId}, which has the keys of an account |
+| record | a file with the keys that runs registered and did not delete (key_record.py) |
+| sandbox | a test system whose keys and money are worth nothing |
 """
 
 from __future__ import annotations
@@ -18,32 +25,32 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from environments.door.account_lists import AccountLists
-from environments.door.bodies import key_and_type_in, names, texts_of
+from environments.door.bodies import contains_key, key_and_type_in, texts_of
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.key_states import (
     EVENT_OF_STATE,
     PERHAPS_REGISTERED_BY_RUN,
-    SEEMING_FREE,
-    UNSURE,
+    REGISTRATION_UNKNOWN,
+    SEEMINGLY_NOT_REGISTERED,
     KeyState,
     Presence,
     RunKey,
     can_be_named,
+    had_no_connection,
     is_gone_after,
     may_have_become,
-    own_key_may_be_deleted,
     presence_of,
+    profile_key_may_be_deleted,
     state_after_deletion,
     state_after_list,
     state_after_registration,
     state_at_the_end,
-    was_not_sent,
 )
 from environments.door.outgoing import Sending
 from environments.profiles.model import PixKey
-from spec.answers import is_granted, may_be_registered, registered
+from spec.answers import is_granted, is_uncertain_registration, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text, say
 
@@ -53,15 +60,15 @@ _MADE = say("RANDOM, made by the service")
 
 
 class Keys:
-    """The state of each key that the run uses.
+    """The PIX keys that the run uses, and what became of each.
 
-    `owned` are the keys of the profile. Without `record` nothing is kept for later runs. The methods that change a
-    state are called under the lock of the door.
+    Without `record` nothing is written down for later runs. Only one thread at a time calls the methods that change a
+    state.
     """
 
     def __init__(
         self,
-        owned: tuple[PixKey, ...] = (),
+        keys_of_profile: tuple[PixKey, ...] = (),
         record: KeyRecord | None = None,
         accounts: tuple[str, ...] = (),
         *,
@@ -75,188 +82,224 @@ class Keys:
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
         """Number of the exchange of the last registration; 0 if there is none."""
-        self.may_tell_random_by_lists = is_sandbox or any(key.type == "RANDOM" and key.disposable for key in owned)
-        """True if the run may take a new key in a list for the RANDOM key that it asked for."""
+        self.may_tell_random_by_lists = is_sandbox or any(
+            key.type == "RANDOM" and key.disposable for key in keys_of_profile
+        )
+        """True if a new key in a list counts as the RANDOM key that the run asked for.
+
+        At a real account somebody else may register a key at the same time. `disposable` at a RANDOM key of the profile
+        says that nobody else does."""
         self._is_sandbox = is_sandbox
         self._record = record
-        self._own_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
-        for place, key in enumerate(owned):
+        self._profile_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
+        for place, key in enumerate(keys_of_profile):
             if key.key:  # a RANDOM key has no value in the profile
-                self._own_keys[key.key] = RunKey(
-                    name_of(owned, place),
+                self._profile_keys[key.key] = RunKey(
+                    name_of(keys_of_profile, place),
                     key.type,
                     key.key,
                     self.account,
-                    owned=True,
+                    is_of_profile=True,
                     disposable=key.disposable or is_sandbox,
                 )
-        self._keys = list(self._own_keys.values())  # the keys of the profile come first, whatever is sent first
+        self._keys = list(self._profile_keys.values())  # the keys of the profile come first, whatever is sent first
 
     # -- questions --------------------------------------------------------------------------------------------
 
     def not_cleaned_up(self) -> list[RunKey]:
-        """The keys that the run registered, or may have registered, and that may still be there.
+        """The keys that the run registered, or may have registered, and that may still be registered.
 
-        The keys of the profile come first.
+        The keys of the profile (the settings of the run) come first, then those that the suite or the service made.
         """
-        return [key for key in self._keys if key.is_left]
+        return [key for key in self._keys if key.may_still_exist]
 
     def may_be_cleaned_up_by(self, sending: Sending) -> bool:
-        """True if the request deletes a key that may still be there, or reads a list that may show such a key."""
+        """True if the request deletes a key that the run registered and that may still be there, or reads a list that
+        may show such a key.
+
+        The last requests that the limits permit are kept for these.
+        """
         operation = sending.intent.operation
         if operation not in ("listPixKeys", "deletePixKey"):
             return False
         keys_left = self.not_cleaned_up()
-        if operation == "listPixKeys":
-            return bool(keys_left) and MARK not in sending.sent.last_segment
-        texts = texts_of(sending.sent.body) if keys_left else []
+        if operation == "listPixKeys":  # the list of a made-up account shows nothing
+            return bool(keys_left) and SYNTHETIC_PREFIX not in sending.plain_request.last_segment
+        texts = texts_of(sending.plain_request.body) if keys_left else []
         return any(_is_named_in(texts, key.value) for key in keys_left)
 
     def was_there_before(self, value: str | None) -> bool:
-        """True if a list showed the key before the run sent it, and no earlier run registered it.
+        """True if the key was registered before the run, so that it belongs to somebody and must not be deleted.
 
-        A synthetic key that this run sent is its own, although the list before the run may show it: on a sandbox that
-        list may be read after the first registration.
+        Not so if an earlier run registered it, as the record of keys says. Not so either for a key that this run made
+        up and sent: a list that counts as the one before the run may show such a key, because on a sandbox that list
+        may be read after the first registration.
         """
-        if value in self._own_keys:
-            return self._own_keys[value].state is KeyState.BEFORE
-        if not value or value in self.values_sent:
+        if value in self._profile_keys:
+            return self._profile_keys[value].state is KeyState.BEFORE
+        if not value or value in self.values_perhaps_registered:
             return False
-        return self.lists.were_showing(value)
+        return self.lists.was_listed_before_run(value)
 
     @property
     def list_before_run(self) -> Listing | None:
-        """The list, before the run, of the account at which the run registers."""
+        """The list of keys of the account at which the run registers, as it was before the run; None if not read."""
         return self.lists.before.get(self.account)
 
     def may_be_deleted(self, value: str) -> bool:
-        """True if the run may delete a key that it registered: a synthetic key, or a disposable key of the profile.
+        """True if the run may delete the key with this value. It must not have been registered before the run.
 
-        Neither may have been there before the run.
+        | key | further conditions |
+        |---|---|
+        | made up by the suite or the service | off a sandbox: no service can read it as another key (`can_be_named`) |
+        | of the profile (the settings of the run) | see `profile_key_may_be_deleted` |
         """
-        if value not in self._own_keys:
-            is_unmistakable = self._is_sandbox or can_be_named(value)
-            return is_unmistakable and not self.was_there_before(value)
-        key = self._own_keys[value]
+        if value not in self._profile_keys:
+            is_read_by_all_in_the_same_way = self._is_sandbox or can_be_named(value)
+            return is_read_by_all_in_the_same_way and not self.was_there_before(value)
+        key = self._profile_keys[value]
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
-        return own_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
+        return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
     def holds_an_unknown_key(self) -> bool:
-        """True if this run or an earlier one left a RANDOM key whose value is unknown. Raises JournalError."""
+        """True if this run or an earlier one registered a RANDOM key, whose value the service made and nobody knows.
+
+        Such a key cannot be deleted, so no further RANDOM key is registered meanwhile. Raises JournalError.
+        """
         if self._record and self._record.state(self.account, "RANDOM", None):
             return True
         return any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
 
     @property
-    def values_sent(self) -> frozenset[str]:
-        """The values of the keys that the run registered, or may have registered, as far as they are known."""
+    def values_perhaps_registered(self) -> frozenset[str]:
+        """The values of the keys that the run registered, or may have registered, deleted ones included.
+
+        Keys whose value is unknown, because the service made it, are left out.
+        """
         return frozenset(key.value for key in self._keys if key.value and key.state in PERHAPS_REGISTERED_BY_RUN)
 
     def keys_of_runs(self) -> Iterator[PixKey]:
-        """The keys that this run sent or that a service made for it, and the keys that earlier runs left.
+        """The keys of this run, and the keys that earlier runs registered and did not delete.
 
-        Keys of unknown value are left out. Raises JournalError.
+        Those of this run are the keys of the profile, the keys that it made up, and the keys that a service made for
+        it. Keys of unknown value are left out. Raises JournalError if the record of earlier runs cannot be read.
         """
         yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
         if self._record is None:
             return
-        for _, event in self._record.left(self.accounts):
+        for _, event in self._record.remaining_keys(self.accounts):
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
 
     def are_listed_elsewhere(self, account: str) -> bool:
-        """True if the last list of an account shows a key of this run or of an earlier one, but not at `key_at`.
+        """True if the last list of an account shows a key of a run at another place than `key_at`.
 
-        A key that is not synthetic counts only if the list before the run did not show it there, because a list may
-        also show the holder of the account, whose tax number may be a key. Raises JournalError.
+        `key_at` is the JSON pointer to the keys in a list, as the settings of the run have it. If it is wrong, the list
+        does not show which keys exist, so nothing may be deleted.
+
+        A key that the suite did not make up counts only if the list before the run did not show it at another place:
+        a list may also name the holder of the account, whose tax number may be a key. Raises JournalError.
         """
         last = self.lists.last.get(account)
         if last is None:
             return False
         before = self.lists.before.get(account)
         for key in self.keys_of_runs():
-            was_elsewhere_before = MARK not in key.key and before is not None and before.shows_elsewhere(key.key)
+            was_elsewhere_before = (
+                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_elsewhere(key.key)
+            )
             if last.shows_elsewhere(key.key) and not was_elsewhere_before:
                 return True
         return False
 
     def deletions_still_listed(self, deletions: Iterable[Exchange]) -> list[Exchange]:
-        """The deletions, among these granted ones, whose keys the last list still shows."""
+        """Those of the deletions, which all succeeded, whose key the last list still shows."""
         still_listed = []
         for deletion in deletions:
             states = map(self._state_of, texts_of(deletion.request.body))
-            if KeyState.KEPT in states:
+            if KeyState.KEPT in states:  # "deleted, but still listed"
                 still_listed.append(deletion)
         return still_listed
 
     def seems_free(self, value: str) -> bool:
-        """True if the key is not registered, as far as the answers tell."""
-        return self._state_of(value) in SEEMING_FREE
+        """True if the key is not registered, as far as the answers tell, so that a registration may succeed."""
+        return self._state_of(value) in SEEMINGLY_NOT_REGISTERED
 
     def _state_of(self, value: str) -> KeyState:
-        """The state of the key with this value at the account at which the run registers."""
+        """The state of the key with this value at the account at which the run registers.
+
+        NOT_SENT for a text that is no key of the run.
+        """
         key = self._key_with_value(value, self.account)
         return key.state if key else KeyState.NOT_SENT
 
     def _key_with_value(self, value: str, account: str) -> RunKey | None:
-        """The key of the profile with this value, or the key that was sent with this value to this account.
+        """The key of the run with this value at this account; None if there is no such key.
 
-        A synthetic key that is sent to two accounts counts as two keys. None if there is no such key.
+        A made-up key that was sent for two accounts counts as two keys, because each must be deleted at its account. A
+        key of the profile (the settings of the run) is one key, whatever the account.
         """
         for key in self._keys:
-            is_of_this_account = key.owned or key.account == account
+            is_of_this_account = key.is_of_profile or key.account == account
             if key.value == value and is_of_this_account:
                 return key
         return None
 
     def key_of(self, exchange: Exchange) -> RunKey | None:
-        """The key that the exchange registered, or may have registered; None if there is none."""
-        return next((key for key in self._keys if exchange.number in key.exchanges), None)
+        """The key that this exchange registered, or may have registered; None if there is none."""
+        for key in self._keys:
+            if exchange.number in key.exchanges:
+                return key
+        return None
 
     # -- what the scenarios note ------------------------------------------------------------------------------
 
     def take_over(self, key: PixKey) -> bool:
-        """Count a key of the profile as registered by this run, if the record says that an earlier run registered it.
+        """Count a key of the profile as registered by this run, if an earlier run registered it and did not delete it.
 
-        The list before the run must show it at its account, because it may have moved to another account since. True if
-        the key is taken over. Raises JournalError.
+        Then this run may delete it. The record of keys must say so, and `disposable: true` in the profile must permit
+        it. The list before the run must show the key at its account, because its owner may have moved it to another
+        account since. Returns true if the key counts as registered by this run. Raises JournalError.
         """
         recorded_event = self._record.state(self.account, key.type, key.key) if self._record else ""
         was_registered_by_a_run = recorded_event == REGISTERED
         is_at_its_account = self.list_before_run is not None and self.list_before_run.may_show(key.key)
-        own_key = self._own_keys[key.key]
-        if not (was_registered_by_a_run and is_at_its_account and own_key.disposable):
-            return False
-        own_key.state = KeyState.REGISTERED
-        return True
+        profile_key = self._profile_keys[key.key]
+        if was_registered_by_a_run and is_at_its_account and profile_key.disposable:
+            profile_key.state = KeyState.REGISTERED
+            return True
+        return False
 
     def learn_value(self, key: RunKey, value: str | None) -> None:
-        """Note the value of a key that the service made; None if no answer tells it. A masked text is no value.
+        """Note the value of a RANDOM key, which the service made, so that the run can delete the key.
 
-        The record closes the entry of the key as it was, and gets a new one. Raises JournalError.
+        `value` is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, is no value,
+        and neither is the value of a key of the profile: both are ignored. In the record of keys, the line of the key
+        is replaced by one with its new value. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
-        if value == key.value or value in self._own_keys or is_masked:
+        if value == key.value or value in self._profile_keys or is_masked:
             return
         state = key.state
-        self._set_state(key, KeyState.GONE)  # closes the entry with the old value
+        self._set_state(key, KeyState.GONE)  # removes the line with the old value from the record
         key.name = _MADE
         key.type = "RANDOM"
         key.value = value
         key.was_listed = value is not None
         key.was_missed = False
-        self._set_state(key, state)
+        self._set_state(key, state)  # writes a line with the new value
 
     def set_last_states(self) -> None:
-        """Set the last state of each key. It is called when nothing more is sent."""
+        """Set the last state of each key, which the report shows. It is called once, when nothing more is sent."""
         for key in self._keys:
             self._set_state(key, state_at_the_end(key, was_any_list_read=bool(self.lists.last)))
 
     def add_changed_keys(self, account: str) -> None:
-        """Find keys in the last list of an account that the service made of synthetic keys, and note them.
+        """Find keys in the last list of an account that the service stored in another form than the run sent them.
 
-        Some services cut a long key, or leave signs out, before they register it. Such keys count as perhaps registered
-        at this account.
+        Some services cut a long key, or leave dots out, before they register it. The stored key is noted as perhaps
+        registered at this account, so that the run deletes it or reports it. Only keys that the suite made up are
+        compared, and only texts that neither the run sent nor the list before the run had.
         """
         listing = self.lists.last.get(account)
         if listing is None:
@@ -270,7 +313,11 @@ class Keys:
                 self._add_listed(origin, text, account)
 
     def _add_listed(self, origin: RunKey, value: str, account: str) -> None:
-        """Add a key that the list of this account shows, and that the service made of the key `origin`."""
+        """Note a further key that the list of this account shows, so that the run deletes it.
+
+        The service stored the key `origin`, which the run sent, with this value or at this account. So the exchanges of
+        `origin` registered it.
+        """
         name = _name_of_synthetic(origin.type, value)
         key = RunKey(name, origin.type, value, account, exchanges=[*origin.exchanges], was_listed=True)
         self._keys.append(key)
@@ -280,17 +327,18 @@ class Keys:
 
     @contextmanager
     def recording(self, sending: Sending) -> Iterator[None]:
-        """Record a registration before its request is sent, and change the states by the answer afterwards.
+        """Write the key of a registration to the record, then let the request be sent, then note what the answer shows.
 
-        Any other request is not recorded, but its answer may change states, too. Raises JournalError if a registration
-        cannot be recorded; then nothing is sent.
+        The request is sent inside the `with` block. A registration is written first, so that a later run can delete the
+        key even if this run is killed. If it cannot be written, JournalError is raised and nothing is sent. Answers to
+        deletions and lists also show what became of keys. Other requests change nothing.
         """
         key: RunKey | None = None
         state_before = KeyState.NOT_SENT
         if sending.request.method == "DELETE":
-            self.lists.before_is_final = True
+            self.lists.run_may_have_changed_keys = True
         if sending.intent.operation == "registerPixKey":
-            registration = sending.sent
+            registration = sending.plain_request
             named_key = self._find_or_add_key(registration.body, registration.last_segment)
             state_before = named_key.state
             key = self._record_attempt(named_key, registration.last_segment)
@@ -300,31 +348,35 @@ class Keys:
             self._update_states(sending.exchange, key, state_before)
 
     def _record_attempt(self, key: RunKey, account: str) -> RunKey | None:
-        """Record that a key may be registered at the account from now on, and return it.
+        """Note in the record that a key may be registered at the account from now on, and return the key.
 
-        None for a key that was there before the run, because its registration changes nothing.
+        None for a key that was there before the run: its registration changes nothing, and it is not the run's to
+        delete.
+
+        After the first registration of a key of the profile, a list does not show any longer whether the key was there
+        before the run. A made-up key cannot have been there.
         """
-        if key.owned:
-            self.lists.before_is_final = True
+        if key.is_of_profile:
+            self.lists.run_may_have_changed_keys = True
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
-        if not key.is_left:
+        if not key.may_still_exist:
             key.account = account
         if key.state not in (KeyState.REGISTERED, KeyState.KEPT):
             self._set_state(key, KeyState.MAYBE)
         return key
 
     def _find_or_add_key(self, body: bytes, account: str) -> RunKey:
-        """The key that a registration names. If it is not known, it is added.
+        """The key of the run that the body of a registration names. A key that was not sent before is added first.
 
-        A key of the profile counts as named if it stands anywhere in the body. Each empty key is a new one, because a
-        service may make another key each time.
+        A key of the profile counts as named if it is anywhere in the body, because a service may read another member
+        than `pixKey`. A registration without a key is a new key each time, because a service may make one each time.
         """
         texts = texts_of(body)
-        for own_value, own_key in self._own_keys.items():
-            if own_value in texts:
-                return own_key
+        for profile_value, profile_key in self._profile_keys.items():
+            if profile_value in texts:
+                return profile_key
         value, key_type = key_and_type_in(body)
         known_key = self._key_with_value(value, account) if value else None
         if known_key is not None:
@@ -334,9 +386,11 @@ class Keys:
         return new_key
 
     def _update_states(self, exchange: Exchange, key: RunKey | None, state_before: KeyState) -> None:
-        """Change the states by an exchange. `key` is the key that it may register, `state_before` its state before.
+        """Change the states of keys by an exchange (a request with its answer).
 
-        A list counts only if it was asked for with the valid token and without a query, which may leave keys out.
+        `key` is the key that it may register, with its state before the request (`state_before`); None for a request
+        that registers nothing. A list counts only if the request had the valid token and no query, because a query such
+        as `?page=2` may leave keys out.
         """
         if exchange.operation == "registerPixKey":
             self.last_registration = exchange.number
@@ -350,17 +404,21 @@ class Keys:
                 self._update_by_list(exchange)
 
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
-        """Change the state of a key by the answer to its registration, and note its exchange if it may exist."""
-        was_unsure = key.state in UNSURE
-        is_accepted = registered(exchange) or (is_granted(exchange) and may_be_registered(exchange))
+        """Change the state of a key by the answer to its registration.
+
+        If the key may be registered by this exchange, the number of the exchange is kept with the key, for the report.
+        """
+        was_unknown = key.state in REGISTRATION_UNKNOWN
+        is_accepted = registered(exchange) or (is_granted(exchange) and is_uncertain_registration(exchange))
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
-        may_be_registered_by_it = was_unsure and key.state in UNSURE and not was_not_sent(exchange)
-        if registered(exchange) or may_be_registered_by_it:
+        is_still_unknown = was_unknown and key.state in REGISTRATION_UNKNOWN
+        may_be_registered_by_exchange = is_still_unknown and not had_no_connection(exchange)
+        if registered(exchange) or may_be_registered_by_exchange:
             key.exchanges.append(exchange.number)
 
     def _update_by_deletion(self, exchange: Exchange) -> None:
-        """Change the state of each key that the answer to a deletion shows to be gone."""
+        """Change the state of each key that is not registered any more, as the answer to this deletion shows."""
         self.lists.note_deletion(exchange)
         for key in self.not_cleaned_up():
             if is_gone_after(key, exchange):
@@ -368,7 +426,11 @@ class Keys:
                 self._set_state(key, state_after_deletion(key, exchange))
 
     def _update_by_list(self, exchange: Exchange) -> None:
-        """Change the state of each key by a list, whether it is of the account of the key or of another one."""
+        """Change the state of each key by an answer to GET /v1/pix/keys/{accountId}.
+
+        The list may be that of the account of a key, or of another account. Both say something about the key: a service
+        may register a key at another account than the named one. A list that cannot be read changes nothing.
+        """
         account = exchange.request.last_segment
         listing = self.lists.note_list(exchange)
         if listing is None:
@@ -385,93 +447,111 @@ class Keys:
                 self._update_by_other_account(key, key.value, presence, account)
 
     def _is_at(self, key: RunKey, account: str) -> bool:
-        """True if the key is, or may be, a key of the account.
+        """True if the list of this account counts as the list of the account of the key.
 
-        Any account of the profile may hold a key of the profile that was not sent yet.
+        For a key of the profile (the settings of the run) that was not sent so far, each list counts, because the key
+        may be registered at any account of the profile.
         """
         is_its_account = account == key.account or not key.account
-        may_be_anywhere = key.owned and key.state is KeyState.NOT_SENT
+        may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
         return is_its_account or may_be_anywhere
 
     def _update_by_own_account(self, key: RunKey, presence: Presence) -> None:
-        """Change the state of a key by the list of its account."""
+        """Change the state of a key by the list of its account. `presence` says whether the list shows the key."""
         if presence.may_be_shown:
             key.was_listed = True
-        is_surely_absent = presence.is_absent and not presence.may_be_shown
-        may_come_later = key.was_accepted and key.state in (KeyState.REGISTERED, KeyState.MAYBE)
-        if is_surely_absent and may_come_later:
+        is_certainly_absent = presence.is_absent and not presence.may_be_shown
+        should_be_listed = key.was_accepted and key.state in (KeyState.REGISTERED, KeyState.MAYBE)
+        if is_certainly_absent and should_be_listed:
             key.was_missed = True
         self._set_state(key, state_after_list(key, presence, is_sandbox=self._is_sandbox))
 
     def _update_by_other_account(self, key: RunKey, value: str, presence: Presence, account: str) -> None:
-        """Change the state of a key by the list of another account of the profile.
+        """Change the state of a key by the list of another account than the one that its registration named.
 
-        If the list shows a synthetic key that is new there, the service registered it at this account instead of the
-        named one. If a key was refused for a synthetic account, and the list does not show it, it was not registered.
+        Only accounts of the profile (the settings of the run) count.
+
+        | the list of this account | what follows |
+        |---|---|
+        | shows a made-up key that is new there | it was registered at the wrong account: it is noted there, too |
+        | does not show a key that was refused for a made-up account | the key was not registered |
+
+        A made-up account has no list of its own, so the lists of the real accounts decide.
         """
         if account not in self.accounts:
             return
         before = self.lists.before.get(account)
         was_shown_before = before is not None and before.shows(value)
-        is_synthetic = not key.owned and MARK in value
+        is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in value
         is_new_here = not was_shown_before and self._key_with_value(value, account) is None
-        is_refused_for_nobody = key.is_for_nobody and key.state is KeyState.REFUSED
+        is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
         if presence.is_shown and is_synthetic and is_new_here:
             self._add_listed(key, value, account)
-        elif presence.is_absent and is_refused_for_nobody:
+        elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
-        """Change the state of a key of unknown value by a list of this account.
+        """Change the state of a refused key of unknown value (RANDOM: the service makes the key) by a list.
 
-        If it was refused, it is not registered if everything new in the list is another key of the run.
+        The key counts as "not registered" if every text that is new in the list, since the registration, is another key
+        of the run. A further new text might be this key. Nothing can be said if the list is that of another account, or
+        if no list was read before the run.
         """
         is_its_account = account == key.account or not key.account
         can_compare = is_its_account and self.list_before_run is not None
         if key.state is not KeyState.REFUSED or not can_compare:
             return
-        new_texts = {plain(text) for text in listing.texts if self.lists.is_new_since(text, key.exchanges[0])}
-        texts_of_run = set(map(plain, self.values_sent))
+        new_texts = {plain(text) for text in listing.texts if self.lists.may_be_made_since(text, key.exchanges[0])}
+        texts_of_run = set(map(plain, self.values_perhaps_registered))
         if new_texts <= texts_of_run:
             self._set_state(key, KeyState.GONE)
 
     # -- the record -------------------------------------------------------------------------------------------
 
     def _set_state(self, key: RunKey, state: KeyState) -> None:
-        """Change the state of a key, and record it if it means another event.
+        """Change the state of a key, and write a line to the record of keys if the new state means another event.
 
-        All keys of unknown value of an account and a type share one entry, which is closed with the last of them.
+        All keys of unknown value of one account and type share a line of the record. It is removed when the last of
+        them is gone. Raises JournalError.
         """
         event_before = self._event_of(key)
         key.state = state
         event = self._event_of(key)
         if self._record is None or event == event_before:
             return
-        entries_left = [(run_key.account, run_key.type, run_key.value) for run_key in self.not_cleaned_up()]
-        is_shared_entry = (key.account, key.type, key.value) in entries_left
-        if event == GONE and is_shared_entry:
+        remaining_keys = [(run_key.account, run_key.type, run_key.value) for run_key in self.not_cleaned_up()]
+        another_key_shares_line = (key.account, key.type, key.value) in remaining_keys
+        if event == GONE and another_key_shares_line:
             return
-        self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
+        self._record.note(key.account, key.type, key.value, event, ours=not key.is_of_profile)
 
     def _event_of(self, key: RunKey) -> str:
-        """The event of the record that stands for the state of a key.
+        """The event that is written to the record of keys for a key in its present state, such as MAYBE.
 
-        A key of the profile is recorded as registered only if a list before the run was read, which did not show it.
+        A later run deletes a key of the profile if the record says REGISTERED. So that is written only if a list before
+        the run was read, and did not show the key. Otherwise the key may have belonged to somebody before the run, and
+        MAYBE is written.
         """
         event = EVENT_OF_STATE.get(key.state, GONE)
-        may_belong_to_somebody = key.owned and self.list_before_run is None
+        may_belong_to_somebody = key.is_of_profile and self.list_before_run is None
         if event == REGISTERED and may_belong_to_somebody:
             return MAYBE
         return event
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> Text:
-    """Name of a key of the profile for people, without its value: `EMAIL, number 2 of pix_keys`."""
+    """Name of a key of the profile in reports, without its value, which is personal: `EMAIL, number 2 of pix_keys`.
+
+    `place` is its index in the list `pix_keys` of the profile (the settings of the run).
+    """
     return say("{type}, number {place} of pix_keys", type=keys[place].type, place=place + 1)
 
 
 def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
-    """A key that is no key of the profile, as a registration names it. The value is None if the service makes it."""
+    """A key that a registration names and that is not in the settings of the run: the suite or the service made it up.
+
+    `value` is None if the service makes the key. A type that the interface document does not name is kept as "".
+    """
     documented_type = key_type if key_type in KEY_TYPES else ""
     if value is not None:
         name = _name_of_synthetic(documented_type, value)
@@ -483,13 +563,16 @@ def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
 
 
 def _is_named_in(texts: list[str], value: str | None) -> bool:
-    """True if one of the texts names the key with this value, which may be unknown."""
+    """True if one of the texts of a request body has the key with this value in it. Not so if the value is unknown."""
     if not value:
         return False
-    return any(names(text, value) for text in texts)
+    return any(contains_key(text, value) for text in texts)
 
 
 def _name_of_synthetic(key_type: str, value: str) -> Text:
-    """Name of a synthetic key for people, with its value in ASCII."""
+    """Name of a made-up key in reports, with its value in ASCII, such as `EMAIL pixconf-1a2b3c4d@example.com`.
+
+    The value may be shown, because it belongs to nobody. A long one is cut.
+    """
     value_in_ascii = ascii(value)[1:-1]  # without the quotes
     return f"{key_type or 'key'} {value_in_ascii}"[:_LONGEST_NAME]

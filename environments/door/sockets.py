@@ -97,7 +97,7 @@ class Deadline:
 
     def shut_down_if_over(self) -> None:
         """Shut down the socket if the time is up. If there is none yet, `watch` shuts it down as soon as it comes."""
-        if time.monotonic() >= self._until or self._watchdog.ending.cuts:
+        if time.monotonic() >= self._until or self._watchdog.ending.cuts_requests_off:
             self.expired = True
         if self.expired and self.sock is not None:
             _shut_down(self.sock)

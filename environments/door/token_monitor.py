@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, refusal_of_the_caller, turns_away
+from spec.answers import is_granted, may_refuse_any_bad_token, refusal_of_the_caller
 from spec.exchange import VALID, Exchange, Response
-from spec.interface import READS
+from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
 
 REFRESHED = say("the token was refused in the middle of the run (exchange {number}) and fetched again")
@@ -38,7 +38,7 @@ class TokenMonitor:
 
     - `refresh` fetches the token from its source, and gives true if it is another one.
     - `repeat_alone` sends the request of an exchange once more, with nothing else on the wire.
-    - `clear_the_wire` waits until nothing is there.
+    - `wait_for_empty_wire` waits until nothing is there.
     - `pausing` waits for some seconds, and keeps all other requests back inside its block.
     - `disregard` has the answers with these numbers count for nothing, for this reason.
     """
@@ -48,7 +48,7 @@ class TokenMonitor:
         secrets: Secrets,
         refresh: Callable[[], bool],
         repeat_alone: Callable[[Exchange], Exchange | None],
-        clear_the_wire: Callable[[], None],
+        wait_for_empty_wire: Callable[[], None],
         pausing: Callable[[float], AbstractContextManager[None]],
         disregard: Callable[[Collection[int], Text], None],
     ) -> None:
@@ -59,7 +59,7 @@ class TokenMonitor:
         self.excused: set[int] = set()
         """Numbers of the valid requests that were refused because the token had expired."""
         self._secrets, self._refresh = secrets, refresh
-        self._repeat_alone, self._clear_the_wire = repeat_alone, clear_the_wire
+        self._repeat_alone, self._clear_the_wire = repeat_alone, wait_for_empty_wire
         self._pausing, self._disregard = pausing, disregard
         self._granted_reads: dict[str, Exchange] = {}  # the last one, by operation
         self._refused_since_granted: list[int] = []  # numbers of the refusals of the caller, whatever the request was
@@ -106,7 +106,7 @@ class TokenMonitor:
         self._note_refusal_of_caller(exchange, response)
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
-        turns_token_away = turns_away(response)
+        turns_token_away = may_refuse_any_bad_token(response)
         if is_granted(exchange) and not turns_token_away:
             self._note_grant(exchange)
             return False
@@ -131,7 +131,7 @@ class TokenMonitor:
         self._expired_at = 0
         self._invalid_in_a_row = 0
         self._refused_since_granted = [number for number in self._refused_since_granted if number > exchange.number]
-        if exchange.operation in READS:
+        if exchange.operation in READ_OPERATIONS:
             self.witness = self._granted_reads[exchange.operation] = exchange
 
     def _are_too_many_refused(self, response: Response) -> bool:
@@ -154,7 +154,7 @@ class TokenMonitor:
         self._clear_the_wire()  # before the question: another thread may fetch a token while this one waits
         if self._secrets.token() in authorization and not self._expired_at:
             repetition = self._repeat_alone(witness)
-            if repetition and repetition.response and turns_away(repetition.response):
+            if repetition and repetition.response and may_refuse_any_bad_token(repetition.response):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 

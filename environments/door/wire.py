@@ -130,7 +130,7 @@ class Wire(HTTPAdapter):
             self._keeps_codes = False  # from now on, codes go over fresh connections alone
         # On a kept connection the handshake of TLS is long done, so a failure of TLS means a dropped connection.
         kind = FailureKind.DROPPED if result.kind is FailureKind.TLS else result.kind
-        return replace(result, kept=True, kind=kind)
+        return replace(result, on_reused_connection=True, kind=kind)
 
     def _needs_fresh_connection(self, sending: Sending) -> bool:
         """True if the request must not go over a kept connection (one that earlier requests used).
@@ -141,7 +141,7 @@ class Wire(HTTPAdapter):
         """
         code = sending.code
         if not code:
-            return sending.is_lost or not sending.repeatable
+            return sending.is_lost or not sending.is_safe_to_repeat
         if code == self._first_code or not self._keeps_codes:
             return True
         # Once the service closed a connection by itself, no code goes over a kept one.

@@ -6,7 +6,8 @@ One header has the valid token, which is also called the right one. All others m
 - A wrong token is the text that a form makes from the right one. It looks like the right one, and belongs to nobody.
   One token always gives the same wrong tokens, so that reports can hide all of them.
 - A way says how the request is written, such as with a slash at the end of its path.
-- A row is a form and a way that are tried together. The rows make up the table of wrong tokens.
+- An unauthorized request has no valid token. It is described by its form and its ways. The table of unauthorized
+  requests has all that are worth sending.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from spec.exchange import HTTP_1_0, MATRIX_PARAMETER, VALID
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
     from environments.profiles.model import Profile
 
-_RANDOM_TOKEN = f"{MARK}{secrets.token_hex(16)}"
+_RANDOM_TOKEN = f"{SYNTHETIC_PREFIX}{secrets.token_hex(16)}"
 """The wrong token if the right one is short. It is random, so it is nobody's token."""
 _FEWEST_HIDDEN = 16
 """Letters and digits of the right token that a wrong token must lack. Then nobody can restore the right one from it."""
@@ -174,9 +175,9 @@ def _of_another_issuer(token: str) -> str | None:
     return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_look_alike(signature)}"
 
 
-_ISSUER = f"https://{MARK}issuer.example"
+_ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
 _NO_MEMBERS = _encoded(b"{}")
-_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{MARK}subject", exp=_NEVER_EXPIRES)
+_MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
 
 
 def _is_short(text: str) -> bool:
@@ -245,7 +246,7 @@ FORMS = (
         filter="sed 's/[^.]*$//'",
     ),
     _Restorable("the token with an expired exp", _with_claims(exp=_EXPIRED)),
-    _Restorable("the token of another subject", _with_claims(sub=f"{MARK}subject")),
+    _Restorable("the token of another subject", _with_claims(sub=f"{SYNTHETIC_PREFIX}subject")),
     # without the padding of base64, too, because some decoders ignore missing padding
     _Restorable(
         "the token cut short",
@@ -279,7 +280,7 @@ OTHER_SCHEMES = (
 _LIKELY_WORDS = ("test", "admin", "dev")
 _WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
 """Words that developers leave in a check of the token."""
-_ANOTHER_KEY = {"kid": f"{MARK}key"}
+_ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 
 
 def _form_of_word(word: str) -> Form:
@@ -293,7 +294,7 @@ FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     Form("a token of another issuer", _of_another_issuer),
     Form("a token with another key id, signed with an empty key", _signed_anew(b"", _ANOTHER_KEY)),
     Form("a token signed with the key secret", _signed_anew(b"secret", {})),
-    Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{MARK}subject")),
+    Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{SYNTHETIC_PREFIX}subject")),
     Form("an expired token, signed anew with the key secret", _signed_anew(b"secret", {}, exp=_EXPIRED)),
     *map(_form_of_word, _WORDS),
 )
@@ -444,8 +445,8 @@ def _is_possible(way: str, *, has_a_body: bool) -> bool:
     return has_a_body or way != _CHUNKS
 
 
-class Row(NamedTuple):
-    """One line of the table of wrong tokens: what is sent as the token, and how the request is written."""
+class UnauthorizedRequest(NamedTuple):
+    """A planned request without the valid token: what is sent as the token, and how the request is written."""
 
     credential: str
     """The name of the form, or NO_HEADER."""
@@ -453,8 +454,8 @@ class Row(NamedTuple):
     """The names of the ways; empty if the request is written as documented."""
 
 
-def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
-    """The table of wrong tokens: a row for each request, in the order in which they are sent.
+def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) -> list[UnauthorizedRequest]:
+    """Unauthorized requests that are worth sending, in the order in which they are sent.
 
     `credentials` are the names of the forms. `has_a_body` is true if the request has a body.
 
@@ -469,8 +470,8 @@ def rows(credentials: list[str], *, has_a_body: bool) -> list[Row]:
     for way in WAYS:
         if way != FOR_A_REGISTERED_KEY and _is_possible(way, has_a_body=has_a_body):
             ways.append(way)
-    as_documented = [Row(credential) for credential in credentials]
-    without_header = [Row(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
-    in_each_way = [Row(credential, (way,)) for credential, way in product(credentials, ways)]
-    table = [as_documented[0], Row(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
-    return list(dict.fromkeys(table))  # without repeated rows
+    as_documented = [UnauthorizedRequest(credential) for credential in credentials]
+    without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
+    in_each_way = [UnauthorizedRequest(credential, (way,)) for credential, way in product(credentials, ways)]
+    table = [as_documented[0], UnauthorizedRequest(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
+    return list(dict.fromkeys(table))  # without repetitions

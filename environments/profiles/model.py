@@ -44,7 +44,7 @@ from environments.profiles.parts import (
     one_of,
     written_as,
 )
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 
 __all__ = [
     "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare", "RequestBody", "Tls", "Transactions",
@@ -157,7 +157,9 @@ class ProfileFile:
     transactions: Transactions = field(default_factory=Transactions)
     """Codes of transfers to execute. One is enough for a whole run; more codes show more key types.
     A code is executed once and never again, also by later runs, because the journal remembers it."""
-    requests: Mapping[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody] = field(default_factory=dict)
+    requests: Mapping[Annotated[str, one_of("deletePixKey", *PREPARING_OPERATIONS)], RequestBody] = field(
+        default_factory=dict
+    )
     """Bodies of the operations whose shape the interface document does not show, as your service wants them.
     {account}, {key} and {type} in their texts are filled in from the lists above."""
     headers: Annotated[

@@ -28,7 +28,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from spec.interface import KEY_TYPES, PREPARING
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.requirements import requirements
 
 PERMISSIONS = ("read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz")
@@ -211,7 +211,7 @@ class PixKey:
 class Prepare:
     """Request that prepares a transfer, sent ``count`` times."""
 
-    operation: Annotated[str, one_of(*PREPARING)]
+    operation: Annotated[str, one_of(*PREPARING_OPERATIONS)]
     """The operation that prepares. It needs transfer (createPix: create-pix) in allow."""
     json: Body = field(repr=False)
     """The body. {account}, {key} and {type} are filled in, as below; {key} with a key of each type in turn. A message

@@ -22,7 +22,7 @@ from typing import ClassVar
 from urllib.parse import unquote
 
 from environments.sandbox.double_entry import Database
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import is_nested_deeper_than
 
 MAX_BODY = 1_048_576
@@ -185,7 +185,7 @@ class HttpService:
 
         All operations that prepare a transfer have one method, `prepare`.
         """
-        if operation in PREPARING:
+        if operation in PREPARING_OPERATIONS:
             return self.prepare(operation, request)  # type: ignore[attr-defined,no-any-return] # Service has it
         name_of_method = re.sub("([A-Z])", r"_\1", operation).lower()
         method: Callable[..., Data] = getattr(self, name_of_method)

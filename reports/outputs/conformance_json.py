@@ -36,29 +36,33 @@ from reports.result.verdicts import RequirementResult, RunVerdict, counts, cover
 from reports.sentences.headline import headline
 from reports.sentences.wording import grouped, published_moment
 from reports.showing.evidence import ShownExchange
-from reports.showing.resending import EXECUTES, MAY_MOVE, OFFERED
-from spec.interface import READS, operations
+from reports.showing.resending import EXECUTES, MAY_EXECUTE, MAY_MOVE
+from spec.interface import READ_OPERATIONS, operations
 from spec.message import Date, Text, say
 from spec.requirements import Requirement
 
 FILE = "conformance.json"
-_MONEY_WARNINGS = (EXECUTES, OFFERED, MAY_MOVE)
-"""First lines of what sends a request again that moves money, the surest first."""
+_MONEY_WARNINGS = (EXECUTES, MAY_EXECUTE, MAY_MOVE)
+"""First lines of shell lines that may move money when they send a request again, the most certain case first."""
 
 
 def as_json(document: RunDocument) -> str:
-    """The text of conformance.json."""
+    """The text of conformance.json: the document of a run as JSON, with an indent of one blank."""
     return json.dumps(document.model_dump(mode="json", by_alias=True), indent=1) + "\n"
 
 
 def document_of(run: Run) -> RunDocument:
-    """The document of a run. Its comparison with another run is added later."""
+    """All that is known about a run at its end, in the structure of conformance.json. Every other output is made from
+    this document.
+
+    The comparison with an earlier run is added later.
+    """
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
     granted = run.grants.granted
 
     def lines_that_resend_one(numbers: Sequence[int]) -> str:
-        """Lines that send one of the exchanges with these numbers again."""
+        """Shell lines that send the request of one of these exchanges of the run again."""
         return _lines_that_resend_one(run.exchanges, numbers)
 
     requirements = [
@@ -102,11 +106,12 @@ def document_of(run: Run) -> RunDocument:
 
 
 def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
-    """The document of a run of whose report a part could not be written.
+    """The document of a run after a part of its report could not be written. Such a run must not be green.
 
-    Its exit status is not 0: a run that would be green is `internal-error`. Any other verdict stays.
+    If the run would be green (exit status 0), its verdict becomes `internal-error`. Any other verdict is unchanged.
     """
-    if document.exit_status:
+    is_green = document.exit_status == 0
+    if not is_green:
         return document
     verdict = RunVerdict.INTERNAL_ERROR
     why = say("a part of the report cannot be written")
@@ -116,7 +121,10 @@ def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
 
 
 def _provenance(run: Run, finished: datetime) -> Provenance:
-    """The suite, the profile and the service of a run. `finished` is when it ended."""
+    """What the run was made with, so that somebody can repeat it: versions, digests of files, seed, start and end.
+
+    `finished` is the moment when the run ended.
+    """
     suite = run.suite
     return Provenance(
         suite_version=suite.version,
@@ -150,7 +158,7 @@ def _environment(run: Run) -> Environment:
 
 
 def _generated(run: Run) -> GeneratedTraffic:
-    """The generated requests of a run, and how each operation answered them."""
+    """A summary of the requests that the suite generated from a seed: how many answers of each kind they got."""
     generated = run.generated
     return GeneratedTraffic(
         seed=run.seed,
@@ -160,14 +168,14 @@ def _generated(run: Run) -> GeneratedTraffic:
             operation: {str(answer): count for answer, count in answers.items()}
             for operation, answers in generated.refused.items()
         },
-        harmless=tuple(sorted(generated.refused.keys() & READS)),
+        harmless=tuple(sorted(generated.refused.keys() & READ_OPERATIONS)),
         cut=tuple(generated.cut),
         notes=tuple(generated.notes(run.grants.granted)),
     )
 
 
 def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
-    """The entry of a requirement in the document."""
+    """The entry of one requirement in conformance.json: its statement, its verdict, and the findings with evidence."""
     return ReportedRequirement(
         id=requirement.id,
         section=requirement.section,
@@ -188,9 +196,13 @@ def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> 
 
 
 def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
-    """The behaviour of each requirement in words. Observations that may cost money stand first."""
+    """What was observed about each requirement that leaves a choice to the service, in words.
+
+    Observations about behaviour that may cost money are listed first, because a reader should see them.
+    """
     exchanges = {requirement.id: requirement_result.exchanges for requirement, requirement_result in result.results}
     urgent = {observation.id for observation in run.observations if observation.first}
+    # False is sorted before True, so that the urgent ones come first. All others keep their order.
     urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
     return [
         ObservationInWords(
@@ -203,34 +215,45 @@ def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
 
 
 def _accepted_record(run: Run) -> AcceptedRecord | None:
-    """Day and version of the record that the run is compared with."""
+    """When the user accepted the behaviour that this run is compared with, and with which version of the suite.
+
+    None if the user accepted no earlier behaviour.
+    """
     if run.record is None:
         return None
     return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
 
 
 def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
-    """Lines that send one of these exchanges again; empty if there are none. Those that move no money are preferred."""
+    """Shell lines that send the request of one of these exchanges again; empty if there are no such lines.
+
+    Of several exchanges the one with the least risk is chosen: preferably the lines move no money. `numbers` are those
+    of the exchanges to choose from.
+    """
     lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
     lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]  # an outline has none
     return min(lines_to_choose_from, key=_risk, default="")
 
 
 def _risk(lines: str) -> list[bool]:
-    """Sort key of lines that send an exchange again. Lines that surely move money come last.
+    """Sort key of shell lines that send a request again: the more certainly they move money, the later they are sorted.
 
-    The first line of such lines is one of `_MONEY_WARNINGS`. False is sorted before True.
+    Such lines start with one of the warnings in `_MONEY_WARNINGS`, of which the first is the most certain. Python
+    compares the lists item by item, and False is smaller than True. `[False, False, False]` is the smallest: no money.
     """
     return [lines.startswith(warning) for warning in _MONEY_WARNINGS]
 
 
 def _key_not_cleaned_up(key: LeftKey) -> KeyNotCleanedUp:
-    """The entry of a key that the run registered and did not clean up."""
+    """The entry in conformance.json for a PIX key that the run registered and did not delete, with the reason."""
     return KeyNotCleanedUp(what=key.what, why=key.why, of_the_profile=key.of_the_profile, exchanges=key.exchanges)
 
 
 def _listed_exchange(exchange: ShownExchange, start: datetime) -> ListedExchange:
-    """One line about an exchange. `start` is when the run started."""
+    """The entry of a request and its answer in the list of conformance.json. `start` is the moment the run started.
+
+    Its `result` is the HTTP status, or the kind of failure if there was no response.
+    """
     result: int | str | None = exchange.failure_kind or None
     if exchange.response:
         result = exchange.response.status
@@ -252,7 +275,10 @@ SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 
 
 def _proof_line() -> Text:
-    """Numbers of seeded faults that are caught, and of right services that pass; empty if there is no summary."""
+    """A sentence on how well this suite was proved: how many faulty services it catches, how many right ones it passes.
+
+    Empty if the file with the results of `make proof` is missing or cannot be read.
+    """
     try:
         proof = json.loads(SUMMARY.read_text("utf-8"))
         return say(
@@ -269,14 +295,17 @@ def _proof_line() -> Text:
 
 
 def latency(exchanges: Iterable[ShownExchange]) -> dict[str, Latency]:
-    """Times of the answers of each operation, in the order of the interface document. Refusals count, too."""
+    """How long the answers of each operation took, in the order of the interface document.
+
+    Refusals are answers as well. A request without an answer is not counted.
+    """
     answered = [exchange for exchange in exchanges if exchange.response]
     by_operation = grouped(answered, lambda exchange: exchange.operation)
     return {operation: _latency(by_operation[operation]) for operation in operations() if operation in by_operation}
 
 
 def _latency(exchanges: Iterable[ShownExchange]) -> Latency:
-    """Times of these answers."""
+    """Number, shortest, longest and percentile times of these answered requests, in milliseconds."""
     times = sorted(exchange.elapsed_ms for exchange in exchanges)
     return Latency(
         count=len(times),
@@ -290,6 +319,9 @@ def _latency(exchanges: Iterable[ShownExchange]) -> Latency:
 
 
 def _nearest_rank(times: Sequence[float], share: float) -> float:
-    """Percentile by the nearest rank: the time that this share of the answers took at most. `times` are sorted."""
-    rank = max(ceil(share * len(times)), 1)  # from 1; the share 0 stands for the quickest answer
+    """A percentile (nearest-rank method): the time that this share of the answers did not exceed.
+
+    `times` are sorted. For `[10, 20, 30, 40]` and the share 0.5 it is 20.
+    """
+    rank = max(ceil(share * len(times)), 1)  # counted from 1; for the share 0 it is the quickest answer
     return times[rank - 1]

@@ -4,7 +4,8 @@ The job of a public repository is public. So these texts have ids and texts of r
 counts. They have no text of the service, its address, the profile or the command line.
 
 There is one exception. If a job is red and no requirement says why, its summary has the environment, the target and the
-alerts as the terminal prints them, because nothing else would say why.
+alerts as the terminal prints them, because nothing else would say why. An alert is an urgent note about a run, such as
+"a key was not deleted". A cause is the requirement that stands for all findings with the same origin.
 """
 
 from __future__ import annotations
@@ -36,17 +37,23 @@ _MOST_SHOWN = 20
 
 
 def step_summary(document: RunDocument) -> str:
-    """Markdown to be appended to the file of $GITHUB_STEP_SUMMARY."""
+    """The summary of a run in Markdown. The caller appends it to the file that GitHub names in $GITHUB_STEP_SUMMARY."""
     return "\n".join(_summary(document)) + "\n"
 
 
 def _summary(document: RunDocument) -> Iterator[str]:
-    """Lines of the summary: the verdict first, then what is wrong, the counts, the findings, drift, and the changes."""
+    """Lines of the summary: the verdict, what is wrong, counts, findings, drift, and changes since an earlier run.
+
+    Drift is behaviour of the service that differs from an earlier run which the user accepted.
+    """
     yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
     yield ""
     yield f"{sentence_about_run(document)}."
     yield ""
-    yield from _cause(document) if document.is_red_without_a_failure else _alerts(document)
+    if document.is_red_without_a_failure:  # only then the texts of the alerts are shown, because nothing else says why
+        yield from _why_red_without_a_failure(document)
+    else:
+        yield from _alerts(document)
     yield from _counts(document)
     yield from _table("Failing", [finding for finding in document.findings if finding.fails])
     yield from _table("Known failures", [finding for finding in document.findings if finding.is_known])
@@ -62,7 +69,7 @@ def sentence_about_run(document: RunDocument) -> str:
 
 
 def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
-    """The parts of the sentence. Those that are empty are left out when they are joined."""
+    """The parts of the sentence about a run, in their order. A part may be empty; `joined` leaves out empty parts."""
     yield why_no_verdict(document)
     yield permissions_in_words(document.environment.allow)
     if document.selection is not None:
@@ -74,10 +81,10 @@ def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     yield traffic_in_words(document)
 
 
-def _cause(document: RunDocument) -> Iterator[str]:
-    """Why a run is red, if no requirement says it: the environment, the target, and each alert with its advice.
+def _why_red_without_a_failure(document: RunDocument) -> Iterator[str]:
+    """Why a run is red although no requirement fails: the environment, the target, and each alert with its advice.
 
-    The lines stand in a block of code, so that nothing in them is Markdown.
+    The lines are in a block of code, so that GitHub does not read Markdown in them.
     """
     yield "```text"
     yield one_line(str(run_line(document)))
@@ -92,13 +99,19 @@ def usage_error_summary(environment: str, error: str) -> str:
 
 
 def append_to_summary(path: str, text: str) -> None:
-    """Append to the summary of a job. Raises OSError."""
+    """Append Markdown to the summary file of a job. A symbolic link is not followed, because it could lead elsewhere.
+
+    Raises OSError.
+    """
     with open(path, "a", encoding="utf-8", opener=no_link) as file:
         file.write(text)
 
 
 def _alerts(document: RunDocument) -> Iterator[str]:
-    """Number of alerts of each kind. Their texts are in the report."""
+    """A line for each kind of alert with its number: `- 2 alerts: not cleaned up`.
+
+    The texts of the alerts are left out, because the summary may be public. The report has them.
+    """
     tally = Counter(alert.kind for alert in document.alerts)
     for kind_of_alert, count in tally.items():
         yield f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind_of_alert}"
@@ -107,7 +120,7 @@ def _alerts(document: RunDocument) -> Iterator[str]:
 
 
 def _counts(document: RunDocument) -> Iterator[str]:
-    """A table of verdicts by level."""
+    """A Markdown table: for each level of requirements, such as `documented`, a row with the number of each verdict."""
     yield f"| level | {' | '.join(Verdict)} |"
     yield f"|---|{'|'.join('---:' for _ in Verdict)}|"
     for level, tally in document.counts.items():
@@ -117,8 +130,11 @@ def _counts(document: RunDocument) -> Iterator[str]:
 
 
 def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
-    """A Markdown table of findings. Its columns are the requirement that names the cause, with the number of others,
-    the level, the statement, and what was got."""
+    """A Markdown table of findings under a title. No lines if there are no findings.
+
+    A row has the requirement that names the cause with the number of others, the level, the statement of the interface
+    document, and what the service answered.
+    """
     if not findings:
         return
     yield f"### {title}"
@@ -126,7 +142,7 @@ def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
     yield "| requirement | level | statement | got |"
     yield "|---|---|---|---|"
     for finding in findings[:_MOST_SHOWN]:
-        statement = _statement(finding.cause).replace("|", "\\|")
+        statement = _statement(finding.cause).replace("|", "\\|")  # a plain `|` would end the cell
         yield f"| `{finding.cause}`{_also(finding)} | {finding.level} | {statement} | {_got(finding)} |"
     if len(findings) > _MOST_SHOWN:
         yield f"| {len(findings) - _MOST_SHOWN} more | | | |"
@@ -134,12 +150,16 @@ def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
 
 
 def _drift(document: RunDocument) -> Iterator[str]:
-    """Requirements that drift, each with the number of places."""
+    """Lines about drift: the requirements whose observed behaviour differs from the record that the user accepted.
+
+    Each has the number of places that differ. The values are left out, because the summary may be public.
+    """
     if not document.drift:
         return
     tally = Counter(drift.id for drift in document.drift)
     words = str(drift_in_words(document))
-    yield f"### {words[:1].upper()}{words[1:]}"
+    title = f"{words[:1].upper()}{words[1:]}"  # a title begins with a capital letter
+    yield f"### {title}"
     yield ""
     lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
     yield from (f"- {line}" for line in capped(lines, _MOST_SHOWN))
@@ -153,20 +173,24 @@ def _also(finding: ReportedFinding) -> str:
 
 
 def _got(finding: ReportedFinding) -> str:
-    """What the service answered, in words of the suite. An ellipsis replaces each text of the service itself."""
+    """What the service answered, in words of the suite. Each text of the service itself becomes `…`.
+
+    A text of the service may hold personal data, and the summary may be public.
+    """
     return str(message_of(finding.got or "").map(lambda text: "…"))
 
 
 def _statement(requirement_id: str) -> str:
-    """The statement of a requirement, and its section."""
+    """What the interface document requires, with the section that says so: `data is an object (Endpoints)`."""
     requirement = requirements()[requirement_id]
     return f"{requirement.text} ({requirement.section})"
 
 
 def _changes(document: RunDocument) -> Iterator[str]:
-    """Changes since the last comparable run, in numbers.
+    """One line: how many verdicts changed since the last comparable run.
 
-    Of any other run the line is left out: it names an environment.
+    There is no line if the earlier run is not comparable, because that line would name an environment, and the summary
+    may be public.
     """
     comparison = document.comparison
     if comparison and comparison.comparable:
@@ -178,9 +202,10 @@ def _changes(document: RunDocument) -> Iterator[str]:
 
 
 def workflow_commands(document: RunDocument) -> Iterator[str]:
-    """Workflow commands: an error for each failing cause, or for a run that is red for another reason.
+    """Lines that GitHub shows as errors of the job when they are printed (workflow commands).
 
-    GitHub shows the first ten of a step.
+    There is one for each failing cause, and one for a run that is red although no requirement fails. GitHub shows the
+    first ten of a step.
     """
     if document.is_red_without_a_failure:
         yield error_command(f"PIX conformance: {document.verdict}", sentence_about_run(document))
@@ -191,12 +216,18 @@ def workflow_commands(document: RunDocument) -> Iterator[str]:
 
 
 def error_command(title: str, message: str) -> str:
-    """The workflow command of an error, escaped as the runner of GitHub reads it."""
+    """A line that GitHub shows as an error of the job when it is printed: `::error title=…::…`.
+
+    A colon or comma would end the title, so that these are escaped there.
+    """
     return f"::error title={_escaped(title, ':', ',')}::{_escaped(message)}"
 
 
 def _escaped(text: str, *more_characters: str) -> str:
-    """The text with `%0A` and the like for a line end, a percent sign, and these characters."""
+    """The text as GitHub reads it in a command: `%0A` for a line end, `%25` for a percent sign.
+
+    `more_characters` are escaped in the same way. GitHub would read them as a part of the command.
+    """
     for character in ("%", "\r", "\n", *more_characters):  # first the percent sign, because escapes have one
         text = text.replace(character, f"%{ord(character):02X}")
     return text

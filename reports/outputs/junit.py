@@ -1,7 +1,7 @@
 """junit.xml: a test case for each requirement, and one for the run itself.
 
-A message stands in the text and in the attribute `message` of `failure`, `error` and `skipped`, because GitLab reads
-the text alone, Jenkins reads both, and the usual actions of GitHub read one or the other.
+A message is in the text and in the attribute `message` of `failure`, `error` and `skipped`, because GitLab reads only
+the text, Jenkins reads both, and the usual actions of GitHub read one or the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reports.showing.show import printable
 
 
 def junit(document: RunDocument) -> str:
-    """The text of junit.xml. Known failures count as skipped.
+    """The text of junit.xml, which CI systems read. Failures that the profile lists as known count as skipped.
 
     Elements and attributes are those of junit-10.xsd of Jenkins, with one exception: a test case has `properties`,
     which the JUnit plugin of Jenkins reads and other readers ignore.
@@ -39,9 +39,10 @@ def junit(document: RunDocument) -> str:
 
 
 def _run_case(document: RunDocument) -> TestCase:
-    """The test case of the run itself. Its time is what no test took.
+    """The test case of the run itself, so that a CI system is red if the run is red although no requirement fails.
 
-    A run that drifts is a failure. A run that is red for another reason that no requirement has is an error.
+    Drift (behaviour that differs from the record which the user accepted) is a failure. Any other reason that no
+    requirement has is an error. The time of this test case is the time of the run without the times of the tests.
     """
     time_of_tests = sum(entry.elapsed_s for entry in document.requirements)
     case = _case("run", "pix-conformance", max(document.duration_s - time_of_tests, 0), _provenance(document))
@@ -56,7 +57,10 @@ def _run_case(document: RunDocument) -> TestCase:
 
 
 def _lines_about_run(document: RunDocument) -> Iterator[str]:
-    """The headline, the traffic, drift, the notes, what was not cleaned up, and each place that drifts."""
+    """Lines about the run as a whole: headline, number of requests, drift, notes, and keys that were not deleted.
+
+    Drift is behaviour that differs from the record which the user accepted.
+    """
     yield document.headline
     yield str(traffic_in_words(document))
     drift = drift_in_words(document)
@@ -68,7 +72,7 @@ def _lines_about_run(document: RunDocument) -> Iterator[str]:
 
 
 def _cases(document: RunDocument) -> Iterator[TestCase]:
-    """The test case of each requirement."""
+    """A test case for each requirement of the interface document, with its result and the command that repeats it."""
     findings = finding_by_requirement(document.findings)
     for entry in document.requirements:
         properties = {
@@ -85,7 +89,10 @@ def _cases(document: RunDocument) -> Iterator[TestCase]:
 
 
 def _case(name: str, group: str, elapsed_s: float, values: Mapping[str, str]) -> TestCase:
-    """A test case without a result. `group` is shown as its class, `values` are its properties."""
+    """A test case that has no result yet, which means "passed". `values` become its properties.
+
+    CI systems show `group` as the class of the test. `_set_result` adds a failure, an error or a skip.
+    """
     case = TestCase(name, classname=group, time=round(elapsed_s, 3))
     properties = Properties()
     for property_name, value in values.items():
@@ -95,7 +102,11 @@ def _case(name: str, group: str, elapsed_s: float, values: Mapping[str, str]) ->
 
 
 def _add_result(case: TestCase, entry: ReportedRequirement, reproduce: str) -> None:
-    """Give a case the result of its requirement. A case without one has passed."""
+    """Add the result of a requirement to its test case: failure, skipped, or an output for a warning or a note.
+
+    `reproduce` are the shell lines that repeat the finding. JUnit has no warning and no known failure, so a warning is
+    an output and a known failure is skipped. A test case without a result has passed.
+    """
     message = str(entry.message)
     finding = "\n".join(_lines_of_finding(entry, reproduce))
     verdict_and_message = f"{entry.verdict}: {message}"
@@ -113,7 +124,7 @@ def _add_result(case: TestCase, entry: ReportedRequirement, reproduce: str) -> N
 
 
 def _lines_of_finding(entry: ReportedRequirement, reproduce: str) -> Iterator[str]:
-    """The finding: the message first, then expected and got, the statement and its place, how to reproduce it."""
+    """Lines about what was wrong: message, expected, got, statement of the interface document, and how to repeat it."""
     yield str(entry.message)
     if entry.expected is not None:
         yield f"expected: {entry.expected}"
@@ -126,12 +137,16 @@ def _lines_of_finding(entry: ReportedRequirement, reproduce: str) -> Iterator[st
 
 
 def _set_result(case: TestCase, result: FinalResult, text: str) -> None:
-    """Give a case its result, with a text."""
+    """Add a failure, an error or a skip to a test case, with this text. XML cannot hold some control characters, so
+    that they are escaped."""
     result.text = printable(text)
     case.append(result)
 
 
 def _provenance(document: RunDocument) -> dict[str, str]:
-    """The verdict, and each text and number of the provenance, by name."""
+    """The verdict of the run, and what it was made with, by name: suite version, digests, seed, times.
+
+    Only texts and numbers are included, because a property of junit.xml can hold nothing else.
+    """
     values = {name: str(value) for name, value in document.provenance if isinstance(value, str | int)}
     return {"verdict": document.verdict, **values}

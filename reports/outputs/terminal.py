@@ -1,4 +1,4 @@
-"""Output of a run on the terminal: the verdict, the alerts, the findings by cause, and then all that can wait.
+"""Output of a run on the terminal: the verdict, the alerts, the findings by cause, and then less urgent lines.
 
 Self-tests: reports/result/test_causes.py, promises/test_command_line.py.
 """
@@ -34,7 +34,10 @@ _NEXT = {
 
 
 def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
-    """The last lines of a run. `report` is the path of its page; empty if the page could not be written."""
+    """The lines that a run prints at its end, the most important ones first and the verdict again as the last one.
+
+    `report` is the path of report.html; empty if that file could not be written.
+    """
     yield str(headline(document))
     yield str(run_line(document))
     yield from (f"! {alert.text}" for alert in document.alerts)
@@ -67,18 +70,22 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
 def print_lines(lines: Iterable[str]) -> None:
     """Print the lines of a command that is no run, such as `compare`.
 
-    A character that the encoding lacks is escaped. If the reader closes the pipe, as `head` does, all further output is
-    dropped.
+    A character that the encoding of the terminal lacks is escaped. If the program that reads the output ends early, as
+    `head` does, all further output is dropped.
     """
     try:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         print(*lines, sep="\n", flush=True)
     except BrokenPipeError:
+        # Python flushes the output once more at its end. That must not fail, so the output leads nowhere from now on.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _next_step(document: RunDocument, run: Run) -> str:
-    """One line on what to do about the verdict; empty if there is nothing to do. The first step that applies counts."""
+    """What the user should do next, in one line; empty if there is nothing to do. The first advice that applies counts.
+
+    The conditions go from the most certain cause to the general advice for the verdict (`_NEXT`).
+    """
     causes_of_failures = [finding.cause for finding in document.findings if finding.verdict == Verdict.FAIL]
     name = name_for_commands(run.profile)
     if causes_of_failures and not run.grants.refused_all:
@@ -89,17 +96,21 @@ def _next_step(document: RunDocument, run: Run) -> str:
         return ""
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
+    # A message about a limit of the profile that was reached has the name of the limit in its value `setting`.
     reasons = joined((document.incomplete, *_not_exercised(document)[:1]))
     limits_reached = list(texts_in_values(reasons, "setting"))
     if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
-    if run.grants.refused_all:  # `check` finds out about a token, too
+    if run.grants.refused_all:  # probably the token is wrong, and `check` tries the token
         return _NEXT[RunVerdict.UNREACHABLE].format(name=name)
     return _NEXT.get(document.verdict, "").format(name=name)
 
 
 def _failure(finding: ReportedFinding) -> Iterator[str]:
-    """The lines of a failure: id, statement, message, other requirements, exchanges, and how to reproduce it."""
+    """The lines about a failure: id of the requirement, statement, message, and how to reproduce it.
+
+    Further requirements that fail for the same cause, and the numbers of the requests, have lines as well.
+    """
     known_failure = f" [known: {finding.known_failure}]" if finding.is_known else ""
     yield f"FAIL {finding.cause}{known_failure}"
     yield f"     {finding.text} ({finding.section})"
@@ -115,7 +126,7 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
-    """One line about a warning: the requirement that names the cause, others of the same cause, and the message."""
+    """One line about a warning: the requirement that deviates, others with the same cause in brackets, the message."""
     other_requirements = first_few(finding.requirements[1:])
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
@@ -129,10 +140,11 @@ def _drift(document: RunDocument) -> Iterator[str]:
 
 
 def _operations_with_untested_classes(document: RunDocument) -> Iterator[str]:
-    """One line that names the operations to which some malformed requests tested nothing; no line if there are none.
+    """At most one line: the operations for which some malformed requests showed nothing.
 
-    Off a sandbox, malformed requests name an unknown account. If the service answers them like a valid request for that
-    account, it may not have read the malformed part. The line comes whatever the verdicts say.
+    Outside a sandbox malformed requests name an unknown account, so that they can do no harm. If the service answers
+    them like a valid request for that account, perhaps it did not look at the malformed part. The user should know this
+    whatever the verdicts are.
     """
     operations: list[str] = []
     for entry in document.requirements:
@@ -146,9 +158,10 @@ def _operations_with_untested_classes(document: RunDocument) -> Iterator[str]:
 
 
 def _not_exercised(document: RunDocument) -> list[Text]:
-    """A line for each reason why requirements were not exercised. The reason of most requirements is the first.
+    """A line for each reason why requirements were not exercised: first the reason that most requirements have.
 
-    Only levels at which a deviation fails the run are listed (`fail_on`, for example MUST).
+    For example `executePix.id.type, executePix.date.type and 3 more: there is no transaction code`. Only requirements
+    whose deviation would make the run fail are listed: those of the levels in `fail_on`, such as `documented`.
     """
     at_failing_levels = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
     not_exercised = [entry for entry in at_failing_levels if entry.verdict == Verdict.NOT_EXERCISED]

@@ -35,7 +35,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def runs_folder(environment: str) -> Path:
-    """The folder of an environment, which has a folder for each of its runs: reports/runs/<environment>."""
+    """The folder that holds the folders of all runs of an environment: reports/runs/<environment>."""
     return RUNS / environment
 
 
@@ -53,37 +53,48 @@ class UnsafeFolderError(Exception):
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder, and check that it can be written, and by its owner alone. Raises OSError and UnsafeFolderError.
+    """Make the folder for the report, and check that this user can write to it and that nobody else can.
 
-    Through a symbolic link a report could be written to a place that somebody else chose. Only links in the root folder
-    are followed, such as /tmp of macOS.
+    The report has confidential data. Through a symbolic link it could be written to a place that somebody else chose.
+    Only links in the root folder are allowed, such as /tmp of macOS. Raises OSError and UnsafeFolderError.
     """
     links = _links_on_the_way(folder)
     if links:
         raise UnsafeFolderError(f"{links[0]} is a symbolic link; name the folder that it leads to")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_mode & _OTHERS_WRITE:
+    others_can_write = folder.stat().st_mode & _OTHERS_WRITE
+    if others_can_write:
         raise UnsafeFolderError(f"{folder} can be written by others; chmod go-w it, or name another folder")
+    # A file is written at once, so that a full or read-only disk is found before the run and not at its end.
     file_to_try = folder / f".write-{secrets.token_hex(4)}"
     file_to_try.touch(mode=0o600)
     file_to_try.unlink()
 
 
 def _links_on_the_way(folder: Path) -> list[Path]:
-    """The symbolic links on the path to a folder, itself included, but for those in the root folder."""
+    """The folder and the folders around it that are symbolic links.
+
+    Links directly in the root folder are left out, because only the administrator can make these.
+    """
     links = [path for path in (folder, *folder.parents) if path.is_symlink()]
     return [link for link in links if link.parent != Path(link.anchor)]
 
 
 def remove_outputs(folder: Path) -> None:
-    """Remove the files of an earlier run, so that nobody takes them for those of a run that is killed."""
+    """Remove the files of an earlier run from a folder.
+
+    If this run is killed before it writes its files, nobody must think that the old files are those of this run.
+    """
     for name in (SUMS, PAGE, *OUTPUTS):
         with suppress(OSError):  # if it cannot be removed, writing it fails later, and says so
             (folder / name).unlink()
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file, readable by its owner alone. Nobody ever sees a part of it. Raises OSError."""
+    """Write a text file that only its owner can read. Raises OSError.
+
+    The text is written to a temporary file, which then gets the name. So a reader never sees half of the text.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -95,7 +106,10 @@ def write(path: Path, text: str) -> None:
 
 
 def no_link(path: str, flags: int) -> int:
-    """An `opener` of open() that follows no symbolic link. A new file is readable by its owner alone."""
+    """A function for the argument `opener` of `open()`: it opens a file, but fails if the path is a symbolic link.
+
+    Through a link somebody could make the suite write to another file. Only the owner can read a new file.
+    """
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
@@ -105,7 +119,7 @@ def digest(path: Path) -> str:
 
 
 def point_latest(folder: Path) -> None:
-    """Make the link `latest` beside the folder lead to this folder. Raises OSError."""
+    """Make the symbolic link `latest`, in the parent folder, lead to the folder of this run. Raises OSError."""
     link = folder.with_name("latest")
     temporary = folder.with_name(f".latest-{secrets.token_hex(4)}")
     temporary.symlink_to(folder.name, target_is_directory=True)
@@ -113,7 +127,10 @@ def point_latest(folder: Path) -> None:
 
 
 def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
-    """Write every file but the page. Returns the reasons, by file name, why files could not be made or written."""
+    """Write every file of the report except report.html, which pytest-html writes.
+
+    Returns the reason for each file that could not be written, by file name: `{"junit.xml": "No space left on device"}`
+    """
     reasons = {}
     for name, make in OUTPUTS.items():
         why = _write_output(folder / name, make, document)
@@ -123,7 +140,10 @@ def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
 
 
 def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:
-    """Make the text of one file and write it. Returns the reason if that fails, else an empty text."""
+    """Write one file of the report with the text that `make` returns for the document of the run.
+
+    If that fails, an old file at this path is removed, and the reason is returned; else an empty text is returned.
+    """
     try:
         write(path, make(document))
     except Exception as error:  # a fault of the suite in one format is no reason to lose the others
@@ -134,16 +154,16 @@ def _write_output(path: Path, make: Callable[[RunDocument], str], document: RunD
 
 
 def reason(error: Exception) -> str:
-    """Reason why a file is missing: the words of the operating system, or an error in the suite."""
+    """Why a file could not be written: the words of the operating system, else the name and text of the error."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return f"{type(error).__name__}: {error}"
 
 
 def write_sums(folder: Path) -> None:
-    """Write SHA256SUMS for the files that the run wrote, as `sha256sum --check` reads it, if it wrote any.
+    """Write SHA256SUMS with the digest of each file of the report, so that a reader can notice a later change.
 
-    Raises OSError.
+    `sha256sum --check` reads it. If the run wrote no file, SHA256SUMS is not written. Raises OSError.
     """
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
     if names:

@@ -19,7 +19,7 @@ from reports.result.document import ReportedFinding, ReportedRequirement
 from reports.result.verdicts import Verdict
 from reports.sentences.wording import capped, grouped
 from spec.findings import Finding
-from spec.interface import MONEY, operations
+from spec.interface import MONEY_PERMISSIONS, operations
 from spec.message import Message, Text, Value, joined, say
 from spec.requirements import LEVELS
 
@@ -99,7 +99,7 @@ def _matches_any(word: str, patterns: Iterable[str]) -> bool:
 def _moves_money(requirement_id: str) -> bool:
     """True if requests to the operation of the requirement may move money."""
     operation = operations().get(_operation_name(requirement_id))
-    return operation is not None and operation.permission in MONEY
+    return operation is not None and operation.permission in MONEY_PERMISSIONS
 
 
 def _operation_name(requirement_id: str) -> str:

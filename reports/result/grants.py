@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from environments.profiles.model import Auth
 from reports.sentences.wording import listed
-from spec.answers import LATER, RefusalKind, answer_in_words, is_granted, is_page, refusal_kind
+from spec.answers import REFUSED_FOR_NOW, RefusalKind, answer_in_words, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
-from spec.interface import READS, operations
-from spec.message import Text, in_a_row, say, say_many
+from spec.interface import READ_OPERATIONS, operations
+from spec.message import Text, joined_with_repeats, say, say_many
 
 NOTHING_GRANTED = say("no operation succeeded")
-_NOT_READY = LATER | {RefusalKind.GATEWAY}
+_NOT_READY = REFUSED_FOR_NOW | {RefusalKind.GATEWAY}
 """Refusals that say nothing about the request, because the service itself did not look at it."""
 _MOST_ANSWERS = 3
 """Different answers that a note names, the commonest first."""
@@ -125,7 +125,7 @@ class Grants:
         ]
         yield say(
             "no operation succeeded ({answers}): {why}",
-            answers=in_a_row(commonest_answers, ", "),
+            answers=joined_with_repeats(commonest_answers, ", "),
             why=self._probable_cause(answers, source),
         )
 
@@ -195,7 +195,7 @@ class Generated:
             "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test them",
             n=len(refusing),
             operations=", ".join(refusing),
-            answers=in_a_row(commonest_refusals, ", "),
+            answers=joined_with_repeats(commonest_refusals, ", "),
         )
 
     def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:
@@ -204,5 +204,5 @@ class Generated:
         Valid requests are generated for reads alone. For any other operation the success of another test is enough.
         """
         was_always_refused = bool(self.refused[operation]) and not self.accepted[operation]
-        another_test_succeeded = operation not in READS and operation in granted
+        another_test_succeeded = operation not in READ_OPERATIONS and operation in granted
         return was_always_refused and not another_test_succeeded

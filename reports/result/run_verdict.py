@@ -28,7 +28,7 @@ from reports.result.verdicts import (
 )
 from reports.sentences.wording import level_by_level, missing_permission, operations_in_words
 from spec.interface import operations
-from spec.message import Text, joined, message_of, said_once, say, say_many
+from spec.message import Text, joined, joined_reasons, message_of, say, say_many
 from spec.requirements import Requirement, requirements
 from spec.rules import RULES
 
@@ -212,7 +212,7 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
         return joined(outages)
     # A requirement of no operation, such as a general rule, is about requests to all operations.
     limits = [reason for reason, names in run.unsent.items() if requirement.operation in {*names, None}]
-    return said_once([own_reason, *limits])
+    return joined_reasons([own_reason, *limits])
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:

@@ -26,24 +26,25 @@ FIXES = Path(__file__).with_name("fixes.yaml")
 
 @cache
 def fixes() -> tuple[Mapping[str, Any], ...]:
-    """All entries of fixes.yaml, in their order.
+    """All entries of fixes.yaml, in their order. An entry says what usually repairs a deviation of the service.
 
-    An entry has a text `fix`, and either the `level` or the `ids` that it is for. The latter are patterns.
+    An entry has the text `fix`. It also has `level` or `ids`, which tell for which requirements the text is: those of
+    that level, or those whose ids match one of the patterns in `ids`.
     """
     return tuple(read_yaml(FIXES))
 
 
 def is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
-    """True if the entry of fixes.yaml is about the requirement."""
+    """True if the entry of fixes.yaml tells how a deviation from this requirement is usually repaired."""
     patterns = entry.get("ids", ())
     return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, pattern) for pattern in patterns)
 
 
 def fix_for(requirement: Requirement) -> Text:
-    """The usual fix of a deviation from the requirement; empty if no exchange can show a deviation.
+    """A text that says how a service usually repairs a deviation from the requirement.
 
-    The field and the type that a text names are parts of the id: `executePix.digit.type`,
-    `registerPixKey.body.account`.
+    Empty if no request can show a deviation. The text may name a field or a key type, which are taken from the id of
+    the requirement: `digit` from `executePix.digit.type`, `PHONE` from `registerPixKey.pixKeyType.PHONE`.
     """
     if requirement.untestable:
         return ""
@@ -52,6 +53,7 @@ def fix_for(requirement: Requirement) -> Text:
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
     parts = requirement.id.split(".")
+    # The field is the last part of `registerPixKey.body.account`, and the part before the last in other ids.
     field = parts[-1] if parts[1] == "body" else parts[-2]
     return say(text, field=field, type=parts[-1], request=request)
 
@@ -65,7 +67,10 @@ class LastRun:
 
 
 def last_run(folder: Path, clean: Callable[[str], str]) -> LastRun:
-    """The run in that folder. Anybody may have written its file, so `clean` is applied to the texts that are shown."""
+    """The run whose conformance.json is in that folder, or a line that says why it cannot be read.
+
+    Anybody may have written that file, so `clean` removes from its texts what may not be shown.
+    """
     try:
         return _shown(folder, read_run(folder), clean)
     except UnreadableError as error:
@@ -73,9 +78,10 @@ def last_run(folder: Path, clean: Callable[[str], str]) -> LastRun:
 
 
 def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str], str]) -> LastRun:
-    """The newest run in the folder of an environment that met the service and is about all these requirements.
+    """The newest run of an environment in which the service answered and all these requirements were selected.
 
-    A run that was narrowed to other requirements says nothing about these. Without such a run it is the newest of all.
+    `environment` is the folder with the runs. A run of other requirements does not tell what the user asks. If there is
+    no run with these requirements, the newest run of all is returned. `clean` removes what may not be shown.
     """
     for folder, run in runs_of(environment):
         ids_of_run = {entry.id for entry in run.requirements}
@@ -86,7 +92,10 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
 
 
 def _shown(folder: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRun:
-    """The run as it may be shown: target, moment, verdict, and the path of its page."""
+    """One line about an earlier run (target, moment, verdict, path of its page), and the verdicts of its requirements.
+
+    `clean` removes from the texts what may not be shown, because anybody may have written the file of that run.
+    """
     selection = f" (only {run.selection})" if run.selection else ""
     target = clean(f"{run.environment.name} at {run.environment.base_url}{selection}")
     line = f"{target}, {Date(run.started)}: {run.verdict}; {folder / PAGE}"
@@ -94,7 +103,10 @@ def _shown(folder: Path, run: EarlierRun, clean: Callable[[str], str]) -> LastRu
 
 
 def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastRun) -> Iterator[str]:
-    """Lines that explain a requirement. `sent_for_it` has the purposes of the requests that are sent for it."""
+    """Lines that explain a requirement to a person (--explain): statement, requests, last verdict, usual repair.
+
+    `sent_for_it` says why requests are sent for this requirement. A part without lines is left out.
+    """
     lines_about_requests = [*_needed(requirement), *sent_for_it]
     lines_about_fix = [str(fix_for(requirement))]
     if requirement.untestable:
@@ -114,13 +126,19 @@ def explanation(requirement: Requirement, sent_for_it: Sequence[str], run: LastR
 
 
 def _needed(requirement: Requirement) -> Iterator[str]:
-    """The permission that a requirement of an operation needs."""
+    """At most one line: the permission that the profile must have so that the requirement can be tested.
+
+    No line for a requirement that is about no single operation.
+    """
     if requirement.operation:
         yield str(needed_for(operations()[requirement.operation]))
 
 
 def listing(requirements: Iterable[Requirement], run: LastRun) -> Iterator[str]:
-    """The ids by section of the interface document, each with its verdict in the run, or `-`."""
+    """Lines of --list: for each section of the interface document its requirements, each with its verdict in a run.
+
+    A requirement without a verdict in that run has `-`.
+    """
     yield run.line
     for heading, requirements_below in groupby(requirements, key=lambda requirement: requirement.heading):
         yield ""

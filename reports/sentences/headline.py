@@ -1,7 +1,7 @@
 """Sentences that the terminal, the page and the other outputs share: the verdict, its basis, and the requirements that
 were left out.
 
-Pure: the document of a run in, messages out.
+Pure: the document of a run (all that conformance.json has) in, messages out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_of
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
-from spec.message import Date, Message, Text, in_a_row, joined, say, say_many, texts_in_values
+from spec.message import Date, Message, Text, joined, joined_with_repeats, say, say_many, texts_in_values
 
 PERMISSIONS = {
     "read": say("read"),
@@ -58,12 +58,16 @@ class Headline:
     exception: Text = ""  # failures that a green verdict does not cover
 
     def __str__(self) -> str:
+        """The headline in one line: `CONFORMANT except 1 known failure, read only: no other failure …`."""
         verdict = joined((self.word, self.exception), " ")
         return f"{joined((verdict, self.scope), ', ')}: {self.sentence}"
 
 
 def headline(document: RunDocument) -> Headline:
-    """The headline of a document. A run that gives no verdict on the service has no scope."""
+    """The first line that people read about a run: verdict, permissions, failures, and how much was tested.
+
+    If the run says nothing about the service, for example because it could not be reached, the line only says why.
+    """
     verdict = document.verdict
     word = say(verdict.upper())
     why_none = why_no_verdict(document)
@@ -77,7 +81,10 @@ def headline(document: RunDocument) -> Headline:
 
 
 def why_no_verdict(document: RunDocument) -> Text:
-    """Reason why a run gives no verdict on the service at all; empty for any other."""
+    """Reason why a run says nothing about the service, such as "the target could not be reached".
+
+    Empty if the verdict of the run is a verdict on the service.
+    """
     verdict = document.verdict
     if verdict not in _NO_VERDICT:
         return ""
@@ -88,9 +95,10 @@ def why_no_verdict(document: RunDocument) -> Text:
 
 
 def exception_in_words(document: RunDocument) -> Text:
-    """Known failures that the word "conformant" does not cover: `except 1 known failure, until 2027-01-31`.
+    """The words after "conformant" if the profile lists failures as known: `except 1 known failure, until 2027-01-31`.
 
-    Empty for any other verdict, because no other one says that everything is right.
+    A listed failure does not make a run fail, but "conformant" alone would hide that failure. Empty for any other
+    verdict, because no other verdict says that everything is right.
     """
     if document.verdict != RunVerdict.CONFORMANT or not number_of_known_failures(document):
         return ""
@@ -98,24 +106,29 @@ def exception_in_words(document: RunDocument) -> Text:
 
 
 def _known_failures_until(document: RunDocument) -> Message:
-    """The number of known failures, and the day until which all of them are known.
+    """The number of known failures, and the last day on which they are accepted: `2 known failures, until 2027-01-31`.
 
-    Entries of known_failures may have different last days, or none. Then it is the earliest of these days.
+    A known failure is listed in `known_failures` of the profile, with or without a last day. If the last days differ,
+    the earliest is named: `2 known failures, the first until 2027-01-31`.
     """
     known_failures = [requirement for requirement in document.requirements if requirement.is_known]
-    counted = known_failures_in_words(len(known_failures))
+    number_in_words = known_failures_in_words(len(known_failures))
     last_days = [requirement.known_until for requirement in known_failures]
     days = sorted({day for day in last_days if day is not None})
     if not days:
-        return counted
+        return number_in_words
     all_end_on_one_day = len(days) == 1 and None not in last_days
     if all_end_on_one_day:
-        return say("{known}, until {day}", known=counted, day=Date(days[0]))
-    return say("{known}, the first until {day}", known=counted, day=Date(days[0]))
+        return say("{known}, until {day}", known=number_in_words, day=Date(days[0]))
+    return say("{known}, the first until {day}", known=number_in_words, day=Date(days[0]))
 
 
 def run_line(document: RunDocument) -> Text:
-    """The target of the run, its traffic, and the seed of generated requests. Says if the address is of --base-url."""
+    """One line about a run: name and address of the target, what was sent, and the seed of generated requests.
+
+    With this seed a further run generates the same requests. If the user gave the address with the option --base-url,
+    the line says so, because then it is not the address of the profile.
+    """
     environment = document.environment
     name = environment.name
     base_url = environment.base_url
@@ -143,7 +156,10 @@ def traffic_in_words(document: RunDocument) -> Text:
 
 
 def _counts_of_traffic(document: RunDocument) -> Text:
-    """Number of transfers executed, of executions with an unknown outcome, and of requests."""
+    """How many transfers were executed and how many requests were sent: `2 transfers executed, 310 requests`.
+
+    Executions without a clear answer, such as a lost connection, are counted apart: they may have moved money.
+    """
     unknown = document.traffic.unknown_outcomes
     executed = document.traffic.executions - unknown
     parts = [say_many("{n} transfer executed", "{n} transfers executed", n=executed)]
@@ -153,13 +169,13 @@ def _counts_of_traffic(document: RunDocument) -> Text:
         )
         parts.append(outcomes)
     parts.append(say_many("{n} request", "{n} requests", n=document.traffic.requests))
-    return in_a_row(parts, ", ")
+    return joined_with_repeats(parts, ", ")
 
 
 def permissions_in_words(allow: Collection[str]) -> Text:
     """Permissions of the profile in words: `read only`, `read and register keys`.
 
-    If one or two permissions are missing, those are named in place of the others.
+    If at most two permissions are missing, a shorter text names the missing ones: `everything permitted except to …`.
     """
     missing = [words for name, words in PERMISSIONS.items() if name not in allow]
     allowed = [words for name, words in PERMISSIONS.items() if name in allow]
@@ -173,7 +189,10 @@ def permissions_in_words(allow: Collection[str]) -> Text:
 
 
 def result_line(document: RunDocument) -> Text:
-    """The failures, and how many testable requirements at failing levels were tested: `no failure, 9 of 9 tested`."""
+    """The failures, and how many requirements were tested: `no failure, 9 of 9 requirements tested`.
+
+    Only requirements whose deviation would make the run fail are counted: those of the levels in `fail_on`.
+    """
     tested, testable = tested_of(document.coverage, document.environment.fail_on)
     failures = _failures_in_words(document)
     return say(
@@ -182,7 +201,10 @@ def result_line(document: RunDocument) -> Text:
 
 
 def _failures_in_words(document: RunDocument) -> Text:
-    """The failures by level, and the known failures beside them."""
+    """The number of failures by level, and of failures that the profile lists as known.
+
+    For example `fails 2 documented requirements besides 1 known failure`, or `no failure`.
+    """
     if exception_in_words(document):  # the headline names the known failures already
         return say("no other failure")
     failing_levels = [requirement.level for requirement in document.requirements if requirement.fails]
@@ -208,8 +230,12 @@ def known_failures_in_words(count: int) -> Message:
 
 
 def count_lines(document: RunDocument) -> Iterator[str]:
-    """Number of requirements by verdict, a line for each level: `documented   1 known failure, 120 pass`."""
+    """A line for each level with its number of requirements by verdict: `documented   1 known failure, 120 pass`.
+
+    A level says how surely the interface document requires something, such as `documented` or `implied`.
+    """
     for level, counts in document.counts.items():
+        # A known failure has the verdict `fail` as well. It is counted apart, because it does not make the run fail.
         number_of_known = number_of_known_failures(document, level)
         parts = [str(known_failures_in_words(number_of_known))] if number_of_known else []
         for verdict in Verdict:
@@ -222,7 +248,10 @@ def count_lines(document: RunDocument) -> Iterator[str]:
 
 
 def _sentence(document: RunDocument) -> Iterator[Text]:
-    """The parts of the sentence: the failures, how much was tested, drift, and what was cut short."""
+    """The parts of the sentence in the headline: failures, how much was tested, drift, and requests that were not sent.
+
+    Drift is behaviour that differs from an earlier run which the user accepted.
+    """
     if document.verdict == RunVerdict.INTERRUPTED:
         yield say("the run was stopped")
     if document.incomplete:
@@ -241,7 +270,10 @@ def _sentence(document: RunDocument) -> Iterator[Text]:
 
 
 def drift_in_words(document: RunDocument) -> Text:
-    """Number of places that drift, and the day of the record; empty if none does."""
+    """How many observed values differ from the record of an earlier run that the user accepted, and that record's day.
+
+    For example `drift since the record of 2026-11-20: 2 places`. Empty if no value differs.
+    """
     if not document.drift or document.record is None:
         return ""
     return say_many(
@@ -253,7 +285,10 @@ def drift_in_words(document: RunDocument) -> Text:
 
 
 def drift_lines(document: RunDocument) -> Iterator[str]:
-    """A line for each of the first places that drift, `was → is`, and the number of the others."""
+    """Lines about values that differ from the accepted record: `executePix.status.values: DONE → OK`.
+
+    At most ten values have a line. One more line has the number of the others.
+    """
     lines = []
     for drift in document.drift:
         place = ", ".join(filter(None, (drift.id, drift.situation, drift.place)))
@@ -262,14 +297,14 @@ def drift_lines(document: RunDocument) -> Iterator[str]:
 
 
 def number_of_known_failures(document: RunDocument, level: str = "") -> int:
-    """Number of failures that the profile lists, of one level or of all."""
+    """Number of failures that the profile lists as known, of this level; of all levels if `level` is empty."""
     known_failures = [requirement for requirement in document.requirements if requirement.is_known]
     return len([requirement for requirement in known_failures if level in ("", requirement.level)])
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Requirements with a verdict that is no test."""
+    """Requirements that were not tested, for one kind of reason (their verdict)."""
 
     verdict: Verdict
     counted: Text  # how many there are: `3 out of scope`
@@ -278,7 +313,7 @@ class LeftOut:
 
 
 def left_out(document: RunDocument) -> list[LeftOut]:
-    """The requirements that were not tested, by verdict."""
+    """For each verdict that means "not tested", such as out of scope: how many requirements have it, and why."""
     by_verdict = grouped(document.requirements, lambda requirement: requirement.verdict)
     entries = []
     for verdict, (counted, anchor) in _LEFT_OUT.items():
@@ -290,15 +325,16 @@ def left_out(document: RunDocument) -> list[LeftOut]:
 
 
 def _why_left_out(verdict: Verdict, requirements: list[ReportedRequirement]) -> Iterator[Text]:
-    """Why the requirements of that verdict were not tested: the permissions that are missing, then the first other
-    reason, and how many more there are.
+    """Why the requirements of that verdict were not tested, in parts of one sentence.
 
-    Messages about permissions have them in the placeholder `needed` (`missing_permission` in wording.py).
+    The parts are: the permissions that the profile lacks, the first reason that is not about permissions, and the
+    number of further reasons. A message about permissions has them in its value `needed` (`missing_permission` in
+    wording.py), so that they can be listed here once.
     """
     if verdict is Verdict.UNTESTABLE:
         yield say("no exchange can show them")
         return
-    reasons = dict.fromkeys(requirement.message for requirement in requirements)
+    reasons = dict.fromkeys(requirement.message for requirement in requirements)  # each message once, in its order
     permissions_by_reason = {reason: list(texts_in_values(reason, "needed")) for reason in reasons}
     permissions = dict.fromkeys(chain(*permissions_by_reason.values()))
     if permissions:

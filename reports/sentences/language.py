@@ -31,25 +31,33 @@ class Language:
     """A language: it translates texts, moments and numbers."""
 
     def __init__(self, tag: str, translations: NullTranslations) -> None:
-        """`tag` is that of RFC 5646, such as pt-BR."""
+        """`tag` is the tag of the language as in RFC 5646, such as pt-BR. `translations` has its texts (gettext)."""
         self.tag = tag
         self.gettext = translations.gettext
         self.ngettext = translations.ngettext
         self._locale = tag.replace("-", "_")
 
     def text(self, text: Text) -> str:
-        """A text of the suite in this language."""
+        """A text of the suite in this language; in English if it has no translation."""
         return message_of(text).rendered(self._template, self.date) if text else ""
 
     def _template(self, singular: str, plural: str, number: int) -> str:
-        """The translated template of a message. One that counts nothing has no plural."""
+        """The translated template of a message, in the singular or plural form that this number needs.
+
+        A template is the text before its values are filled in, such as `{n} requests`. The plural is empty if the
+        message counts nothing.
+        """
         return self.ngettext(singular, plural, number) if plural else self.gettext(singular)
 
     def date(self, date: Date) -> str:
-        """A day or a moment (UTC) for people. In any language but English the day stands before the month."""
+        """A day or a moment (UTC) as people of this language write it, such as `20/11/2026 09:30:00 UTC`.
+
+        English readers may expect the month or the day first, so that English keeps `2026-11-20`.
+        """
         if self.tag == ENGLISH:
             return str(date)
-        if "T" not in date.iso:
+        is_day = "T" not in date.iso  # a moment has a T between its day and its time
+        if is_day:
             return format_date(calendar_date.fromisoformat(date.iso), "short", locale=self._locale)
         moment = read_moment(date.iso)
         day = format_date(moment, "short", locale=self._locale)
@@ -57,11 +65,11 @@ class Language:
         return f"{day} {time} UTC"
 
     def date_in(self, text: str) -> str:
-        """A day or a moment of conformance.json for people."""
+        """A day or a moment as conformance.json has it, `2026-11-20T09:30:00Z`, as people of this language write it."""
         return self.date(Date(text))
 
     def number(self, number: float) -> str:
-        """A number for people, with the decimal sign of the language."""
+        """A number as people of this language write it, for example with a decimal comma: `1,5` in Portuguese."""
         if self.tag == ENGLISH:
             return str(number)
         return format_decimal(number, locale=self._locale)
@@ -69,14 +77,20 @@ class Language:
 
 @cache
 def catalogues() -> Mapping[str, Path]:
-    """The catalogue of every language but English, by its tag."""
+    """The file with the translations of each language, by the tag of the language: `{"pt-BR": …/report.po}`.
+
+    English has no file, because it is the language of the suite itself. The path has `pt_BR` as the name of a folder.
+    """
     files = (Path(__file__).parents[1] / "locale").glob("*/LC_MESSAGES/report.po")
     return {file.parts[-3].replace("_", "-"): file for file in sorted(files)}
 
 
 @cache
 def language(tag: str) -> Language:
-    """The language with this tag. KeyError if it is not English and has no catalogue."""
+    """The language with this tag, ready to translate texts. KeyError if there is no file with its translations.
+
+    gettext only reads compiled files, so the file is compiled here, in memory. English needs no translations.
+    """
     if tag == ENGLISH:
         return Language(tag, NullTranslations())
     compiled = BytesIO()
@@ -86,7 +100,7 @@ def language(tag: str) -> Language:
     return Language(tag, GNUTranslations(compiled))
 
 
-# -- texts that stand in no call of `say`, for `pybabel extract` (babel.cfg) ---------------------------------------
+# -- texts that are in no call of `say`, for `pybabel extract` (babel.cfg), which collects the texts to translate ---
 
 _TEXTS = ("text", "section", "untestable", "fix", "expected", "got", "says")
 """Members of the tables that are texts."""
@@ -96,7 +110,11 @@ comment tags and options, which are not used here."""
 
 
 def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
-    """The texts to translate in requirements.yaml, findings.yaml or fixes.yaml, for pybabel."""
+    """The texts to translate in requirements.yaml, findings.yaml or fixes.yaml.
+
+    `pybabel extract` calls this function for each of these files, because it can only read Python and templates itself.
+    Its further arguments are not used.
+    """
     for entry in _entries_of(yaml.safe_load(file)):
         texts = [entry[name] for name in _TEXTS if name in entry]
         if "section" in entry:
@@ -105,22 +123,26 @@ def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
 
 
 def _entries_of(table: Any) -> Iterable[Any]:
-    """The entries of a table. fixes.yaml is a list, findings.yaml maps codes to entries, and requirements.yaml has a
-    list beside other members."""
+    """The entries of a YAML file with texts. The three files differ in their structure:
+
+    fixes.yaml is a list of entries; findings.yaml maps codes to entries; requirements.yaml has its list of entries in
+    `requirements`.
+    """
     if isinstance(table, dict):
         return table.get("requirements", table.values())  # type: ignore[no-any-return]  # YAML of any form
     return table  # type: ignore[no-any-return]  # as above
 
 
 def _extracted(text: Any) -> Extracted:
-    """A text without a line, a function and comments, because a table has none of them."""
+    """A text to translate as pybabel expects it: line 1, no function, no comments, because YAML files have none."""
     return 1, "", text, []
 
 
 def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
-    """The texts with the comment `by hand` in a catalogue, for pybabel, so that it keeps them.
+    """The texts with the comment `by hand` in a file of translations.
 
-    Such a text is in no call of `say`, for example because it is the value of an enum.
+    `pybabel extract` finds such a text nowhere else, for example because it is the value of an enum. This function
+    passes the text on, so that its translation is not removed.
     """
     by_hand = [message.id for message in read_po(file) if "by hand" in message.user_comments]
     yield from map(_extracted, by_hand)

@@ -1,7 +1,10 @@
 """The plan of a run as text (--plan): the requests that it would send, by operation and purpose, and the hard limits.
 
-The requests of a plan went through the same scenarios as those of a run, and a wire that sends nothing answered them as
-documented.
+The requests of a plan come from the same scenarios as those of a run. They were not sent: a replacement for the network
+answered them as documented.
+
+A code is a transaction code: an execution with it confirms a transfer of money. A code is supplied if the profile lists
+it. The journal is a file with the codes that earlier runs sent, so that no run sends a code again.
 """
 
 from __future__ import annotations
@@ -11,38 +14,38 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from environments.door.limits import TIMES_FOR_NOBODY, WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN, TIMES_FOR_SYNTHETIC
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
 from environments.profiles.model import PixKey, Profile
 from reports.sentences.wording import grouped, listed, needed_for
 from spec.exchange import VALID, Exchange
-from spec.interface import MARK, PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
 from spec.message import Text
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The requests of a run that sent nothing, and what kept others from being made."""
+    """The requests that a run would send, and the reasons why it would not send others."""
 
     exchanges: Sequence[Exchange] = ()
     denied: frozenset[str] = frozenset()  # operations of the selection that the profile does not permit
     executes: bool = False  # true if a selected requirement needs an execution
-    barred: Sequence[str] = ()  # codes that an earlier run sent
+    barred: Sequence[str] = ()  # codes that are not sent, because the journal says that an earlier run sent them
     cut: Sequence[Text] = ()  # limits that leave requests out, in words
     few: Sequence[str] = ()  # situations that statements name and few exchanges show, each with the line to change
     journal_trouble: str = ""  # why the journal cannot be used; empty if it can
 
     def to(self, *names: str) -> list[Exchange]:
-        """The requests to these operations. The empty name stands for paths that are not documented."""
+        """The planned requests to these operations. The name `""` selects requests to undocumented paths."""
         return [exchange for exchange in self.exchanges if exchange.operation in names]
 
 
 def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None) -> Iterator[str]:
-    """Lines of the plan for people.
+    """The text of --plan in lines, so that a person sees before a run what it would send, and what could move money.
 
-    `journal` says which journal is used and how many codes it has, `selected` what the user selects; None for
-    everything.
+    `journal` is a line about the file with the codes that earlier runs sent. `selected` says which requirements the
+    user selected; None means all.
     """
     yield from _requests(plan, profile, f"only {selected}, " if selected else "")
     yield from _wrong_tokens(plan, profile)
@@ -80,13 +83,17 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
 
 def _target(profile: Profile) -> str:
     """The target in words: its address, whether --base-url named it, and whether it is a sandbox."""
-    of_the_option = "" if profile.redirected is None else " (of --base-url, not that of the profile)"
+    is_address_of_profile = profile.redirected is None
+    source_of_address = "" if is_address_of_profile else " (of --base-url, not that of the profile)"
     sandbox_or_not = "a sandbox" if profile.is_sandbox else "not a sandbox"
-    return f"{profile.base_url}{of_the_option}, {sandbox_or_not}"
+    return f"{profile.base_url}{source_of_address}, {sandbox_or_not}"
 
 
 def _requests_to(plan: Plan, name: str, request_in_words: str) -> Iterator[str]:
-    """Number of requests to an operation, and a line for each purpose. The empty name stands for unknown paths."""
+    """A line with the number of planned requests to an operation, then a line for each purpose (why they are sent).
+
+    The name `""` selects requests to undocumented paths. No lines if there are no requests.
+    """
     exchanges = plan.to(name)
     if not exchanges:
         return
@@ -97,7 +104,10 @@ def _requests_to(plan: Plan, name: str, request_in_words: str) -> Iterator[str]:
 
 
 def purposes_in_words(exchanges: Iterable[Exchange]) -> Iterator[str]:
-    """The purposes of these requests, each once, in a line for each operation."""
+    """Why these requests are sent: for each operation a line with its purposes, each once.
+
+    For example `registerPixKey: a key for the first time; the same key again`.
+    """
     with_purpose = [exchange for exchange in exchanges if exchange.purpose]
     for operation, group in grouped(with_purpose, lambda exchange: exchange.operation).items():
         purposes = dict.fromkeys(exchange.purpose.value for exchange in group if exchange.purpose)
@@ -112,71 +122,86 @@ def _purposes(exchanges: Sequence[Exchange]) -> Iterator[str]:
 
 
 def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Lines about wrong tokens: their limit, their forms, and the number of requests with one to each operation."""
-    invalid = [exchange for exchange in plan.exchanges if exchange.credential != VALID]
-    with_wrong_token = [exchange for exchange in invalid if dict(exchange.request.headers).get("Authorization")]
+    """Lines about requests with a wrong access token, which show whether the service checks tokens.
+
+    They say how many such requests are allowed, in which ways the tokens are wrong ("the token cut short"), and how
+    many go to each operation.
+    """
+    unauthorized = [exchange for exchange in plan.exchanges if exchange.credential != VALID]  # wrong token, or none
+    with_wrong_token = [exchange for exchange in unauthorized if dict(exchange.request.headers).get("Authorization")]
     yield _limit_of_wrong_tokens(profile) if with_wrong_token else "wrong tokens: none"
-    yield from _forms_of_credentials(invalid)
+    yield from _kinds_of_wrong_tokens(unauthorized)
     number_by_operation = Counter(exchange.operation for exchange in with_wrong_token)
     for name, number in number_by_operation.items():
-        credentials = [exchange.credential for exchange in invalid if exchange.operation == name]
+        credentials = [exchange.credential for exchange in unauthorized if exchange.operation == name]
         yield f"  {name}: {number} requests with one, and {len(credentials) - number} without any"
-        if name in WANT_THE_TOKEN:
+        if name in DOCUMENT_THE_TOKEN:
             yield from _wrong_tokens_left_out(plan, profile, name, credentials)
 
 
-def _forms_of_credentials(invalid: Sequence[Exchange]) -> Iterator[str]:
-    """A line for each form of a wrong token, and one for the unusual ways in which these requests are written."""
-    for credential in dict.fromkeys(exchange.credential for exchange in invalid):
+def _kinds_of_wrong_tokens(unauthorized: Sequence[Exchange]) -> Iterator[str]:
+    """A line for each way in which tokens are wrong, such as "the token cut short".
+
+    One more line has unusual ways in which the requests are written, such as a token in the address. `unauthorized` are
+    requests with a wrong token or without a token.
+    """
+    for credential in dict.fromkeys(exchange.credential for exchange in unauthorized):
         reason = "; the token can be restored from it, so it needs fuzz" if credential in RESTORABLE else ""
         if credential != NO_HEADER:
             yield f"  {credential}{reason}"
-    unusual_ways_to_write = dict.fromkeys(chain(*(exchange.spelling for exchange in invalid)))
+    unusual_ways_to_write = dict.fromkeys(chain(*(exchange.spelling for exchange in unauthorized)))
     if unusual_ways_to_write:
         yield f"  in other ways: {', '.join(unusual_ways_to_write)}"
 
 
 def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials: Sequence[str]) -> Iterator[str]:
-    """A line about the forms of wrong tokens that the plan does not send to an operation, and why.
+    """At most one line: the kinds of wrong tokens that are not sent to an operation, and why.
 
-    A form says what stands in the Authorization header, such as "the token cut short". `name` is the operation, and
-    `credentials` are the names of the forms that are sent to it.
+    A kind says how the token is wrong, such as "the token cut short". `name` is the operation, and `credentials` are
+    the kinds that are sent to the operation.
     """
     left_out = [form.name for form in forms(profile) if form.name not in credentials]
     if not left_out:
         return
-    # A wrong token goes with the code or key of a valid request. Without such a request there is nothing to send it
-    # with; otherwise only the limit can be the reason.
+    # A request with a wrong token has the code or key of a valid request. If there is no valid request, no code or key
+    # is available. If there is one, only the limit can be the reason.
     has_code_or_key = any(exchange.valid for exchange in plan.to(name))
     why = "no room in limits.wrong_tokens for" if has_code_or_key else "no code to send with"
     yield f"  {name}: {why} {', '.join(left_out)}"
 
 
 def _limit_of_wrong_tokens(profile: Profile) -> str:
-    """A line about limits.wrong_tokens: how many requests with a wrong token are sent at most, and where."""
-    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(WANT_THE_TOKEN)} (limits.wrong_tokens)"
-    limit += f", and {TIMES_FOR_NOBODY * profile.limits.wrong_tokens} with synthetic identifiers"
+    """A line that says how many requests with a wrong token may be sent to which operations (limits.wrong_tokens).
+
+    More such requests may have identifiers that the suite made up, because these can move no money.
+    """
+    limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(DOCUMENT_THE_TOKEN)} (limits.wrong_tokens)"
+    limit += f", and {TIMES_FOR_SYNTHETIC * profile.limits.wrong_tokens} with synthetic identifiers"
     return f"wrong tokens, {limit}; to other operations in requests that change nothing:"
 
 
 def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Lines about the keys that the run registers, and what becomes of each."""
+    """Lines about the PIX keys that the run would register, and whether it deletes each key afterwards."""
     yield "keys:"
     if not plan.to("registerPixKey"):
         yield "  none is registered"
         return
-    for place, key in enumerate(profile.pix_keys, 1):
+    for place, key in enumerate(profile.pix_keys, 1):  # the text names a key by its place in the list, not its value
         value = as_bytes(key.key or key.type)
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
     end = "is deleted" if profile.deletes_keys else _why_keys_are_not_deleted(profile)
-    yield f"  {MARK}…@example.com, and with fuzz {MARK}… of any spelling: if the service registers one, it {end}"
+    synthetic_keys = f"{SYNTHETIC_PREFIX}…@example.com, and with fuzz {SYNTHETIC_PREFIX}… of any spelling"
+    yield f"  {synthetic_keys}: if the service registers one, it {end}"
     yield "  no other key is deleted"
 
 
 def _why_keys_are_not_deleted(profile: Profile) -> str:
-    """The words `stays: …` for a key that the run registers and does not delete, with what a deletion would need."""
+    """Why a key that the run registers is not deleted: the permissions and settings that a deletion would need.
+
+    Outside a sandbox a deletion needs more, because the run first has to read that it deletes no key of a customer.
+    """
     needs = "delete-keys in allow and requests.deletePixKey"
     if profile.is_sandbox:
         return f"stays: a deletion needs {needs}"
@@ -184,45 +209,58 @@ def _why_keys_are_not_deleted(profile: Profile) -> str:
 
 
 def _after_registration(key: PixKey, profile: Profile) -> str:
-    """What becomes of a key of the profile after the run registered it, in words: it is deleted, or it stays."""
+    """Whether the run deletes a key of the profile after it registered the key, in words.
+
+    A key may be deleted if the profile says that it is disposable, or if the target is a sandbox.
+    """
     if not profile.deletes_keys:
         return _why_keys_are_not_deleted(profile)
+    may_be_deleted = key.disposable or profile.is_sandbox
     is_made_by_service = key.type == "RANDOM" and not key.key
-    if is_made_by_service:  # its value has to be found before it can be deleted
-        if key.disposable or profile.is_sandbox:
+    if is_made_by_service:  # the service chooses its value, so the value has to be found before a deletion
+        if may_be_deleted:
             return "deleted if Key or key_at tells its value"
         return "deleted if Key and the list agree on its value"
-    if key.disposable or profile.is_sandbox:
+    if may_be_deleted:
         return "deleted each time, unless a list showed it before the run"
     return "stays: it is not disposable"
 
 
 def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Lines about the requests that may prepare a transfer or move money, except executions."""
-    exchanges = plan.to(*PREPARING)
+    """Lines about the requests to create PIX transactions and transfers, some of which may move money by themselves.
+
+    A warning names requests whose effect a run cannot notice outside a sandbox.
+    """
+    exchanges = plan.to(*PREPARING_OPERATIONS)
     limit = profile.limits.transfers
     number = len(exchanges)
     yield f"transfers: at most {min(number, limit)} may succeed (limits.transfers: {limit}; bodies: {number})"
-    for name in PREPARING:
+    for name in PREPARING_OPERATIONS:
         number_of_valid = len([exchange for exchange in plan.to(name) if exchange.valid])
         if number_of_valid:
             yield f"  {name}: {number_of_valid} with the body of the profile, which may move money by itself"
     if not all(exchange.valid for exchange in exchanges):
         amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
-        yield f"  invalid and generated bodies: with synthetic accounts ({MARK}…), {amount}"
-    sends_malformed_bodies = "fuzz" in profile.allow and plan.to("registerPixKey", "deletePixKey", *PREPARING)
+        yield f"  invalid and generated bodies: with synthetic accounts ({SYNTHETIC_PREFIX}…), {amount}"
+    sends_malformed_bodies = "fuzz" in profile.allow and plan.to(
+        "registerPixKey", "deletePixKey", *PREPARING_OPERATIONS
+    )
     if sends_malformed_bodies and not profile.is_sandbox:
         yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
 def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Lines about the codes that are executed, and about those that are not, with the reason."""
+    """Lines about the transaction codes that the run would execute, which moves money, and those that it would not.
+
+    Codes are not printed. A code of the profile is named by its place in the list `transactions.codes`.
+    """
     supplied = profile.transactions.codes
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
-    in_sequences = [exchange for exchange in valid if exchange.is_generated]
+    in_sequences = [exchange for exchange in valid if exchange.is_generated]  # generated requests form sequences
     yield from _executions_of_codes(plan, supplied)
     if plan.barred:
-        yield f"not sent, because the journal says that an earlier run sent it: {_places(plan.barred, supplied)}"
+        numbers_in_list = _numbers_in_list(plan.barred, supplied)
+        yield f"not sent, because the journal says that an earlier run sent it: {numbers_in_list}"
     yield from map(str, plan.cut)
     if in_sequences:
         steps = "as steps of sequences; some of them are executed a second time"
@@ -234,37 +272,39 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
 
 
 def _executions_of_codes(plan: Plan, supplied: Sequence[str]) -> Iterator[str]:
-    """Lines about the codes that are executed.
+    """Lines about the transaction codes that the run would execute with the valid token, each once.
 
-    They also say how many requests have the code with a wrong token before, because a service that ignores tokens
-    executes it then. `supplied` are the codes of the profile; the run prepares the others itself.
+    They also say how many requests with a wrong token, or without one, have the same code before that execution. A
+    service that ignores tokens moves the money then. `supplied` are the codes that the profile lists; the run prepares
+    the other codes itself.
     """
     executions = plan.to("executePix")
-    targeted = [exchange for exchange in executions if exchange.valid and not exchange.is_generated]
-    execution_by_code = {exchange.request.last_segment: exchange for exchange in targeted}
+    # Generated executions are steps of sequences, which have lines of their own.
+    from_scenarios = [exchange for exchange in executions if exchange.valid and not exchange.is_generated]
+    execution_by_code = {exchange.request.last_segment: exchange for exchange in from_scenarios}
     supplied_and_executed = [code for code in execution_by_code if code in supplied]
     number_of_prepared = len(execution_by_code) - len(supplied_and_executed)
     if supplied_and_executed:
-        yield f"each once: {_places(supplied_and_executed, supplied)}"
+        yield f"each once: {_numbers_in_list(supplied_and_executed, supplied)}"
     if number_of_prepared:
         yield f"each once: {number_of_prepared} that the run prepares"
     for code, execution in execution_by_code.items():
-        offers = _with_wrong_tokens(plan, code)
-        offers_before = [offer for offer in offers if offer.number < execution.number]
-        if offers:
-            name = _places([code], supplied) if code in supplied else "a code that the run prepares"
-            times = f"{len(offers_before)} times without the valid token first"
+        without_valid_token = _executions_without_valid_token(plan, code)
+        earlier_ones = [exchange for exchange in without_valid_token if exchange.number < execution.number]
+        if without_valid_token:
+            name = _numbers_in_list([code], supplied) if code in supplied else "a code that the run prepares"
+            times = f"{len(earlier_ones)} times without the valid token first"
             yield f"{name}: {times}; a service that ignores tokens executes it then"
 
 
-def _with_wrong_tokens(plan: Plan, code: str) -> list[Exchange]:
-    """The executions of a code without a token, or with a wrong one."""
+def _executions_without_valid_token(plan: Plan, code: str) -> list[Exchange]:
+    """The planned executions of this transaction code with a wrong token or without a token."""
     executions = [exchange for exchange in plan.to("executePix") if exchange.request.last_segment == code]
     return [exchange for exchange in executions if exchange.credential != VALID]
 
 
 def _why_no_execution(plan: Plan) -> str:
-    """Reason why a plan executes no transfer. The first reason that applies counts."""
+    """The first reason that applies why a run would execute no transfer: permission, selection, journal, or no code."""
     if "executePix" in plan.denied:
         return "it needs execute in allow"
     if not plan.executes:
@@ -274,14 +314,17 @@ def _why_no_execution(plan: Plan) -> str:
     return "there is no code in transactions.codes, and no transactions.prepare"
 
 
-def _places(codes: Sequence[str], supplied: Sequence[str]) -> str:
-    """Codes in words that do not show them: `number 1 and number 3 of transactions.codes`."""
+def _numbers_in_list(codes: Sequence[str], supplied: Sequence[str]) -> str:
+    """Transaction codes by their places in the list of the profile: `number 1 and number 3 of transactions.codes`.
+
+    The codes themselves are not printed, because whoever knows a code may execute it. `supplied` is the list.
+    """
     numbers = [f"number {supplied.index(code) + 1}" for code in codes]
     return f"{listed(numbers)} of transactions.codes"
 
 
 def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
-    """Lines about the operations that the profile does not permit, each with the permission that it needs."""
+    """Lines about the operations to which a run sends nothing, each with the permission that the profile lacks."""
     missing = [operation for operation in operations().values() if operation.id in plan.denied]
     yield "out of scope:" if missing else "out of scope: no operation"
     for operation in missing:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from spec.interface import MONEY, Operation, operations
-from spec.message import Text, in_a_row, joined, say, say_many
+from spec.interface import MONEY_PERMISSIONS, Operation, operations
+from spec.message import Text, joined, joined_with_repeats, say, say_many
 from spec.requirements import LEVELS, Requirement
 
 _MOST_NAMED = 3
@@ -21,7 +21,7 @@ def listed(parts: Sequence[Text]) -> Text:
     """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none."""
     if len(parts) < 2:
         return parts[0] if parts else ""
-    return say("{some} and {last}", some=in_a_row(parts[:-1], ", "), last=parts[-1])
+    return say("{some} and {last}", some=joined_with_repeats(parts[:-1], ", "), last=parts[-1])
 
 
 def first_few(parts: Sequence[object]) -> Text:
@@ -30,21 +30,25 @@ def first_few(parts: Sequence[object]) -> Text:
 
 
 def capped(texts: Sequence[Text], most: int) -> list[Text]:
-    """The first `most` texts, and one text such as `2 more` in the place of the others, if there are any."""
+    """The first `most` texts, followed by a text such as `2 more` if there are further ones."""
     if len(texts) <= most:
         return list(texts)
     return [*texts[:most], say("{n} more", n=len(texts) - most)]
 
 
 def operations_in_words(names: Sequence[str]) -> Text:
-    """The first few operations. No name stands for paths that are not documented."""
+    """The first three operations and the number of the others: `executePix, listPixKeys`.
+
+    Without an operation it is "undocumented paths": a request to such a path has no operation.
+    """
     return first_few(names) or say("undocumented paths")
 
 
 def one_line(text: str) -> str:
-    """A text in one line, in which no CI system finds a command of its own.
+    """A text as one line that no CI system executes as a command of its own.
 
-    A command begins with `::` at the start of a line (GitHub), or with `##` anywhere (Azure, TeamCity).
+    A command begins with `::` at the start of a line (GitHub), or with `##` anywhere (Azure, TeamCity). So line ends
+    become blanks, and `##` becomes `# #`.
     """
     return " ".join(text.replace("##", "# #").split())
 
@@ -55,22 +59,24 @@ def shortened(text: str, most: int) -> str:
 
 
 def needed_for(operation: Operation) -> Text:
-    """Permission that a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
+    """The permission that the profile must list in `allow` before a request to this operation may be sent.
+
+    For example `POST /v1/pix: needs create-pix in allow; it may move money`.
+    """
     needed = say(
         "{method} {path}: needs {permission} in allow",
         method=operation.method,
         path=operation.path,
         permission=operation.permission,
     )
-    return joined((needed, say("it may move money") if operation.permission in MONEY else ""))
+    return joined((needed, say("it may move money") if operation.permission in MONEY_PERMISSIONS else ""))
 
 
 def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
-    """Reason why the profile keeps a requirement out of scope, with the request that would have been sent; empty if the
-    requirement is in scope.
+    """Reason why a requirement is not tested: the request that would be sent, and the permissions that it lacks.
 
-    `allow` has the permissions of the profile. `more` has further permissions that the test needs and the
-    profile lacks.
+    For example `would have sent GET /v1/accounts; needs read in allow`. Empty if no permission is missing. `allow` has
+    the permissions of the profile. `more` has further permissions that the test needs and the profile lacks.
     """
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
@@ -84,7 +90,8 @@ def missing_permission(requirement: Requirement, allow: Collection[str], more: S
 
 
 def exchanges_in_words(numbers: Sequence[int]) -> Text:
-    """The first few exchanges: `exchanges 7 and 9`."""
+    """The numbers of at most three exchanges (a request and its answer): `exchanges 7 and 9`, `exchanges 1, 2, 3 and 4
+    more`."""
     return say_many("exchange {numbers}", "exchanges {numbers}", n=len(numbers), numbers=first_few(numbers))
 
 
@@ -98,13 +105,16 @@ _OF_LEVEL = {
 
 
 def level_by_level(levels: Iterable[str]) -> Text:
-    """Number of each level, never one sum: `2 documented and 1 implied`."""
+    """How often each level occurs: `2 documented and 1 implied`.
+
+    Levels say how surely the interface document requires something, so that one sum of all would mislead.
+    """
     tally = Counter(levels)
     return listed([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
-    """The items by their key. Keys and items stay in the order of the items."""
+    """The items in groups, by what `key` returns for each item. Groups and items keep the order of the items."""
     groups: dict[GroupKey, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -120,5 +130,5 @@ def published_moment(moment: datetime) -> str:
 
 
 def read_moment(text: str) -> datetime:
-    """A moment of conformance.json. ValueError for any other text."""
+    """The moment that a text of conformance.json says, such as `2026-11-20T09:30:00Z`. ValueError for other texts."""
     return datetime.fromisoformat(text).astimezone(UTC)

@@ -19,7 +19,7 @@ from spec.findings import Finding
 from spec.interface import operations
 
 UNDOCUMENTED = "(an undocumented path)"
-"""Stands in the place of the operation for a request to a path that the interface document does not have."""
+"""Shown instead of the operation of a request to a path that the interface document does not have."""
 _MOST_HEADERS = 50
 """Headers of a response that are looked at. A service may send thousands."""
 
@@ -46,7 +46,7 @@ class ShownResponse:
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """What may be shown of an exchange. It has either a response, or the kind of failure that stands in its place."""
+    """What may be shown of an exchange. It has a response, or the kind of the failure if no response came."""
 
     number: int  # place in the order of sending, from 1
     operation: str  # its operationId; UNDOCUMENTED or empty for an undocumented path
@@ -64,9 +64,10 @@ class ShownExchange:
 
 
 def outline(exchange: Exchange) -> ShownExchange:
-    """What an exchange is about, without its content: number, operation, purpose, times, method, status.
+    """A summary of one request and its response without headers and bodies: operation, purpose, times, method, status.
 
-    The address is the path template of the operation, such as /v1/pix/keys/{accountId}. So all of it may be shown.
+    The run records only this for an exchange to which nothing in the report refers. The address is the path template of
+    the operation, such as /v1/pix/keys/{accountId}, so nothing secret is in the summary.
     """
     operation = operations().get(exchange.operation)
     response = exchange.response
@@ -86,7 +87,10 @@ def outline(exchange: Exchange) -> ShownExchange:
 
 
 def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
-    """An exchange with its content, as far as it may be shown, and the lines that send its request again."""
+    """One request and its response, as far as they may be shown, with the shell lines that send the request again.
+
+    The run records this for an exchange to which the report refers, so that a reader can see and repeat what happened.
+    """
     display = resending.display
     request = resending.splitter.parts_of(exchange.request)
     failure = exchange.failure
@@ -100,19 +104,23 @@ def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
             body=shown_parts(request.body),
         ),
         response=shown_response(exchange.response, display) if exchange.response else None,
-        failure=display.foreign(f"{failure.kind.value}: {failure.message}") if failure else "",
+        failure=display.without_known_values(f"{failure.kind.value}: {failure.message}") if failure else "",
         lines_that_resend="\n".join(resending.lines(exchange, request)),
     )
 
 
 def shown_finding(finding: Finding, display: Display) -> Finding:
-    """A finding without known values in its texts, and without names of members that may be data in its pointers."""
+    """A finding, which tells what the service answered wrongly, as it may be shown.
+
+    Its texts have no token, account number, key or code of the run. Its JSON pointers have `*` for a member name that
+    may be data.
+    """
     pointers = tuple(map(display.pointer, finding.pointers))
-    return replace(finding.map(display.foreign), pointers=pointers)
+    return replace(finding.map(display.without_known_values), pointers=pointers)
 
 
 def shown_response(response: Response, display: Display) -> ShownResponse:
-    """A response with its headers and its body, as far as they may be shown."""
+    """A response with its status, and with its headers and body as far as they may be shown in a report."""
     return ShownResponse(
         status=response.status,
         cut=response.cut,

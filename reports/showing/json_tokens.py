@@ -16,7 +16,7 @@ from spec.json_text import MAX_DEPTH, JsonPath, folded
 
 DEEPEST = MAX_DEPTH
 """Last parts of a path that are kept. No JSON that the suite reads is nested deeper."""
-_PERSONAL = frozenset(map(folded, personal_fields()))
+_PERSONAL_NAMES = frozenset(map(folded, personal_fields()))
 _TOKEN = re.compile(
     r'(?:(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|(?P<word>[^\s"{}\[\],:]++))(?P<name>(?=\s*+:))?'
     r"|(?P<sign>[{}\[\],:])|(?P<blank>\s++)",
@@ -34,20 +34,20 @@ class Token(NamedTuple):
     text: str
     """The piece as it is written."""
     path: JsonPath = ()
-    """The name or the place in each object or array around the token, from the outside. Before them stands the name
-    outside of all of them, which is empty in JSON."""
+    """The name or the array index in each object or array around the token, from the outside. The first part is the
+    name before the outermost brace, which is empty in JSON."""
     is_personal: bool = False
     """True within a member that names a person, and if the path is too deep to know."""
 
     @property
     def member(self) -> str:
-        """Name of the innermost member that holds the token; empty if there is none."""
-        names = [part for part in self.path if isinstance(part, str)]  # a place in an array is a number
+        """Name of the innermost member that holds this piece: `to` for `1` in `{"to": [1]}`; empty if there is none."""
+        names = [part for part in self.path if isinstance(part, str)]  # the path has a number for an array item
         return names[-1] if names else ""
 
     @property
     def content(self) -> str:
-        """The text without its quotes and escapes. A text with a broken escape keeps its escapes."""
+        """The text without its quotes and escapes. If an escape is broken, as `\\u00`, all escapes are unchanged."""
         inner = self.text.removeprefix('"').removesuffix('"')
         if "\\" not in inner:
             return inner
@@ -57,15 +57,22 @@ class Token(NamedTuple):
             return inner
 
 
-@lru_cache(1_000)
-def _names_somebody(part: str | int) -> bool:
-    """True for the name of a personal member, in any spelling."""
-    return folded(str(part)) in _PERSONAL
+@lru_cache(1_000)  # so many results are remembered, because the same names come again and again
+def _is_personal_name(part: str | int) -> bool:
+    """True for the name of a member whose value describes a person, such as `document`, in any letter case.
+
+    `part` is a part of a path in JSON. A number, which is the index of an array item, is no such name.
+    """
+    return folded(str(part)) in _PERSONAL_NAMES
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a text, whether it is JSON or not."""
-    path: list[str | int] = [""]
+    """The smallest pieces of a text in their order: names, strings, other words, signs such as `{`, and blanks.
+
+    Each piece has its path, so that the caller knows in which member it is. The text may be broken JSON, such as a body
+    that was cut: it still must be shown without personal data.
+    """
+    path: list[str | int] = [""]  # the last part is the name of the present member, or the index of the array item
     is_within_personal = [False]  # for each part of the path: true if a part before it names a person
     for match in _TOKEN.finditer(text):
         token = Token(match.lastgroup or "", match[0])
@@ -77,9 +84,9 @@ def tokens(text: str) -> Iterator[Token]:
             path.pop()
             is_within_personal.pop()
         last_part = path[-1]
-        is_too_deep = len(path) >= DEEPEST
+        is_too_deep = len(path) >= DEEPEST  # then the start of the path is lost, so the piece is treated as personal
         is_within_or_too_deep = is_within_personal[-1] or is_too_deep
-        is_personal = is_within_or_too_deep or _names_somebody(last_part)
+        is_personal = is_within_or_too_deep or _is_personal_name(last_part)
         yield Token(token.kind, token.text, tuple(path[-DEEPEST:]), is_personal)
         if token.text == "," and isinstance(last_part, int):  # the next item of an array
             path[-1] = last_part + 1
@@ -89,5 +96,8 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def is_json_like(text: str) -> bool:
-    """True for a text that starts as a JSON object, array or string does."""
+    """True for a text that starts with `{`, `[` or `"`, as a JSON object, array or string does.
+
+    Such a text is shown piece by piece, even if it is broken JSON. A byte order mark before the sign is allowed.
+    """
     return text.lstrip(" \t\r\n\ufeff")[:1] in ("{", "[", '"')

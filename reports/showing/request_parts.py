@@ -1,7 +1,8 @@
 """A request of the suite taken apart: texts that may be shown as they were sent, and values that may not.
 
-A value that is not shown is `Redacted`. A person reads its placeholder, such as `<account>`, or its shape, such as
-`Aaaa`. In a line of a shell it is a variable, such as `${ACCOUNT:?}`. These values are redacted:
+A value that is not shown is `Redacted`. A person reads its placeholder, such as `<account>`, or its shape (letters as
+`a`, digits as `9`), such as `Aaaa`. In a line of a shell it is a variable, such as `${ACCOUNT:?}`. These values are
+redacted:
 
 - known values: the token, and the accounts, keys, codes, header values and body texts of the profile;
 - known values in another spelling, such as percent-encoded or in other letter case;
@@ -25,7 +26,7 @@ from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import CUT, SHOWN, Display, printable, shape
 from spec.exchange import Request
 from spec.facts import is_name
-from spec.interface import MARK, personal_fields
+from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
 _LARGEST_BODY = 150_000
@@ -38,7 +39,7 @@ its own says which transfer the code is of."""
 ANOTHER_TOKEN = "<another token>"
 """Placeholder of a wrong token."""
 _SEPARATORS = re.compile(r"([/?&=;#]+)")
-"""What stands between the segments of a path, and between names and values of a query."""
+"""Signs between the segments of a path, and between names and values of a query."""
 _SCHEME = re.compile(r"\A((?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: +|\Z)|)", re.IGNORECASE)
 """The scheme at the start of an Authorization header, or nothing. `split` gives an empty text, the scheme with its
 blanks, and the credential."""
@@ -51,7 +52,7 @@ _PUBLIC_CREDENTIALS = {_SCHEME.split(value)[2] for value in _AUTHORIZATIONS_WITH
 """Credentials that are not made from the token, and may be shown. The empty one is among them."""
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a body that is no JSON, such as a form."""
-_NAMES_NOBODY = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
+_WORD_THAT_NAMES_NOBODY = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
 """Words of a body that name nobody: NaN and the like, and numbers that are too short or too long for an account, a tax
 document or a telephone."""
 
@@ -60,13 +61,13 @@ document or a telephone."""
 class Redacted:
     """A value that is not shown."""
 
-    expression: str  # stands for it in a shell, between double quotes: `${ACCOUNT:?}`
-    shown: str = ""  # stands for it elsewhere: `<account>`
+    expression: str  # written instead of the value in a shell line, between double quotes: `${ACCOUNT:?}`
+    shown: str = ""  # written instead of the value elsewhere: `<account>`
     origin: str = ""  # where a person finds it, or what it looks like; empty if its variable says enough
 
     @property
     def variable(self) -> str:
-        """Name of the variable in an expression `${VARIABLE:?}`."""
+        """Name of the shell variable that a person sets to this value: `ACCOUNT` for the expression `${ACCOUNT:?}`."""
         return self.expression.removeprefix("${").removesuffix(":?}")
 
 
@@ -87,7 +88,10 @@ class RequestParts:
 
 
 def variable_expression(name: str) -> str:
-    """Expression of a variable: `account 2` gives `${ACCOUNT_2:?}`. A shell stops if it is not set, or empty."""
+    """The expression by which a shell line uses a variable: `account 2` gives `${ACCOUNT_2:?}`.
+
+    Because of `:?` a shell stops with an error if the variable is empty or not set.
+    """
     return f"${{{re.sub('[^A-Z0-9]+', '_', name.upper()).strip('_')}:?}}"
 
 
@@ -97,9 +101,11 @@ reader's."""
 
 
 def expressions_of_secrets(profile: Profile) -> dict[str, str]:
-    """Expressions for the token and for headers whose values are secret, by the name in their placeholders.
+    """Shell expressions for the token and the secret headers, by name: `{"token": "${PIX_TOKEN:?}"}`.
 
-    A secret that the profile takes from an environment variable has the expression of that variable.
+    A line that sends a request again has the expression instead of the secret. If the profile reads the secret from an
+    environment variable, the expression is that variable, because the person has set it already. If the profile reads
+    the token from a file, the expression prints the file.
     """
     token = variable_expression(profile.auth.token_env or "PIX_TOKEN")
     if profile.auth.token_file:
@@ -112,7 +118,10 @@ def expressions_of_secrets(profile: Profile) -> dict[str, str]:
 
 
 def shown_parts(parts: Iterable[Part]) -> str:
-    """The parts as a text for people: at most its first 4,000 characters, with placeholders for redacted values."""
+    """The parts of a request as one text for people: at most 4,000 characters, without secret values.
+
+    For each secret value the text has its placeholder, such as `<account>`. A longer text ends with its size.
+    """
     text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
     if len(text) <= SHOWN:
         return text
@@ -123,6 +132,7 @@ class RequestSplitter:
     """Takes the requests of a run apart by the values that are known."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
+        """`display` knows which values are secret. `profile` tells where a person finds them, for comments."""
         self._display = display
         self._profile_name = profile.path.name
         self._expressions_of_secrets = expressions_of_secrets(profile)
@@ -130,97 +140,121 @@ class RequestSplitter:
         self._header_texts = {header.name.lower(): header.text for header in profile.headers if header.text}
 
     def parts_of(self, request: Request) -> RequestParts:
-        """The parts of a request. A body that is too large, or holds a known value and is no JSON, is left out."""
+        """A request divided into texts that may be shown and secret values that may not.
+
+        The body is left out, and only its size is told, in two cases: it is very large; or it is no JSON and may hold
+        personal data, because only in JSON the suite can tell which values are personal.
+        """
         url: Parts = []
         for piece in _SEPARATORS.split(request.url):
             url += self._parts_of_text(piece, "path")
         headers = [(name, self._parts_of_header(name, value)) for name, value in request.headers]
         text = request.body.decode("utf-8", "surrogateescape")
-        may_not_be_shown = not is_json_like(text) and self._names_somebody(text)
+        may_not_be_shown = not is_json_like(text) and self._has_personal_data(text)
         if may_not_be_shown or len(text) > _LARGEST_BODY:
             size_in_words = f"… ({len(request.body)}{CUT}"
             return RequestParts(request, url, headers, [size_in_words], body_is_left_out=True)
         return RequestParts(request, url, headers, self._parts_of_body(text), body_is_left_out=False)
 
-    def _names_somebody(self, text: str) -> bool:
-        """True for a text with a known value, or with a personal member, such as `name=` in a form."""
+    def _has_personal_data(self, text: str) -> bool:
+        """True for a text that is no JSON and has a secret value of the run, or a personal field such as `name=`."""
         return self._display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
 
     def _parts_of_text(self, text: str, name: str) -> Parts:
-        """The parts of a text, in which each known value is redacted.
+        """The parts of a text. Each token, account number, key or code in it becomes a `Redacted` value.
 
-        If a known value has another spelling, the whole text is redacted, because a person has to see what to write
-        there. Its variable is `SENT_` with this name.
+        If the text does not have the value exactly as the profile has it, such as percent-encoded, the whole text
+        becomes one `Redacted` value with its shape. So a person sees in which form to write it. Its variable is
+        `SENT_` followed by `name`.
         """
         known_values = self._display.known
         whole = known_values.whole(text)
         pieces = ["", whole, ""] if whole else known_values.split(text)  # every second piece is a placeholder
         parts: Parts = []
-        in_usual_spelling = ""
-        for at, piece in enumerate(pieces):
-            is_placeholder = at % 2 == 1
+        text_with_plain_values = ""
+        for index, piece in enumerate(pieces):
+            is_placeholder = index % 2 == 1
             if is_placeholder:
                 parts.append(self._known_value(piece))
-                in_usual_spelling += known_values.plain[piece]
+                text_with_plain_values += known_values.plain[piece]
             elif piece:
                 parts.append(piece)
-                in_usual_spelling += piece
+                text_with_plain_values += piece
         decoded_text = unquote(text)
-        has_encoded_value = decoded_text != text and known_values.has(decoded_text)
-        if in_usual_spelling != text or has_encoded_value:
+        has_percent_encoded_value = decoded_text != text and known_values.has(decoded_text)
+        has_value_in_another_form = text_with_plain_values != text
+        if has_value_in_another_form or has_percent_encoded_value:
             return [_redacted_as_sent(name, text)]
         return parts
 
     def _known_value(self, placeholder: str) -> Redacted:
-        """The known value behind a placeholder, with its variable, and the key of the profile that has it."""
+        """The value that a placeholder such as `<account>` replaces, ready for a shell line: variable and origin.
+
+        The origin tells a person where to find the value, for example `pix.yaml, accounts, 99999`. A secret needs no
+        origin if the profile names its environment variable or file.
+        """
         known_values = self._display.known
         name = placeholder.strip("<>")
         if name in self._expressions_of_secrets:
             return Redacted(self._expressions_of_secrets[name], placeholder)
         name_without_number = name.partition(" ")[0]
-        key = known_values.origins.get(placeholder, _PROFILE_KEYS.get(name_without_number))
-        if key is None:  # no key of the profile has it: a wrong token, for instance
+        profile_key = known_values.origins.get(placeholder, _PROFILE_KEYS.get(name_without_number))
+        if profile_key is None:  # the value is not in the profile: a wrong token, for instance
             return Redacted(variable_expression(f"sent {name}"), placeholder, placeholder)
-        origin = self._origin(key, known_values.plain[placeholder]) if key else ""
+        origin = self._origin(profile_key, known_values.plain[placeholder]) if profile_key else ""
         return Redacted(variable_expression(name), placeholder, origin)
 
-    def _origin(self, key: str, text: str) -> str:
-        """The profile and its key that has a value, and the shape of the value, in one line."""
-        return _in_one_line(f"{self._profile_name}, {key}, {shape(text)}")
+    def _origin(self, profile_key: str, text: str) -> str:
+        """Where a person finds a secret value, in one line: profile, key in the profile, and the shape of the value.
+
+        For example `pix.yaml, accounts, 99999`. The shape, in which digits are `9` and letters `a`, tells which value
+        of a list is meant.
+        """
+        return _in_one_line(f"{self._profile_name}, {profile_key}, {shape(text)}")
 
     def _parts_of_header(self, name: str, value: str) -> Parts:
-        """The parts of the value of a header."""
+        """The value of a request header, divided into texts that may be shown and secret values that may not."""
         if name.lower() == "authorization":
             return self._parts_of_authorization(value)
-        is_of_the_profile = value == self._header_texts.get(name.lower())
-        placeholder = self._display.known.whole_in_request(value) if is_of_the_profile else ""
+        # A value of the profile is hidden even if it is as short as `1`: the profile says that it is a header value.
+        is_from_the_profile = value == self._header_texts.get(name.lower())
+        placeholder = self._display.known.whole_in_request(value) if is_from_the_profile else ""
         if placeholder:
             return [self._known_value(placeholder)]
         return self._parts_of_text(value, name)
 
     def _parts_of_authorization(self, value: str) -> Parts:
-        """The parts of an Authorization header. A wrong token is one variable, however it was made."""
+        """The value of an Authorization header in parts: its scheme, such as `Bearer `, and the token as a variable.
+
+        A value that is not made from the token, such as an invented one, may be shown as it is. The right token has the
+        variable of the token. Any other token is a wrong one that was made from the right one, and has the variable
+        `WRONG_TOKEN`, because a line before it makes that token.
+        """
         known_values = self._display.known
-        _, scheme, credential = _SCHEME.split(value)
+        _, scheme, credential = _SCHEME.split(value)  # the first part, before the scheme, is always empty
         if credential.strip() in _PUBLIC_CREDENTIALS:
             return [value] if value else []
         placeholder = known_values.whole(credential)
-        is_secret = placeholder.strip("<>") in self._expressions_of_secrets
-        if is_secret and known_values.plain[placeholder] == credential:
+        is_secret_of_profile = placeholder.strip("<>") in self._expressions_of_secrets
+        if is_secret_of_profile and known_values.plain[placeholder] == credential:
             return [scheme, self._known_value(placeholder)]
         return [scheme, Redacted(variable_expression("wrong token"), ANOTHER_TOKEN, ANOTHER_TOKEN)]
 
     def _parts_of_body(self, text: str) -> Parts:
-        """The parts of a body, token after token of its JSON."""
-        number_of_variables: Counter[str] = Counter()  # by the name of their member
+        """A JSON body, divided into texts that may be shown and secret values that may not."""
+        number_of_variables: Counter[str] = Counter()  # by the name of the JSON member whose value a variable replaces
         parts: Parts = []
         for token in tokens(text):
             parts += self._parts_of_token(token, number_of_variables)
         return parts
 
     def _parts_of_token(self, token: Token, number_of_variables: Counter[str]) -> Parts:
-        """The parts of a token of a body. If its value gets a variable of its own, that is counted."""
-        if token.kind in ("sign", "blank"):  # most of a body, and nothing of it needs to be looked up
+        """The parts of a token, which is the smallest piece of a JSON body: a name, a string, a number, a brace.
+
+        It is one part if it may be shown, else its quotes with a variable between them. `number_of_variables` counts
+        the variables by member name, so that each gets a name of its own; this method may increase it.
+        """
+        if token.kind in ("sign", "blank"):  # a brace or a space is never secret, and most of a body is such
             return [token.text]
         known_values = self._display.known
         content = token.content
@@ -228,34 +262,44 @@ class RequestSplitter:
         placeholder = known_values.whole_in_request(content) if _is_value(token) else known_values.whole(content)
         if placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}":
             return [quote, self._known_value(placeholder), quote]
-        key = known_values.origins.get(placeholder, "")
-        if _is_value(token) and not key:
-            key = self._key_of_text_filled_in(content)
-        is_secret = key or _is_personal_value(token) or known_values.has(content)
+        profile_key = known_values.origins.get(placeholder, "")
+        if _is_value(token) and not profile_key:
+            profile_key = self._key_of_text_filled_in(content)
+        is_secret = profile_key or _is_personal_value(token) or known_values.has(content)
         if not is_secret:
             return [token.text]
-        written = token.text.strip('"')
-        value = _redacted_as_sent(_name_of_variable(token, number_of_variables), written)
-        if key:
-            value = replace(value, origin=self._origin(key, written))
+        text_without_quotes = token.text.strip('"')
+        value = _redacted_as_sent(_name_of_variable(token, number_of_variables), text_without_quotes)
+        if profile_key:
+            value = replace(value, origin=self._origin(profile_key, text_without_quotes))
         return [quote, value, quote]
 
     def _key_of_text_filled_in(self, content: str) -> str:
-        """The key of the profile that has a text with a placeholder, such as `to {key}`, from which this content was
-        made; empty if there is none."""
-        for pattern, key in self._texts_filled_in.items():
+        """The key of the profile from whose text this content was made, such as `requests.createPix.json.message`.
+
+        A text of the profile may have a gap, such as `to {key}`. The suite fills in a key before it sends the text, so
+        the content is compared with the text of the profile as a pattern. Empty if no text of the profile matches.
+        """
+        for pattern, profile_key in self._texts_filled_in.items():
             if pattern.fullmatch(content):
-                return key
+                return profile_key
         return ""
 
 
 def _redacted_as_sent(name: str, text: str) -> Redacted:
-    """A text that is shown as its shape, with the variable `SENT_…` for what was sent."""
+    """A secret text that no key of the profile has exactly so: its variable is `SENT_NAME` for the name `name`.
+
+    In outputs it is shown as its shape, such as `Aaaa 99`, so that a person knows what to set the variable to.
+    """
     return Redacted(variable_expression(f"sent {name}"), shape(text), _in_one_line(shape(text)))
 
 
 def _name_of_variable(token: Token, number_of_variables: Counter[str]) -> str:
-    """Name of the variable for the value of a member: `name`, then `name 2`, and so on. It is counted."""
+    """A new name for the shell variable of a secret value in a body: `document`, then `document 2`, and so on.
+
+    It is the name of the JSON member that has the value. `number_of_variables` counts the variables by that name, and
+    is increased here. A name that interfaces do not commonly use may be data, so `member` is used instead.
+    """
     name = token.member[:_LONGEST_VARIABLE] if is_name(token.member) else "member"
     number_of_variables[name] += 1
     number = number_of_variables[name]
@@ -263,21 +307,28 @@ def _name_of_variable(token: Token, number_of_variables: Counter[str]) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """The text with one blank for each space and line end, for a comment of a shell."""
+    """The text in one line with single blanks, because a line end would end the comment of a shell."""
     return " ".join(text.split())
 
 
 def _is_value(token: Token) -> bool:
-    """True for a string, a number, or a word that stands in the place of one, and not for true, false or null."""
+    """True if a piece of JSON is a string or a number, or a word without quotes that broken JSON has instead.
+
+    Names of members are no values. True, false and null are never secret, so they do not count either.
+    """
     return token.kind in ("text", "word") and token.text not in ("true", "false", "null")
 
 
 def _is_personal_value(token: Token) -> bool:
-    """True for the value of a personal member, unless the suite made it up, or it names nobody."""
+    """True for a value that may tell who a person is, because its member describes a person, such as `document`.
+
+    False for a value that tells nothing: a short number, a text of punctuation, or an identifier that the suite made up
+    (it starts with `SYNTHETIC_PREFIX`).
+    """
     if not _is_value(token) or not token.is_personal:
         return False
-    if token.kind == "word" and _NAMES_NOBODY.fullmatch(token.text):
+    if token.kind == "word" and _WORD_THAT_NAMES_NOBODY.fullmatch(token.text):
         return False
-    is_synthetic = token.content.startswith(MARK)
-    tells_more_than_its_shape = shape(token.content) != token.content
-    return tells_more_than_its_shape and not is_synthetic
+    is_made_up = token.content.startswith(SYNTHETIC_PREFIX)
+    has_letters_or_digits = shape(token.content) != token.content  # the shape replaces letters and digits only
+    return has_letters_or_digits and not is_made_up

@@ -28,10 +28,12 @@ from reports.showing.shell_words import commands_that_print, commands_that_requi
 from reports.showing.show import Display
 from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
-from spec.interface import KEY_TYPES, MARK, PREPARING
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
-OFFERED = "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
+MAY_EXECUTE = (
+    "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
+)
 MAY_MOVE = "# this line may move money"
 _LONGEST_BODY_IN_LINE = 4_000
 """Characters of a line that a body takes. A longer line is no help to a person who pastes it."""
@@ -64,6 +66,7 @@ class Resending:
     because all of them were sent by then."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
+        """`display` knows which values are secret. The lines use the options for TLS and proxy of this profile."""
         self.display = display
         self.splitter = RequestSplitter(display, profile)
         self.preparations = {}
@@ -74,16 +77,16 @@ class Resending:
         self._code_at = prepare.code_at if prepare else ""
 
     def lines(self, exchange: Exchange, parts: RequestParts) -> list[str]:
-        """The line that sends the request of an exchange again, after lines that a person needs to run it.
+        """The shell lines by which a person sends the request of an exchange again. The last line is the curl command.
 
-        `parts` are those of the request. In this order, each only if it applies:
+        `parts` are the parts of the request, without secret values. In this order, each only if it applies:
 
-        1. a comment: the line moves money, or may move money
-        2. a comment: which transfer it is about
+        1. a comment: the command moves money, or may move money
+        2. a comment: which transfer the command confirms
         3. a comment: which variables to set, and where their values come from
         4. a line that makes the wrong token from the right one
         5. a comment: the status that the run got
-        6. a line that prepares a transfer, and the line itself
+        6. a line that prepares a transfer, and the curl command
         """
         lines_that_run = [self.curl(parts, *_options_of(exchange))]
         requests = [parts]
@@ -105,9 +108,10 @@ class Resending:
         ]
 
     def curl(self, parts: RequestParts, *options: str) -> str:
-        """A line that sends a request again, once the variables in it are set.
+        """The curl command that sends a request again. Secret values are variables that a person sets before.
 
-        It is a comment if it cannot have the whole body.
+        `options` are written directly after the word `curl`. If the body is too long for a line, the command is a
+        comment, so that nobody sends a request that is not the same.
         """
         request = parts.request
         body_size = len(request.body)
@@ -119,62 +123,76 @@ class Resending:
         words += [_header_option(name, value) for name, value in parts.headers if name.lower() not in _OMITTED_HEADERS]
         has_body = body_size > 0 or "content-length" in header_names
         if has_body and "content-type" not in header_names:
-            words.append("-H 'Content-Type:'")  # curl would send that of a form
+            words.append("-H 'Content-Type:'")  # without a value, because curl would send the type of a form
         commands_before = ""
-        has_room_for_body = _has_room_for_body(parts)
-        if has_body and has_room_for_body:
-            commands_before, body_option = _body_in_line(parts)
+        body_fits_in_line = _body_fits_in_line(parts)
+        if has_body and body_fits_in_line:
+            commands_before, body_option = _commands_and_option_for_body(parts)
             words.append(body_option)
         words.append(word(parts.url))
         line = " ".join(words)
-        if not has_room_for_body:
+        if not body_fits_in_line:
             return f"# not the whole request, which has a body of {body_size} bytes: {line}"
         return f"{commands_before}{line}"
 
     def _money_warnings(self, exchange: Exchange, variable_of_code: str) -> Iterator[str]:
-        """Comments that warn a person if the line moves money, or may move money.
+        """Comments that warn a person if the curl command moves money, or may move money.
 
-        `variable_of_code` is the variable of the shell for the transaction code; empty if the line has none. A comment
-        says of what kind of transfer that code was, because a person has to set the variable to such a code.
+        `variable_of_code` is the shell variable for the transaction code; empty if the command has none. A comment says
+        of what kind of transfer that code was, because a person has to set the variable to such a code.
         """
-        if exchange.operation in PREPARING and exchange.valid:
+        if (
+            exchange.operation in PREPARING_OPERATIONS and exchange.valid
+        ):  # some services move the money when they prepare
             yield MAY_MOVE
         if exchange.operation != "executePix" or not self._has_real_code(exchange.request):
             return
-        yield EXECUTES if exchange.credential == VALID else OFFERED
-        transfer = _transfer_in(exchange)
+        yield EXECUTES if exchange.credential == VALID else MAY_EXECUTE  # a wrong token should not move money
+        transfer = _types_of_transfer(exchange)
         if variable_of_code and transfer:
             yield f"# {variable_of_code}: of a transfer with {transfer}"
 
     def _has_real_code(self, execution: Request) -> bool:
-        """True if the address of an execution has a code that the suite did not make up, in any spelling.
+        """True if the code in the address of this request may be the code of a transfer, so that money could move.
 
-        A known code is real even if it looks like a synthetic one.
+        A code that starts with `SYNTHETIC_PREFIX` was made up by the suite and confirms nothing. But a code that the
+        run knows is a real one even if it starts so.
         """
         code = execution.last_segment
-        return not code.startswith(MARK) or self.display.known.has(code)
+        is_made_up = code.startswith(SYNTHETIC_PREFIX) and not self.display.known.has(code)
+        return not is_made_up
 
     def _variables_explained(
         self, exchange: Exchange, lines_that_run: str, requests: Iterable[RequestParts]
     ) -> Iterator[str]:
-        """A comment on the variables in these lines that a person has to set, and where their values come from."""
+        """At most one comment: the variables that a person has to set before, and where to find their values.
+
+        For example `# ACCOUNT: pix.yaml, accounts, 99999`. `requests` are the requests that `lines_that_run` send.
+        """
         values = [*_values_of(requests), *self._paths_of_files()]
         values_to_set = [value for value in values if value.origin and value.expression in lines_that_run]
         explanations = dict.fromkeys(f"{value.variable}: {value.origin}" for value in values_to_set)
         if explanations:
-            # The placeholder stands for every wrong token. The name of the credential tells which one was sent.
+            # Every wrong token has the same placeholder. The name of the credential tells which wrong token was sent.
             yield f"# {'; '.join(explanations)}".replace(ANOTHER_TOKEN, exchange.credential)
 
     def _paths_of_files(self) -> Iterator[Redacted]:
-        """Paths of the files that a profile may name, with the key of the profile for each."""
+        """The files that a profile may name, such as a certificate, as values that a person sets variables to.
+
+        Paths in the profile are paths on another machine, so each is a variable, with the key of the profile.
+        """
         for expression, key in _KEYS_OF_FILES.items():
             yield Redacted(expression, origin=f"{self._profile_name}, {key}")
 
     def _line_that_makes_wrong_token(self, exchange: Exchange) -> Iterator[str]:
-        """A line that makes the wrong token of an exchange from the right one, if a filter of a shell can make it."""
-        form = BY_NAME.get(exchange.credential)
-        if form and form.filter:
-            yield f'WRONG_TOKEN=$(printf %s "{self._token}" | tr -d "[:space:]" | {form.filter})'
+        """A line that sets WRONG_TOKEN to the wrong token that was sent, made from the right token.
+
+        There is no line if the right token was sent, or if no shell filter can make the wrong one. Then a person makes
+        the wrong token.
+        """
+        wrong_token_form = BY_NAME.get(exchange.credential)
+        if wrong_token_form and wrong_token_form.filter:
+            yield f'WRONG_TOKEN=$(printf %s "{self._token}" | tr -d "[:space:]" | {wrong_token_form.filter})'
 
     def _preparation_of(self, execution: Exchange) -> Request | None:
         """The request that prepared the code of an execution; None if the run did not prepare it."""
@@ -185,16 +203,18 @@ class Resending:
         return None
 
     def _line_that_prepares(self, preparation: RequestParts, variable: str) -> str:
-        """A line that prepares a transfer and sets the variable to its code, unless the variable is set.
+        """A line that prepares a new transfer and sets the shell variable to its code, if the variable is not set yet.
 
-        The line finds the code by the name of its member. A code at a place without a name is left to the reader.
+        A transaction code can confirm a transfer only once, so a person needs a new code to send the request again. The
+        line finds the code in the answer by the name of its JSON member. If the code has no such name, because it is an
+        array item, the line is a comment, and a person has to find the code.
         """
-        name = self._code_at.rpartition("/")[2]
+        member_name = self._code_at.rpartition("/")[2]  # the last part of a JSON pointer, such as /data/code
         line = self.curl(preparation)
-        if not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+        if not re.fullmatch(r"[A-Za-z_][\w-]*", member_name):
             return f"# {variable} is at {self._code_at} of the answer to: {line}"
         # The value of the member: up to the next quote, comma or closing brace. A quote before it is optional.
-        print_code = f"""sed -n 's/.*"{name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
+        print_code = f"""sed -n 's/.*"{member_name}" *: *"\\{{0,1\\}}\\([^",}}]*\\).*/\\1/p' | head -n 1"""
         return f'[ "${{{variable}:-}}" ] || {variable}=$({line} | {print_code})'
 
 
@@ -202,7 +222,7 @@ class Resending:
 
 
 def _values_of(requests: Iterable[RequestParts]) -> Iterator[Redacted]:
-    """The redacted values of these requests, in the order in which a line has them."""
+    """The secret values of these requests (`Redacted`), in the order in which a curl command has them."""
     for request in requests:
         values_of_headers = chain.from_iterable(value for _, value in request.headers)
         for part in chain(request.url, values_of_headers, request.body):
@@ -211,15 +231,19 @@ def _values_of(requests: Iterable[RequestParts]) -> Iterator[Redacted]:
 
 
 def _last_variable(url: Parts, line: str) -> str:
-    """Variable of the last segment of an address that is not shown; empty if there is none in the line."""
-    redacted = [part for part in url if isinstance(part, Redacted) and part.expression in line]
-    return redacted[-1].variable if redacted else ""
+    """The last shell variable in an address, which is the variable of the transaction code; empty if there is none.
+
+    A variable that the line does not use does not count, because a person does not have to set it.
+    """
+    values_in_line = [part for part in url if isinstance(part, Redacted) and part.expression in line]
+    return values_in_line[-1].variable if values_in_line else ""
 
 
-def _transfer_in(exchange: Exchange) -> str:
-    """The types of the key and of the document in an answer, such as `type PHONE, document CPF`; empty if it has none.
+def _types_of_transfer(exchange: Exchange) -> str:
+    """Types of the key and of the tax document in the answer to an execution: `type PHONE, document CPF`.
 
-    A masked document has as many characters as a whole one, so that their number tells its type.
+    Empty if the answer has none. The answer hides some characters of the document with `*`, but the number of
+    characters still tells whether it is a CPF or a CNPJ.
     """
     data = data_of(exchange.response) or {}
     document = re.sub(r"[-./\s]", "", str(data.get("document")))
@@ -231,15 +255,15 @@ def _transfer_in(exchange: Exchange) -> str:
 
 
 def _options_of(exchange: Exchange) -> Iterator[str]:
-    """Options of curl that make a deviation show again."""
-    if HTTP_1_0 in exchange.spelling:
+    """Options of curl that the service may need in order to answer in the same way again."""
+    if HTTP_1_0 in exchange.spelling:  # the run sent the request in this version of HTTP
         yield "--http1.0"
     if exchange.response and json_error(exchange.response):
-        yield "--compressed"  # perhaps the body is broken only if a content coding is accepted
+        yield "--compressed"  # perhaps the body is broken only if it is compressed
 
 
 def _connection_options(profile: Profile) -> Iterator[str]:
-    """Options of curl for certificates and the proxy of a profile. Paths are variables."""
+    """Options of curl for the certificates and the proxy of a profile. Paths of files are shell variables."""
     tls = profile.tls
     if tls.ca_bundle:
         yield f'--cacert "{_CA_BUNDLE}"'
@@ -254,26 +278,30 @@ def _connection_options(profile: Profile) -> Iterator[str]:
 
 
 def _header_option(name: str, value: Parts) -> str:
-    """Option of curl for a header. curl sends an empty one only if a semicolon stands behind its name."""
+    """Option of curl for a header: `-H 'Accept-Language: pt'`.
+
+    curl sends a header with an empty value only if it is written with a semicolon: `-H 'Accept-Language;'`.
+    """
     if any(value):
         return f"-H {word([f'{name}: ', *value])}"
     return f"-H {word([f'{name};'])}"
 
 
-def _has_room_for_body(parts: RequestParts) -> bool:
-    """True if a line can have the whole body of the request, or the request has none."""
+def _body_fits_in_line(parts: RequestParts) -> bool:
+    """True if a shell line can have the whole body of the request; also true if the request has no body."""
     return not parts.body_is_left_out and len(commands_that_print(parts.body)) <= _LONGEST_BODY_IN_LINE
 
 
-def _body_in_line(parts: RequestParts) -> tuple[str, str]:
-    """Commands before curl that print the body, or nothing, and the option of curl that takes the body.
+def _commands_and_option_for_body(parts: RequestParts) -> tuple[str, str]:
+    """The shell commands before curl, often none, and the option of curl, which together send the body.
 
-    An argument of a shell holds no NUL, loses the line ends at its end, and may not be too long. Such a body is piped.
+    A shell argument cannot hold a NUL byte, loses line ends at its end, and may not be too long. If the body is not
+    possible as an argument, commands print it and curl reads their output from a pipe.
     """
     body = parts.request.body
     is_short = len(body) <= _LARGEST_ARGUMENT
-    stays_as_it_is = b"\0" not in body and not body.endswith(b"\n")
-    if is_short and stays_as_it_is:
+    argument_equals_body = b"\0" not in body and not body.endswith(b"\n")
+    if is_short and argument_equals_body:
         return "", f"--data-raw {word(parts.body)}"
     require_variables = commands_that_require_variables(parts.body)
     return f"{require_variables}{{ {commands_that_print(parts.body)}; }} | ", "--data-binary @-"

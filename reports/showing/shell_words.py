@@ -29,7 +29,11 @@ _SPECIAL = re.compile(
 
 
 def word(parts: Iterable[Part]) -> str:
-    """One word of a line. Texts stand in single quotes, and expressions in double quotes."""
+    """The parts of a request as one argument of a shell command, such as `'Bearer '"${PIX_TOKEN:?}"`.
+
+    Texts are written in single quotes, in which a shell changes nothing. Variables are written in double quotes, in
+    which a shell replaces them by their values.
+    """
     quoted = ""
     for expression, text in _expressions_and_texts(parts):
         if expression:
@@ -40,12 +44,15 @@ def word(parts: Iterable[Part]) -> str:
 
 
 def commands_that_print(parts: Iterable[Part]) -> str:
-    """Commands that print the parts one after the other, whatever bytes they hold."""
+    """Shell commands that print the parts of a body one after the other, joined with `; `.
+
+    They are used if a body cannot be an argument. They print any bytes, including NUL and line ends.
+    """
     commands = []
     for expression, text in _expressions_and_texts(parts):
         if expression:
             commands.append(f'printf %s "{expression}"')
-        end_of_printed = 0  # of the text: the commands so far print the characters before it
+        end_of_printed = 0  # position in the text: the commands so far print all characters before this position
         for match in _SPECIAL.finditer(text):
             commands += _commands_for_plain(text[end_of_printed : match.start()])
             commands.append(_command_for_special(match))
@@ -55,18 +62,19 @@ def commands_that_print(parts: Iterable[Part]) -> str:
 
 
 def commands_that_require_variables(parts: Iterable[Part]) -> str:
-    """Commands that stop a line before its pipe if a variable is not set. curl would send the remaining body.
+    """Shell commands that stop a line if a variable of these parts is not set: `: "${ACCOUNT:?}" && `.
 
-    The command `:` only expands its argument, which fails if the variable is not set.
+    They are needed before a pipe: there a missing variable only stops the commands that print the body, and curl would
+    send an incomplete body. The command `:` does nothing but read its argument, which fails if the variable is not set.
     """
     expressions = dict.fromkeys(part.expression for part in parts if isinstance(part, Redacted))
     return "".join(f': "{expression}" && ' for expression in expressions)
 
 
 def _expressions_and_texts(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
-    """The parts in their order, as pairs of which one is empty: (expression, "") or ("", text).
+    """The parts in their order as pairs: ("${ACCOUNT:?}", "") for a secret value, ("", "text") for a text.
 
-    Texts that stand beside each other are joined.
+    Texts that follow each other directly are joined to one text.
     """
     for is_redacted, group in groupby(parts, key=_is_redacted):
         if is_redacted:
@@ -77,35 +85,47 @@ def _expressions_and_texts(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
 
 
 def _is_redacted(part: Part) -> bool:
-    """True for a redacted value, false for a text."""
+    """True for a secret value, which is written as a shell variable; false for a text."""
     return isinstance(part, Redacted)
 
 
 def _expression_of(part: Part) -> str:
-    """The expression of a redacted value; empty for a text."""
+    """The shell expression of a secret value, such as `${ACCOUNT:?}`; empty for a text."""
     return part.expression if isinstance(part, Redacted) else ""
 
 
 def _special_in_word(match: re.Match[str]) -> str:
-    """A special piece within single quotes: they are closed before it, and opened again behind it."""
+    """The replacement for a piece that single quotes cannot hold, such as a control character or a single quote.
+
+    The surrounding single quotes are closed before the piece and opened again behind it. Between them, double quotes
+    hold the piece, or a command `$(…)` that prints it.
+    """
     if match[0] == "'":
         return "'\"'\"'"
     return f"'\"$({_command_for_special(match)})\"'"
 
 
 def _command_for_special(match: re.Match[str]) -> str:
-    """A command that prints a special piece."""
+    """A shell command that prints a piece of text which cannot be written in the line itself.
+
+    `match` is a match of `_SPECIAL`: one character or a few characters repeated 200 times or more, which would make the
+    line long; or characters that are no printable ASCII.
+    """
     piece = match[0]
-    repeated = match["repeated"]
-    unit = match["unit"]
-    if repeated:  # bytes of zero, which `tr` turns into the character
-        return f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated}'"
-    if unit:  # `yes` prints it in line after line, and `tr` drops the line ends
-        return f"yes {shlex.quote(unit)} | head -n {len(piece) // len(unit)} | tr -d '\\n'"
+    repeated_character = match["repeated"]
+    repeated_text = match["unit"]
+    if repeated_character:  # `head` prints so many zero bytes, and `tr` replaces each by the character
+        return f"head -c {len(piece)} /dev/zero | tr '\\000' '{repeated_character}'"
+    if repeated_text:  # `yes` prints the text in each line, and `tr` removes the line ends
+        count = len(piece) // len(repeated_text)
+        return f"yes {shlex.quote(repeated_text)} | head -n {count} | tr -d '\\n'"
     octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
     return f"printf '{octal}'"
 
 
 def _commands_for_plain(text: str) -> list[str]:
-    """A command that prints a text without special pieces; none for an empty text."""
+    """A list with one shell command that prints this text; an empty list for an empty text.
+
+    The text has only characters that single quotes can hold.
+    """
     return [f"printf %s {shlex.quote(text)}"] if text else []

@@ -15,6 +15,10 @@
   and `Success`.
 
 So an encoding that nobody thought of shows nothing. Not a goal: to hide length and punctuation, which a shape tells.
+
+Words of this module: a known value is a token, account number, key or transaction code that the run knows; the name of
+a known value, such as `<token>`, replaces the value in every output (its placeholder). A synthetic identifier is one
+that the suite made up, such as `pixconf-0123abcd`. A member is a name with its value in a JSON object.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from environments.secret_values import Secrets
 from reports.sentences.wording import one_line
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.known import KnownValues
-from spec.exchange import COMMON_TYPES, Headers
+from spec.exchange import SHOWN_MEDIA_TYPES, Headers
 from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
@@ -39,8 +43,8 @@ SHOWN = 4_000
 """Bytes of a body that are shown: as much as one or two screens hold."""
 _MOST_TOKENS = 1_000
 """Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
-_BODIES_KEPT = 64
-"""Bodies whose text is kept, because a service says the same to many requests."""
+_BODIES_REMEMBERED = 64
+"""Bodies whose shown text is remembered, because a service says the same to many requests."""
 BYTE_ORDER_MARK = r"\ufeff"
 """Start of a shown body that begins with a byte order mark: its escape."""
 CUT = " bytes in all)"
@@ -49,44 +53,53 @@ _LONGEST_SHAPE = 64
 """Characters of a shape that are shown. A longer one tells nothing more."""
 _LONGEST_TEXT = 300
 """Characters of a text of a service that are shown. A longer one tells nothing more."""
-_PLACE = re.compile(r"[0-9]{1,3}")
-"""A place in a JSON pointer. A longer number is as likely a name, such as that of an account."""
+_ARRAY_INDEX = re.compile(r"[0-9]{1,3}")
+"""The number of an array item in a JSON pointer. A longer number may be a member name, such as an account number."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters, invisible ones, those that change the direction of writing, and halves of surrogate pairs."""
-_KEPT_IN_SHAPE = "\n\t*#•●○■□█▇▒▓▪∙…"
+_UNCHANGED_IN_SHAPE = "\n\t*#•●○■□█▇▒▓▪∙…"
 """Characters that a shape has as they are, beside ASCII: blanks, and the signs that mask a value."""
 
 
 def printable(text: str) -> str:
     r"""The text with an escape, such as `\x1b` or `\u200b`, for each character that is not safe to show.
 
-    Such a character cannot be seen, reorders the characters around it, or has no bytes in UTF-8.
+    `_UNSAFE` matches characters that cannot be seen, that reorder the characters around them, or that UTF-8 cannot
+    encode. A service could use them to make a report say something else than it seems to say.
     """
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def shape(text: str) -> str:
-    """The shape of a text: letters become `A` or `a`, digits `9`, and punctuation stays. `Ana 12` is `Aaa 99`.
+    """A text that shows how a secret text is built, but not what it says: `Ana 12` becomes `Aaa 99`.
 
-    Of a text with more than 64 characters it is the shape of the first four, and the number of characters.
+    Letters become `A` or `a`, digits become `9`, and punctuation is unchanged. If the text has more than 64 characters,
+    only the shape of its first four characters and its length are returned: `Aaaa…(90 characters)`.
     """
     if len(text) <= _LONGEST_SHAPE:
-        return "".join(map(_shape_of, text))
+        return "".join(map(_shape_of_character, text))
     return f"{shape(text[:4])}…({len(text)} characters)"
 
 
-@lru_cache(10_000)
-def _shape_of(character: str) -> str:
-    """Shape of one character, by its Unicode category: letters, marks and numbers. `?` for any other outside ASCII."""
-    category = unicodedata.category(character)
-    if category == "Lu":
+@lru_cache(10_000)  # results for so many characters are remembered: to look up the category each time is slow
+def _shape_of_character(character: str) -> str:
+    """The sign that is shown instead of a character that may be part of a secret.
+
+    A capital letter becomes `A`, any other letter or accent `a`, a numeral `9`. ASCII punctuation and signs that mask a
+    value, such as `*`, are unchanged. Any other character becomes `?`.
+    """
+    category = unicodedata.category(character)  # two letters: a group, such as L for letters, and a kind within it
+    is_capital_letter = category == "Lu"
+    is_letter_or_accent = category[0] in ("L", "M")
+    is_numeral = category[0] == "N"
+    if is_capital_letter:
         return "A"
-    if category[0] in ("L", "M"):
+    if is_letter_or_accent:
         return "a"
-    if category[0] == "N":
+    if is_numeral:
         return "9"
-    is_kept = character in _KEPT_IN_SHAPE or " " <= character <= "~"
-    return character if is_kept else "?"
+    is_printable_ascii = " " <= character <= "~"
+    return character if is_printable_ascii or character in _UNCHANGED_IN_SHAPE else "?"
 
 
 # -- words and names ----------------------------------------------------------------------------------------------
@@ -124,7 +137,8 @@ _DATE = re.compile(
 _COUNT = re.compile(r"\d{1,7}")
 """A number with fewer digits than a telephone number or a tax document has."""
 _MEDIA_TYPE = re.compile(
-    rf"(?:{'|'.join(map(re.escape, COMMON_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?", re.IGNORECASE
+    rf"(?:{'|'.join(map(re.escape, SHOWN_MEDIA_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?",
+    re.IGNORECASE,
 )
 _PRODUCTS = (
     "apache|asp.net|caddy|cloudflare|envoy|express|gunicorn|jetty|kestrel|kong|nginx|openresty|php|uvicorn|werkzeug"
@@ -158,65 +172,91 @@ class Display:
     with the length of its input alone. Any thread may call it."""
 
     def __init__(self, secrets: Secrets) -> None:
-        """`secrets` is the registry of known values. It may grow later."""
+        """`secrets` lists every value that no output may show: tokens, account numbers, keys, transaction codes.
+
+        The run may add values later, for example a token that is fetched again.
+        """
         self._secrets = secrets
         self._known = KnownValues(())
-        self._body_kept = lru_cache(_BODIES_KEPT)(self._body)
+        # A service gives many requests the same answer, so the results for the last bodies are remembered.
+        self._remembered_body = lru_cache(_BODIES_REMEMBERED)(self._body)
 
     @property
     def known(self) -> KnownValues:
-        """The values that are known by now. The registry only grows, so that its size tells if there are more."""
+        """A search for all values that must be hidden: tokens, account numbers, keys and codes that the run knows.
+
+        It is built again only if the run has learned further values. Values are only ever added, so that their number
+        shows whether there are further ones.
+        """
         if self._known.size < len(self._secrets.known):
             self._known = KnownValues(tuple(self._secrets.known))
         return self._known
 
-    def foreign(self, text: str) -> str:
-        """A text that the suite does not build, such as a traceback: all of it but the known values."""
+    def without_known_values(self, text: str) -> str:
+        """A text of another program, such as a traceback, that may be printed.
+
+        Tokens, account numbers, keys and codes in it are replaced by names such as `<token>`, and characters that are
+        not safe to show by escapes such as `\\x1b`. Everything else is unchanged.
+        """
         return printable("".join(self.known.split(text)))
 
     def line(self, text: str) -> str:
-        """A text that the suite does not build, in one line in which no CI system finds a command of its own."""
-        return one_line(self.foreign(text))
+        """A text of another program as one line for a CI log, without tokens, account numbers, keys and codes.
+
+        `one_line` also breaks what a CI system would execute as a command of its own, such as `::error::`.
+        """
+        return one_line(self.without_known_values(text))
 
     def text(self, text: str) -> str:
-        """A text of a service, such as an error message: the ordinary words in its first 300 characters."""
+        """What may be shown of a text that the service wrote, such as an error message, in its first 300 characters.
+
+        Ordinary words are shown as they are. Any other word, such as the name of a person, becomes its shape: `Aaaa`.
+        """
         shown = self._ordinary_words(text[:_LONGEST_TEXT])
         if len(text) <= _LONGEST_TEXT:
             return shown
         return f"{shown}…({len(text)} characters)"
 
     def name(self, name: str) -> str:
-        """The name of a member if it is an ordinary one, else `*`."""
-        return name if is_name(name) and not self._is_known(name) else "*"
+        """The name of a JSON member if interfaces commonly use such a name, else `*`.
+
+        A service may use data as the name of a member: `{"Ana": 12}` would show the name of a person.
+        """
+        is_common_name = is_name(name)
+        return name if is_common_name and not self._has_known_value_or_word(name) else "*"
 
     def pointer(self, pointer: str) -> str:
-        """A JSON pointer with its places, and the names that may be shown."""
+        """A JSON pointer that may be shown: `/data/Ana/0` becomes `/data/*/0`.
+
+        Numbers of array items are unchanged, and so are member names that interfaces commonly use. Any other name
+        becomes `*`, because it may be data.
+        """
         shown = ""
         for part in parts_of_pointer(pointer):
-            is_place = _PLACE.fullmatch(part) is not None
-            shown += f"/{part if is_place else self.name(part)}"
+            is_array_index = _ARRAY_INDEX.fullmatch(part) is not None
+            shown += f"/{part if is_array_index else self.name(part)}"
         return shown
 
     def body(self, body: bytes, content_type: str = "", *, size: int = 0) -> str:
-        """The first 4,000 bytes and 1,000 tokens of a body, as far as they may be shown.
+        """What may be shown of the body of an answer: at most its first 4,000 bytes and 1,000 pieces of JSON.
 
-        If `body` is only the start of a body, `size` is the number of bytes of the whole. A byte order mark shows as an
-        escape.
+        `body` may be only the start of the body. Then `size` is the number of bytes of the whole body. A byte order
+        mark at the start becomes the escape `\\ufeff`, because a reader could not see it.
         """
         is_latin = _LATIN.search(content_type) is not None
-        return self._body_kept(body[:SHOWN], is_latin, max(size, len(body)), self.known.size)
+        return self._remembered_body(body[:SHOWN], is_latin, max(size, len(body)), self.known.size)
 
     def _body(self, start: bytes, is_latin: bool, size: int, number_of_known_values: int) -> str:
-        """What may be shown of a body of this size with this start.
+        """What may be shown of a body: `start` are its first bytes, and `size` is the number of bytes of the whole.
 
-        The number of known values is not used here. It is part of the key under which the result is kept, because the
-        result is out of date once a further value is known.
+        `number_of_known_values` is not used here. The cache compares it: if the run learns a further value that must be
+        hidden, a remembered result is no longer correct.
         """
         encoding = "latin-1" if is_latin else json.detect_encoding(start)
         text = start.decode(encoding, "replace")
         is_cut = size > SHOWN
         if is_json_like(text):
-            first_tokens = list(islice(tokens(text), _MOST_TOKENS + 1))
+            first_tokens = list(islice(tokens(text), _MOST_TOKENS + 1))  # one more than shown tells if there are more
             is_cut = is_cut or len(first_tokens) > _MOST_TOKENS
             shown = "".join(self._shown_token(token) for token in first_tokens[:_MOST_TOKENS])
         else:
@@ -228,94 +268,129 @@ class Display:
         return shown
 
     def headers(self, headers: Headers) -> Headers:
-        """The headers of an answer that may be shown. A value has as much as may be shown of it."""
+        """The headers of an answer that may be shown, with values as far as these may be shown.
+
+        A header that is not listed in `_HEADER_FORMS` is left out, because its name and value may be data of a person.
+        """
         listed = [(name, value) for name, value in headers if name.lower() in _HEADER_FORMS]
         return tuple((name, self._header_value(name.lower(), value)) for name, value in listed)
 
     def _header_value(self, name: str, value: str) -> str:
-        """The value of a listed header: as it is if it has the form of this header, else as a text of a service."""
-        has_form = _HEADER_FORMS[name].fullmatch(value) is not None
-        if has_form and not self._is_known(value):
+        """What may be shown of the value of a header; `name` is in lower-case letters.
+
+        The value is shown unchanged if it is built as values of this header usually are, such as a date for `date`.
+        Such a value says nothing about a person. Any other value is shown like an error message: ordinary words only.
+        """
+        is_built_as_usual = _HEADER_FORMS[name].fullmatch(value) is not None
+        if is_built_as_usual and not self._has_known_value_or_word(value):
             return value
         return self.text(value)
 
-    def _is_known(self, text: str) -> bool:
-        """True for a text that is or holds a known value, or has a word of a secret."""
-        return self.known.has(text) or any(self.known.has_word(word) for word in words_of(text) if len(word) > 1)
+    def _has_known_value_or_word(self, text: str) -> bool:
+        """True for a text that holds a value which must be hidden, or a word of a secret such as `correct horse`.
+
+        One letter alone is not compared with the words of secrets, because it is in too many texts by chance.
+        """
+        longer_words = [word for word in words_of(text) if len(word) > 1]
+        return self.known.has(text) or any(map(self.known.has_word, longer_words))
 
     def _with_unknown_changed(self, text: str, change: Callable[[str], str]) -> str:
-        """The text with `change` applied to all of it but known values, which become placeholders, and synthetic
-        identifiers, which stay."""
+        """The text with `change` applied to everything that may be data of a person.
+
+        Known values, such as tokens and account numbers, become placeholders such as `<token>`. Identifiers that the
+        suite made up, such as `pixconf-0123abcd`, are unchanged. `change` is applied to the text between them.
+        """
 
         def changed_between_identifiers(piece: str) -> str:
-            """A text without known values, changed between its synthetic identifiers."""
+            """A text without known values, with `change` applied before, between and after the made-up identifiers."""
             return _joined_after_change(_SYNTHETIC.split(piece), change)
 
         return _joined_after_change(self.known.split(text), changed_between_identifiers)
 
     def _ordinary_words(self, text: str) -> str:
-        """A text in which only ordinary words are shown. Every other piece is replaced by its shape, such as `Aaaa`."""
+        """A text in which only ordinary words are readable, because any other word may be the name of a person.
+
+        Every other piece between blanks becomes its shape: `payment of Ana` becomes `payment of Aaa`. Several blanks
+        become one.
+        """
         with_single_blanks = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
         return self._with_unknown_changed(with_single_blanks, self._words_or_shapes)
 
     def _words_or_shapes(self, text: str) -> str:
-        """A text without known values, with each piece between blanks as it may be shown."""
+        """The text, without known values, in which each piece between blanks is shown as a word or as a shape (`Aaa`).
+
+        A whole piece becomes a shape, because half of a name may be an ordinary word.
+        """
         return _PIECE.sub(lambda match: self._word_or_shape(match[0]), text)
 
     def _word_or_shape(self, piece: str) -> str:
-        """A piece between blanks: as it is if all of its words are ordinary, else its shape, such as `Aaaa`.
+        """A piece of text without blanks: unchanged if all of its words are ordinary, else its shape, such as `Aaaa`.
 
-        Characters between the words, such as punctuation, are always shown as their shape.
+        A piece with a digit or an `@` always becomes its shape, because it may be an identifier or an address.
+        Characters between the words are always shown as their shape, in which ASCII punctuation is unchanged.
         """
-        parts = _WORD.split(piece)
-        words = parts[1::2]  # between them stands punctuation
+        parts = _WORD.split(piece)  # every second part is a word; the others are the characters between words
+        words = parts[1::2]
         has_only_ordinary_words = all(map(self._is_ordinary, words))
         if _SIGN_OF_IDENTIFIER.search(piece) or not has_only_ordinary_words:
             return shape(piece)
         return _joined_after_change(parts, shape)
 
     def _is_ordinary(self, word: str) -> bool:
-        """True for a word of the list that is no part of a secret."""
+        """True if the word is in the list of ordinary words and in no secret of the run.
+
+        A password such as `correct horse` is made of ordinary words: these must be hidden in spite of the list.
+        """
         return word.lower() in WORDS and not self.known.has_word(word.lower())
 
     def _shown_token(self, token: Token) -> str:
-        """A token of JSON, as far as it may be shown."""
+        """What may be shown of a token, which is the smallest piece of JSON: a name, a string, a number, a brace."""
         if token.kind == "name":
             return json.dumps(self.name(token.content))
         if token.kind == "text":
             shown = json.dumps(self._shown_value(token), ensure_ascii=False)
-            is_closed = token.text[1:].endswith('"')  # a body that was cut may end within a string
-            return shown if is_closed else shown[:-1]
+            has_closing_quote = token.text[1:].endswith('"')  # a body that was cut may end within a string
+            return shown if has_closing_quote else shown[:-1]
         is_sign_or_blank = token.kind != "word"
-        if is_sign_or_blank or token.text in _LITERALS:
+        is_sign_blank_or_literal = is_sign_or_blank or token.text in _LITERALS
+        if is_sign_blank_or_literal:
             return _BLANKS.sub(" ", token.text)
         is_number = _NUMBER.fullmatch(token.text) is not None
-        if is_number and not self._is_shown_as_it_is(token):
+        if is_number and not self._names_nobody(token):
             return _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])
         return self._shown_value(token)
 
     def _shown_value(self, token: Token) -> str:
-        """The content of a string, or of a word that stands in the place of one, as far as it may be shown."""
+        """What may be shown of a string, or of a word without quotes that a broken JSON text has instead of a string.
+
+        A value that the run knows becomes its placeholder, such as `<token>`. A value of a member that describes a
+        person becomes its shape, such as `Aaaa`. Of any other value the ordinary words are shown.
+        """
         text = token.content
         placeholder = self.known.whole(text)
         if placeholder:
             return placeholder
-        if self._is_shown_as_it_is(token):
+        if self._names_nobody(token):
             return text
         member = folded(token.member)
         # The payer may have written `message` within `data`. The service wrote `Message` of a registration.
         is_message_of_envelope = member == "message" and "data" not in token.path
-        is_of_the_service = token.member == "Message" or is_message_of_envelope
-        is_personal = token.is_personal and not is_of_the_service
+        service_wrote_it = token.member == "Message" or is_message_of_envelope
+        is_personal = token.is_personal and not service_wrote_it
+        # `status` and `type` have few documented values. An undocumented one may be anything, so it is hidden as well.
         if is_personal or member in _OF_FEW_VALUES:
             return self._with_unknown_changed(text, shape)
         return self.text(text)
 
-    def _is_shown_as_it_is(self, token: Token) -> bool:
-        """True for a value that is shown as it is, because its member has short values that name nobody."""
+    def _names_nobody(self, token: Token) -> bool:
+        """True for a value that is shown unchanged, because such values of this member cannot tell who a person is.
+
+        Such values are: documented values of `status` and `type`, or one word in capitals there; `true` and `false` of
+        `Success`; and short numbers of `code` and `accountType`, because a long one may identify a transfer.
+        """
         text = token.content
         member = folded(token.member)
-        if token.is_personal or self._is_known(text):
+        if token.is_personal or self._has_known_value_or_word(text):
             return False
         if member in _OF_FEW_VALUES:
             return is_plain_value(text)
@@ -323,18 +398,19 @@ class Display:
             return text.strip().lower() in ("true", "false")
         if member not in ("code", "accounttype"):
             return False
-        is_of_envelope = member == "code" and len(token.path) == 2
-        longest = _LONGEST_CODE if is_of_envelope else _LONGEST_INNER_NUMBER
+        is_code_of_envelope = member == "code" and len(token.path) == 2  # the path has an empty name before `code`
+        longest = _LONGEST_CODE if is_code_of_envelope else _LONGEST_INNER_NUMBER
         return len(text) <= longest and _NUMBER.fullmatch(text) is not None
 
 
 def _joined_after_change(pieces: Sequence[str], change: Callable[[str], str]) -> str:
-    """The pieces in one text, after `change` was applied to the first one, the third one, and so on.
+    """The pieces joined to one text, after `change` was applied to the first piece, the third piece, and so on.
 
-    The second one, the fourth one, and so on stay. `re.split` with a group, and `KnownValues.split`, give such pieces.
+    The second piece, the fourth piece, and so on are unchanged: they may be shown. `re.split` with a group, and
+    `KnownValues.split`, return such lists: between two pieces of text there is always one separator.
     """
     joined = ""
-    for at, piece in enumerate(pieces):
-        stays = at % 2 == 1
-        joined += piece if stays else change(piece)
+    for index, piece in enumerate(pieces):
+        is_separator = index % 2 == 1
+        joined += piece if is_separator else change(piece)
     return joined

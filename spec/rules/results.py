@@ -21,9 +21,9 @@ from spec.rules.table import (
     InconclusiveError,
     data_in,
     envelope_in,
-    first_names,
     json_in,
     member_in,
+    names_for_message,
     names_in,
     pointer_to,
     rule,
@@ -45,16 +45,18 @@ def id_is_the_code_that_was_sent(exchange: Exchange) -> Finding | None:
 def document_is_masked(exchange: Exchange) -> Finding | None:
     """The tax document of the counterparty is partly masked."""
     document = text_in(exchange, "document")
-    digits = sum(map(str.isdigit, document))
+    digits = sum(map(str.isdigit, document))  # the report names their number, and never the digits
     if is_fully_visible(document):
         return _finding_on("document", "document-clear", exchange, digits=digits)
     if lost_its_zeros(document):
         return _finding_on("document", "document-zeros", exchange, digits=digits)
-    leaves = dict(leaves_of(json_in(exchange)))
+    # The document is masked. But another member of the answer, such as one that is not documented, may show it whole.
+    leaves = dict(leaves_of(json_in(exchange)))  # values that hold no other value, by their path
     data_name, _ = member_in(envelope_in(exchange), "data")
     key_name, _ = member_named(data_in(exchange), "key") or ("", None)
     key = str(leaves.get((data_name, key_name)))
-    if is_unmasked(document, key):  # the PIX key may be the tax document itself, and keys are shown
+    key_is_the_document = is_unmasked(document, key)
+    if key_is_the_document:  # no statement says that a PIX key is masked
         return None
     documented_paths = {(data_name, name) for name in names_in(exchange)}
     other_paths = [path for path in leaves if path not in documented_paths]
@@ -74,7 +76,8 @@ def document_is_partly_visible(exchange: Exchange) -> Finding | None:
 def type_is_a_key_type(exchange: Exchange) -> Finding | None:
     """The field type of the execution result is PHONE, EMAIL, RANDOM, CNPJ or CPF: for an e-mail address EMAIL."""
     key = str(data_in(exchange).get("key"))
-    right_types = ("EMAIL",) if re.fullmatch("[^@]+@[^@]+", key) else KEY_TYPES
+    is_email_address = re.fullmatch("[^@]+@[^@]+", key) is not None
+    right_types = ("EMAIL",) if is_email_address else KEY_TYPES  # the types of other keys cannot be told from the key
     if text_in(exchange, "type") in right_types:
         return None
     return _finding_on("type", "no-key-type", exchange, types=", ".join(right_types))
@@ -95,7 +98,7 @@ def status_of_the_example(exchange: Exchange) -> Finding | None:
 @rule("executePix.error.example")
 def error_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field error of a successful execution result: null."""
-    error = member_in(data_in(exchange), "error")[1]
+    _, error = member_in(data_in(exchange), "error")
     return None if error is None else _finding_on("error", "error-not-null", exchange, type=type_of(error))
 
 
@@ -127,7 +130,7 @@ def success_of_the_example(exchange: Exchange) -> Finding | None:
 
 
 def _success(exchange: Exchange) -> str:
-    """The field Success in lower case, without blanks around it."""
+    """The text of the field Success in lower case, without blanks around it: other rules report these."""
     return text_in(exchange, "Success").strip().lower()
 
 
@@ -139,7 +142,7 @@ def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
         raise InconclusiveError("no documented field")
     wrong_names = [name for name in names if not name[:1].isupper()]
     pointers = [pointer_to(data_in, name, exchange) for name in wrong_names]
-    return finding("lower-case-names", *pointers, names=first_names(wrong_names)) if wrong_names else None
+    return finding("lower-case-names", *pointers, names=names_for_message(wrong_names)) if wrong_names else None
 
 
 @rule("registerPixKey.Key.matches")
@@ -151,19 +154,20 @@ def key_is_the_key_that_was_sent(exchange: Exchange) -> Finding | None:
     key_in_request = _key_in_request(exchange)
     if not (_has_letters_or_digits(key_in_request) and _has_letters_or_digits(key_in_answer)):
         raise InconclusiveError("no result with the key as it was sent")
-    if _is_named(key_in_request, key_in_answer):
+    if _are_the_same_key(key_in_request, key_in_answer):
         return None
-    if _MASK.search(key_in_answer):
+    if _MASK.search(key_in_answer):  # the parts that are visible differ, but the signs may mask more than is known
         raise InconclusiveError("the key may be hidden in part")
     return _finding_on("Key", "other-key", exchange)
 
 
 _MASK = re.compile(r"[*•●#…?]+|x{3,}|\.{2,}|_{2,}|-{2,}", re.IGNORECASE)
-"""Signs in the place of characters of a key. Letters and punctuation only if they are repeated: a key may have one."""
+"""Signs of a mask, which hide characters of a key. A letter x, a dot, a hyphen or an underscore is a sign only if it is
+repeated, because a key may have one of them."""
 
 
 def _key_in_request(exchange: Exchange) -> Any:
-    """The member pixKey of the body; empty for a RANDOM key, which the service makes."""
+    """The member pixKey in the body of the request; empty for a RANDOM key, because the service chooses its value."""
     body = read_json(exchange.request.body).value
     if not isinstance(body, dict) or body.get("pixKeyType") == "RANDOM":
         return ""
@@ -171,18 +175,21 @@ def _key_in_request(exchange: Exchange) -> Any:
 
 
 def _has_letters_or_digits(key: object) -> bool:
-    """True if a value is a text with a letter or a digit, so that it may be a key."""
+    """True if a value is a text with a letter or a digit, so that it can be compared as a key."""
     return isinstance(key, str) and bool(plain(key))
 
 
-def _is_named(key_in_request: str, key_in_answer: str) -> bool:
-    """True if the answer shows the key, or parts of it with a mask between them, in any punctuation and letter case.
+def _are_the_same_key(key_in_request: str, key_in_answer: str) -> bool:
+    """True if the key in the answer is the key in the request, whole or with a mask, such as `+55*******4321`.
 
-    It may leave out the country code or add it, so that one key holds the other.
+    Punctuation and letter case do not count. One of the two may have a country code that the other lacks, so it is
+    enough if one is part of the other.
     """
-    wanted = plain(key_in_request)
-    visible_parts = _MASK.split(key_in_answer)
-    return wanted in plain(key_in_answer) or all(plain(part) in wanted for part in visible_parts)
+    plain_key_in_request = plain(key_in_request)  # without punctuation and letter case
+    visible_parts = _MASK.split(key_in_answer)  # one part if nothing is masked
+    if plain_key_in_request in plain(key_in_answer):
+        return True
+    return all(plain(part) in plain_key_in_request for part in visible_parts)
 
 
 @rule("registerPixKey.Key.example")
@@ -190,10 +197,10 @@ def key_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Key of a RANDOM key registration: null."""
     if b'"RANDOM"' not in exchange.request.body:
         raise InconclusiveError("no result for a RANDOM key")
-    key = member_in(data_in(exchange), "Key")[1]
+    _, key = member_in(data_in(exchange), "Key")
     return None if key is None else _finding_on("Key", "key-not-null", exchange, type=type_of(key))
 
 
 def _finding_on(field: str, code: str, exchange: Exchange, **parameters: Value) -> Finding:
-    """A finding on a field of the result."""
+    """A finding about a field of `data` in the answer. `code` names its template in findings.yaml."""
     return finding(code, pointer_to(data_in, field, exchange), **parameters)

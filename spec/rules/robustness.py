@@ -18,7 +18,8 @@ from spec.message import Message, say
 from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
-"""The last parts of the robustness requirements, which every operation has. Each of its exchanges answers for them."""
+"""The last parts of the ids of the robustness requirements, such as `executePix.serverError`. Every operation has these
+requirements, and each exchange with the operation is judged for them."""
 
 _CODES_OF_FAILURES = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not-http"}
 """Failures without a response that the service alone can cause, each with the code of the finding."""
@@ -29,7 +30,8 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
     # Right answers to an unknown transfer coding or version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
-    if exchange.spelling and response.status in NOT_SUPPORTED:
+    is_spelled_unusually = bool(exchange.spelling)
+    if is_spelled_unusually and response.status in NOT_SUPPORTED:
         return None
     if refusal_kind(response) in (RefusalKind.SERVER_ERROR, RefusalKind.NOT_IMPLEMENTED):
         return finding("server-error", request=request_in_words(exchange), status=response.status)
@@ -49,51 +51,56 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
-    if failure and not failure.kept:  # a service may close a connection that was kept open at any time
+    # A service may close a connection that was kept open for further requests at any time (RFC 9112 section 9.5).
+    if failure and not failure.on_reused_connection:
         code = _CODES_OF_FAILURES.get(failure.kind)
         if code:
             return finding(code, request=request_in_words(exchange))
-    _response_in(exchange)  # raises if there is none for another reason
+    _response_in(exchange)  # raises InconclusiveError if there is no response for another reason, such as a time-out
     return None
 
 
-_FEWEST_LATE = 2
-"""Requests without an answer in time from which on an operation is said to give none: one may be the network."""
+_FEWEST_TIMEOUTS = 2
+"""Time-outs after which an operation is reported as never answered. One alone may come from the network."""
 
 
 def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchange]:
-    """The requests to an operation, if none was answered in time and another operation answered after them.
+    """All requests to an operation, if the service never answers this operation; else an empty list.
 
-    Empty unless there are two, one of them alone, because a service may be slow under load. Empty for executions: an
-    execution without an answer has an unknown outcome, which is reported apart.
+    It never answers if all requests timed out and another operation was answered after the first of them. At least two
+    requests are needed, and one of them must have been sent alone, because a service may be slow under load. For
+    executions the list is empty: an execution without an answer has an unknown outcome, which is reported apart.
     """
     exchanges = list(exchanges)
     requests = [exchange for exchange in exchanges if exchange.operation == operation]
-    are_late = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in requests)
-    has_enough = len(requests) >= _FEWEST_LATE
-    if operation == "executePix" or not (has_enough and are_late):
+    all_timed_out = all(exchange.failure and exchange.failure.kind is FailureKind.TIMEOUT for exchange in requests)
+    if operation == "executePix" or len(requests) < _FEWEST_TIMEOUTS or not all_timed_out:
         return []
     first_end = min(exchange.started + exchange.elapsed_s for exchange in requests)
-    others_answer = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
-    was_alone = any(exchange.was_alone for exchange in requests)
-    return requests if others_answer and was_alone else []
+    service_still_answers = any(exchange.response and exchange.started >= first_end for exchange in exchanges)
+    one_was_alone = any(exchange.was_alone for exchange in requests)
+    return requests if service_still_answers and one_was_alone else []
 
 
 def _pointers_to_traces(response: Response) -> list[str]:
-    """JSON pointers to the texts of a body that show a trace; the pointer to the whole body if it is no JSON."""
-    leaves = leaves_of(response.json.value)
-    return [pointer(*path) for path, leaf in leaves if isinstance(leaf, str) and _has_a_trace(leaf)] or [""]
+    """JSON pointers to the strings of a body that have a stack trace, for a report to mark them.
+
+    If the body is no JSON, the only pointer is the empty one, which leads to the whole body.
+    """
+    leaves = leaves_of(response.json.value)  # values that hold no other value, with their paths
+    pointers = [pointer(*path) for path, value in leaves if isinstance(value, str) and _has_a_trace(value)]
+    return pointers or [""]
 
 
 def _response_in(exchange: Exchange) -> Response:
-    """The response. Raises InconclusiveError if there is none."""
+    """The response. Raises InconclusiveError if there is none, because a rule about responses cannot judge then."""
     if exchange.response is None:
         raise InconclusiveError(say("no answer: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
 
 
 def request_in_words(exchange: Exchange) -> Message:
-    """Validity and method of the request, in words: `an invalid request (POST)`."""
+    """Validity and method of the request, in words for a finding: `an invalid request (POST)`."""
     return say(
         "{request} ({method})",
         request=say("a valid request") if exchange.expects_success else say("an invalid request"),
@@ -143,7 +150,7 @@ _HINTS = (
     "(", "at ", ", line ", "Error", "Fatal", "runtime", "seeing", "race", "xception", "java.lang", ".php", ".rb:",
     "goroutine", "rust_", "ebugger",
 )  # fmt: skip
-"""Each trace has one of these, which are found a hundred times quicker."""
+"""Short texts. Each trace has one of them, and they are found a hundred times quicker than a trace."""
 _TAG_OF_A_LINE = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 """Tags at which a browser begins a new line, as frames of a trace do."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
@@ -153,24 +160,27 @@ _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
 
 @cached_on_response
 def _shows_a_trace(response: Response) -> bool:
-    """True if the start of the body has a trace."""
+    """True if the start of the body has a stack trace or is a debug page. No more of a large body is searched."""
     return _has_a_trace(response.start.decode("utf-8", "replace"))
 
 
 def _has_a_trace(text: str) -> bool:
     """True if a text has a stack trace or is a debug page.
 
-    It is read in several ways: as it is, as a string in JSON (with escapes), and as HTML without its tags. The regular
-    expressions are slow, so only a reading with one of the _HINTS is searched.
+    The text is searched in several forms: as it is, with the escapes of JSON undone, and without the tags of HTML. The
+    regular expressions are slow, so only a form with one of the short texts in _HINTS is searched.
     """
-    readings = {text, _unescaped(text)}
-    if "<" in text:
-        for markup in tuple(readings):
-            readings.add(_unescaped(_TAG.sub("", _TAG_OF_A_LINE.sub("\n", markup))))
-    hinted = [reading for reading in readings if any(hint in reading for hint in _HINTS)]
-    return any(_TRACE.search(reading) for reading in hinted)
+    forms = {text, _unescaped(text)}
+    if "<" in text:  # it may be HTML
+        for markup in tuple(forms):
+            without_tags = _TAG.sub("", _TAG_OF_A_LINE.sub("\n", markup))
+            forms.add(_unescaped(without_tags))
+    with_a_hint = [form for form in forms if any(hint in form for hint in _HINTS)]
+    return any(_TRACE.search(form) for form in with_a_hint)
 
 
 def _unescaped(text: str) -> str:
-    """The text with the escapes of JSON and HTML undone."""
-    return html.unescape(_JSON_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text))
+    """The text with the escapes of JSON and HTML undone: `\\\\n` becomes a line end, and `&lt;` becomes `<`."""
+    # Each escape is read as a JSON string of its own, because the text as a whole may be no JSON.
+    without_json_escapes = _JSON_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text)
+    return html.unescape(without_json_escapes)

@@ -22,13 +22,13 @@ from spec.message import message_of, say
 from spec.requirements import requirements
 from spec.rules.table import (
     RULES,
-    Holder,
     InconclusiveError,
+    ObjectReader,
     data_in,
     envelope_in,
-    first_names,
     json_in,
     member_in,
+    names_for_message,
     names_in,
     pointer_to,
     rule,
@@ -72,15 +72,18 @@ def unique_names(exchange: Exchange) -> Finding | None:
         return None
     paths = islice(_paths_to_members(frozenset(text.repeated), text.value), MOST_POINTERS)
     pointers = dict.fromkeys(pointer(*path) for path in paths)
-    return finding("repeated-names", *pointers, names=first_names(list(text.repeated)))
+    return finding("repeated-names", *pointers, names=names_for_message(list(text.repeated)))
 
 
 def _paths_to_members(names: frozenset[str], value: object) -> Iterator[JsonPath]:
-    """Paths to the members with these names. A path comes once for each leaf at its end or below it."""
+    """Paths to the members with these names in a JSON value, such as ("data", "keys", 0, "id").
+
+    A path may be yielded several times: once for each value inside the member that holds no other value.
+    """
     for path, _ in leaves_of(value):
-        for place, part in enumerate(path):
+        for index, part in enumerate(path):
             if part in names:
-                yield path[: place + 1]
+                yield path[: index + 1]  # the path up to the member itself
 
 
 @rule("*.json.byteOrderMark")
@@ -114,7 +117,7 @@ def envelope_shape(exchange: Exchange) -> Finding | None:
 @rule("*.envelope.code.example")
 def code_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field code in the envelope of the {request} response: 0."""
-    code = member_in(envelope_in(exchange), "code")[1]
+    _, code = member_in(envelope_in(exchange), "code")
     if not is_integer(code):
         raise InconclusiveError("no integer code")
     return None if code == 0 else finding("code-not-0", pointer_to(envelope_in, "code", exchange))
@@ -130,21 +133,23 @@ def result_in_data(exchange: Exchange) -> Finding | None:
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
     operation = operations()[exchange.operation]
-    other_fields: list[tuple[Holder, str]] = []
-    for holder, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
+    other_fields: list[tuple[ObjectReader, str]] = []
+    for read_object, fields in ((data_in, operation.result), (envelope_in, operation.envelope)):
+        # Names are compared without letter case and separators, because another rule reports a misspelled field.
         documented = {folded(field.name) for field in fields}
-        other_fields += [(holder, name) for name in holder(exchange) if folded(name) not in documented]
+        other_fields += [(read_object, name) for name in read_object(exchange) if folded(name) not in documented]
     if not other_fields:
         return None
-    pointers = [pointer_to(holder, name, exchange) for holder, name in other_fields[:MOST_POINTERS]]
-    return finding("other-fields", *pointers, names=first_names([name for _, name in other_fields]))
+    pointers = [pointer_to(read_object, name, exchange) for read_object, name in other_fields[:MOST_POINTERS]]
+    return finding("other-fields", *pointers, names=names_for_message([name for _, name in other_fields]))
 
 
 # -- documented fields --------------------------------------------------------------------------------------------
 
 
-FieldRule = Callable[[Holder, Field, Exchange], Finding | None]
-"""A rule for one field, in the object that the holder gives."""
+FieldRule = Callable[[ObjectReader, Field, Exchange], Finding | None]
+"""A rule for one documented field: it gets the function that reads the object with the field, the field, and the
+exchange."""
 _HAS_TYPE: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "integer": is_integer,
@@ -156,51 +161,55 @@ _HAS_TYPE: Mapping[str, Callable[[object], bool]] = {
 
 
 def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
-    """Register a rule for documented fields. It is called with the holder of a field, the field and the exchange.
+    """Decorator that registers a function as the rule of all requirements on one property of documented fields.
 
-    The id of the requirement gives both: `executePix.envelope.code.type` is about the field `code` of the envelope,
-    `executePix.bank.type` about the field `bank` of data. KeyError for an unknown field.
+    `pattern` is a pattern of requirement ids, such as `*.type`. The id says which field is meant:
+    `executePix.envelope.code.type` is about the field `code` of the envelope, `executePix.bank.type` about the field
+    `bank` of data. Raises KeyError if the operation has no such field.
     """
 
     def register(function: FieldRule) -> FieldRule:
-        """Put the function into RULES for each id that fits the pattern, with holder and field filled in."""
+        """Put the function into RULES for each id that fits the pattern, with its first two arguments filled in."""
         for requirement_id in fnmatch.filter(requirements(), pattern):
-            operation_id, *holder_name, field_name, _ = requirement_id.split(".")
+            operation_id, *middle_parts, field_name, _ = requirement_id.split(".")
             operation = operations()[operation_id]
-            holder, documented = (envelope_in, operation.envelope) if holder_name else (data_in, operation.result)
+            is_in_envelope = bool(middle_parts)  # ["envelope"], or nothing for a field of data
+            read_object = envelope_in if is_in_envelope else data_in
+            documented = operation.envelope if is_in_envelope else operation.result
             field = {field.name: field for field in documented}[field_name]
-            RULES[requirement_id] = partial(function, holder, field)
+            RULES[requirement_id] = partial(function, read_object, field)
         return function
 
     return register
 
 
 @field_rule("*.present")
-def is_present(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def is_present(read_object: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
-    if member_named(holder(exchange), field.name):
+    if member_named(read_object(exchange), field.name):
         return None
-    return finding("missing", pointer_to(holder, field.name, exchange), name=field.name)
+    return finding("missing", pointer_to(read_object, field.name, exchange), name=field.name)
 
 
 @field_rule("*.type")
-def has_its_type(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The field {field} is {type}."""
-    value = member_in(holder(exchange), field.name)[1]
+    _, value = member_in(read_object(exchange), field.name)
     if any(_HAS_TYPE[name](value) for name in field.types):
         return None
     json_error = success_in(exchange).json.error
-    if value is None and json_error:  # NaN or Infinity stands there, and is read as null
+    if value is None and json_error:  # the answer has NaN or Infinity there, which is read as null
         raise InconclusiveError(json_error)
-    names = [message_of(name) for name in field.types]  # translated, like the type that was got
+    names = [message_of(name) for name in field.types]  # messages are translated, like the type in the answer
     types = say("{one} or {other}", one=names[0], other=names[1]) if names[1:] else names[0]
-    return finding("type", pointer_to(holder, field.name, exchange), name=field.name, types=types, type=type_of(value))
+    at = pointer_to(read_object, field.name, exchange)
+    return finding("type", at, name=field.name, types=types, type=type_of(value))
 
 
 @field_rule("*.spelling")
-def is_spelled_as_documented(holder: Holder, field: Field, exchange: Exchange) -> Finding | None:
+def is_spelled_as_documented(read_object: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The name of the field {field} is spelled exactly as documented."""
-    name_in_answer = member_in(holder(exchange), field.name)[0]
+    name_in_answer, _ = member_in(read_object(exchange), field.name)
     if name_in_answer == field.name:
         return None
-    return finding("spelling", pointer_to(holder, field.name, exchange), name=field.name, written=name_in_answer)
+    return finding("spelling", pointer_to(read_object, field.name, exchange), name=field.name, written=name_in_answer)

@@ -22,8 +22,8 @@ from spec.message import Text, message_of, say
 from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
-Holder = Callable[[Exchange], Mapping[str, Any]]
-"""The object of an answer that holds a field: `envelope_in` or `data_in`."""
+ObjectReader = Callable[[Exchange], Mapping[str, Any]]
+"""A function that reads an object from an answer: `envelope_in` for the envelope, or `data_in` for `data` in it."""
 RULES: dict[str, Rule] = {}
 """The rule of each requirement that has one, by its id. Importing the modules of this folder fills it."""
 _MOST_NAMED = 10
@@ -34,14 +34,15 @@ class InconclusiveError(Exception):
     """The exchange does not show whether the requirement is met. `why` says what was missing."""
 
     def __init__(self, why: Text) -> None:
+        """An error whose reason is `why`."""
         super().__init__(why)
         self.why = why
 
 
 def rule(pattern: str) -> Callable[[Rule], Rule]:
-    """Decorator that puts a rule into the table.
+    """Decorator that registers a function as the rule of one requirement or several, so that `judge` finds it by id.
 
-    `pattern` is the id of its requirement, or a pattern of the ids of several, such as `*.json`.
+    `pattern` is the id of the requirement, or a pattern for several ids, such as `*.json`.
     """
 
     def register(function: Rule) -> Rule:
@@ -54,7 +55,10 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
 
 
 def success_in(exchange: Exchange) -> Response:
-    """The response, if it is judged as a success. Raises InconclusiveError if it is not."""
+    """The response, if it is judged as a success. Raises InconclusiveError if it is not.
+
+    Rules on successful answers call it first, so that a refusal or a missing answer is inconclusive for them.
+    """
     if exchange.response is None or not is_judged_as_success(exchange):
         raise InconclusiveError(say("no success to judge: {answer}", answer=answer_in_words(exchange)))
     return exchange.response
@@ -66,14 +70,17 @@ def json_in(exchange: Exchange) -> Any:
     A body with NaN or Infinity is no JSON, but has a value nevertheless, with null in their place.
     """
     text = success_in(exchange).json
-    has_no_value = text.value is None and not text.readable  # the value of the text `null` is None, too
+    has_no_value = text.value is None and not text.readable  # the JSON text `null` is readable and has the value None
     if has_no_value:
         raise InconclusiveError(text.limit or say("not JSON: {error}", error=message_of(text.error)))
     return text.value
 
 
 def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
-    """The envelope of a success. Raises InconclusiveError if the body is no JSON object."""
+    """The envelope (the JSON object with `code` and `data`) of a success.
+
+    Raises InconclusiveError if the answer is no success, or its body is no JSON object.
+    """
     value = json_in(exchange)
     if not isinstance(value, dict):
         raise InconclusiveError("the answer is no object")
@@ -81,18 +88,18 @@ def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def data_in(exchange: Exchange) -> Mapping[str, Any]:
-    """The object data in the envelope of a success. Raises InconclusiveError if there is none."""
+    """The object `data` in the envelope of a success. Raises InconclusiveError if there is none."""
     data = data_of(success_in(exchange))
     if data is None:
-        json_in(exchange)  # raises, with a better reason, if the body is no JSON
+        json_in(exchange)  # if the body is no JSON, this raises an error with that reason, which is more exact
         raise InconclusiveError("the envelope holds no object data")
     return data
 
 
 def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The member of that name, misspelled or not: its name in the answer, and its value.
+    """The member of a JSON object with that name or a misspelling of it: its name in the answer, and its value.
 
-    Raises InconclusiveError if there is none.
+    Raises InconclusiveError if there is none, because another rule reports the missing member.
     """
     member = member_named(members, name)
     if member is None:
@@ -101,24 +108,28 @@ def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
 
 
 def names_in(exchange: Exchange) -> list[str]:
-    """Names of the documented fields that the result has, as the answer spells them."""
+    """Names of the documented fields that are in `data` of the answer, as the answer spells them."""
     data = data_in(exchange)
     members = [member_named(data, field.name) for field in operations()[exchange.operation].result]
-    return [member[0] for member in members if member]
+    return [name_in_answer for name_in_answer, _ in filter(None, members)]  # None for a field that is missing
 
 
 def text_in(exchange: Exchange, name: str) -> str:
-    """The text of a field of the result. Raises InconclusiveError if it is missing or no text."""
-    value = member_in(data_in(exchange), name)[1]
+    """The text of a field of `data`. Raises InconclusiveError if it is missing or no text: other rules report that."""
+    _, value = member_in(data_in(exchange), name)
     if not isinstance(value, str):
         raise InconclusiveError(say("{name} is of another type", name=name))
     return value
 
 
-def pointer_to(holder: Holder, name: str, exchange: Exchange) -> str:
-    """The JSON pointer to a member, with its name as the answer has it; with the documented name if it is missing."""
-    name_in_answer, _ = member_named(holder(exchange), name) or (name, None)
-    if holder is envelope_in:
+def pointer_to(read_object: ObjectReader, name: str, exchange: Exchange) -> str:
+    """The JSON pointer to a member in the body of an answer, such as `/data/id`, for a report to mark it.
+
+    `read_object` returns the object that has the member. The pointer has the names as the answer spells them; a member
+    that is missing has its documented name.
+    """
+    name_in_answer, _ = member_named(read_object(exchange), name) or (name, None)
+    if read_object is envelope_in:
         return pointer(name_in_answer)
     data_in_answer, _ = member_named(envelope_in(exchange), "data") or ("data", None)
     return pointer(data_in_answer, name_in_answer)
@@ -128,7 +139,7 @@ def pointer_to(holder: Holder, name: str, exchange: Exchange) -> str:
 
 
 def type_of(value: object) -> Text:
-    """The JSON type of a value as a noun: `an integer`, `a string`, `null`."""
+    """The JSON type of a value in words for a message: `an integer`, `a string`, `null`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -140,10 +151,11 @@ def type_of(value: object) -> Text:
     return say("an array") if isinstance(value, list) else say("an object")
 
 
-def first_names(names: list[str]) -> Text:
-    """Names of members for a message, the first few of them; the others are counted.
+def names_for_message(names: list[str]) -> Text:
+    """Names of members in one text for a message: `total, nextPage and 3 more`.
 
-    A service may name a member by a person or an account: only names that are surely names of fields are shown.
+    A service may name a member by a person or an account, so only names that are surely no data are shown. The others
+    are counted.
     """
     shown_names = list(islice(filter(is_name, names), _MOST_NAMED))
     number_of_others = len(names) - len(shown_names)

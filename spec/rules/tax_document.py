@@ -1,10 +1,17 @@
 """Reading of a partly masked tax document: whether all of it is visible, nothing of it, or part of it.
 
-The rules on the execution result ask it. Source: interface document, Execution result, row 8. A CPF has 11 characters,
+The rules on the execution result use it. Source: interface document, Execution result, row 8. A CPF has 11 characters,
 a CNPJ 14 (alphanumeric since 2026). python-stdnum checks their check digits.
 
-The interface document shows no form of a mask. So a document is called visible only if it cannot be a masked one: signs
-of a mask may be any of many characters, and another text may stand beside the document.
+The interface document shows no form of a mask. So a document is called visible only if it cannot be masked. Many
+characters may be signs of a mask, and the field may have another text beside the document.
+
+| word | meaning |
+|---|---|
+| mask | a tax document with hidden characters, such as `***.456.789-**` |
+| sign | a character that hides one character of the document, such as `*` |
+| candidate | 11 or 14 visible characters in a row, which may be the document or some other number |
+| points | how much speaks for a candidate being the document; a mask beside it that differs speaks against it |
 """
 
 from __future__ import annotations
@@ -32,7 +39,7 @@ _SIGN_AT_END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
 _SIGN_AT_START = re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
 _BETWEEN = rf" ?[^0-9A-Z\s{_MASK_CHARACTERS}]? ?"
-"""What may stand between two visible digits: one character of punctuation that masks nothing, and blanks."""
+"""What may be between two visible digits: one character of punctuation that masks nothing, and blanks."""
 _VISIBLE_FORMS = [
     re.compile(rf"(?<![0-9A-Z])(?=({form})(?![0-9A-Z]))")  # a lookahead, so that forms which overlap are all found
     for form in (
@@ -46,21 +53,22 @@ _VISIBLE_FORMS = [
 ]
 """Forms of 11 or 14 characters that are all visible."""
 _DIGIT_BY_DIGIT = re.compile(r"[^0-9A-WYZ]*[0-9](?:[^0-9A-WYZ]+[0-9]){10}(?:(?:[^0-9A-WYZ]+[0-9]){3})?[^0-9A-WYZ]*")
-"""11 or 14 digits with anything between all of them. It cannot be a mask, because a mask as long as the document has no
-place for so many signs."""
+"""11 or 14 digits with anything between all of them. It cannot be a mask: a mask has as many characters as the
+document, and here all 11 or 14 are digits."""
 _USUAL_PUNCTUATION = re.compile(
     r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}"
 )
 _NUMBER = re.compile(rf"[1-9](?:{_BETWEEN}[0-9])*")
 """Digits alone. A number has no 0 in front, and a text that begins or ends with punctuation was cut there."""
 
-# Points for and against a text being the document. The texts of masking.yaml, beside the self-test, hold them in place.
+# Points for and against a candidate being the document. They are a choice. The self-test checks them with the texts of
+# masking.yaml beside it.
 _LIKELY = 2
 """Points for right check digits, which one number of a hundred has by chance, and for the usual punctuation."""
 _CERTAIN = 4
-"""Points for both, or for as many characters that a mask confirms."""
+"""Points for both, or for four characters that a mask beside the candidate has in the same positions."""
 _DISAGREES = -100
-"""Points of a mask that shows other characters: more than any others can outweigh."""
+"""Points for a mask that shows other characters: no other points can outweigh them."""
 
 
 class _Candidate(NamedTuple):
@@ -69,7 +77,7 @@ class _Candidate(NamedTuple):
     characters: str
     """Without punctuation."""
     written: str
-    """As they stand in the field."""
+    """With the punctuation of the field."""
     before: str
     """The text before them."""
     after: str
@@ -77,7 +85,10 @@ class _Candidate(NamedTuple):
 
     @property
     def likelihood(self) -> int:
-        """Points for right check digits and for the usual punctuation."""
+        """How likely these characters are a tax document: 2 points for right check digits, 2 for usual punctuation.
+
+        Usual is 123.456.789-09 for a CPF.
+        """
         points = 0
         if _has_right_check_digits(self.characters):
             points += _LIKELY
@@ -87,18 +98,22 @@ class _Candidate(NamedTuple):
 
     @property
     def touches_a_mask(self) -> bool:
-        """True if a mask stands directly beside it: then it may be the visible part of a longer masked text."""
+        """True if a sign of a mask, such as `*`, is directly before or after these characters.
+
+        Then they may be the visible part of a longer masked text.
+        """
         return bool(_SIGN_AT_END.search(self.before) or _SIGN_AT_START.match(self.after))
 
 
 def is_fully_visible(document: str) -> bool:
-    """True if all 11 or 14 characters are visible, in any punctuation, with a label or none, with any check digits.
+    """True if all 11 or 14 characters of the tax document are visible, so that the field is not masked.
 
-    A mask may stand beside them. If it agrees with them, it is a second form of the document, and masks nothing. If
-    not, the visible characters are something else, such as the number of an account.
+    Punctuation, a label such as "CPF" and wrong check digits make no difference. The field may have a masked text, too.
+    If its characters agree with the visible ones, it is a second form of the document, and hides nothing. If not, the
+    visible characters are something else, such as the number of an account.
     """
     text = _as_people_read_it(document)
-    if len(_alphanumeric(text)) < _CPF_LENGTH:
+    if len(_alphanumeric(text)) < _CPF_LENGTH:  # too short for any tax document
         return False
     if _DIGIT_BY_DIGIT.fullmatch(text) or _shows_all_between_masks(text):
         return True
@@ -106,9 +121,10 @@ def is_fully_visible(document: str) -> bool:
 
 
 def lost_its_zeros(document: str) -> bool:
-    """True if the digits are a whole CPF or CNPJ without its leading zeros, as if it had been kept as a number.
+    """True if the digits are a whole CPF or CNPJ without its leading zeros, as if the service had stored a number.
 
-    A truncated document may look alike by chance: of a hundred numbers, two have the check digits of a CPF or a CNPJ.
+    So all of the document is visible. A document that is cut short is taken for one by chance in two of a hundred
+    cases, because so many numbers have the check digits of a CPF or a CNPJ.
     """
     text = _as_people_read_it(document)
     if not _NUMBER.fullmatch(text):
@@ -118,34 +134,37 @@ def lost_its_zeros(document: str) -> bool:
 
 
 def is_unmasked(document: str, text: str) -> bool:
-    """True if a text shows what a masked document hides.
+    """True if another text of the answer shows in full the tax document that the field `document` has masked.
 
-    The text has the characters that the document shows, and with them right check digits or the usual punctuation.
+    The text has a CPF or CNPJ, known by its check digits or usual punctuation, whose characters agree with those that
+    the masked document shows: `123.456.789-09` with `***.456.789-**`.
     """
-    if text.isascii() and len(text) < _CPF_LENGTH:  # nothing in ASCII becomes longer when it is made plain
+    if text.isascii() and len(text) < _CPF_LENGTH:  # too short; only a text that is not ASCII may become longer below
         return False
     mask = _as_people_read_it(document)
     plain_text = _as_people_read_it(text)
     characters = _alphanumeric(plain_text)
-    if not all(part in characters for part in _visible_parts(mask)):
+    if not all(part in characters for part in _visible_parts(mask)):  # a quick check before the slow one
         return False
-    return any(
-        candidate.likelihood > 0 and _points_of_mask(mask, candidate.characters) >= _CERTAIN
-        for candidate in _candidates(plain_text)
-    )
+    likely_documents = [candidate for candidate in _candidates(plain_text) if candidate.likelihood > 0]
+    return any(_points_of_mask(mask, candidate.characters) >= _CERTAIN for candidate in likely_documents)
 
 
 def is_fully_masked(document: str) -> bool:
-    """True if nothing of the document is visible: no digit, and no letter but the X of a mask."""
+    """True if nothing of the document is visible: no digit, and no letter except X, which may be a sign of a mask."""
     return not any(character.isalnum() and character not in "xX" for character in document)
 
 
-@lru_cache(10_000)  # each field of a run is read for several rules
+@lru_cache(10_000)  # the same field is read by several rules
 def _as_people_read_it(document: str) -> str:
-    """The field in capitals, without markup, labels, double blanks and invisible characters, with ASCII digits."""
+    """The field as it looks to people: in capitals, without HTML tags and invisible characters, with ASCII digits.
+
+    Labels such as "CPF" and double blanks are removed, too. So `<b>Cpf: 123</b>` becomes `: 123`.
+    """
     without_markup = re.sub(r"<[^<>]*>", "", html.unescape(document[: 20 * _MOST_CHARACTERS]))
     text = unicodedata.normalize("NFKC", without_markup.replace("…", "*")).upper()
     visible = (character for character in text if unicodedata.category(character) not in _INVISIBLE)
+    # Digits of other scripts, such as Arabic ones, become 0 to 9. Other characters are kept.
     text = "".join(str(unicodedata.decimal(character, character)) for character in visible)
     return " ".join(_LABEL.sub(" ", text).split())[:_MOST_CHARACTERS]
 
@@ -155,39 +174,48 @@ _INVISIBLE = ("Cf", "Mn", "Me")
 
 
 def _alphanumeric(text: str) -> str:
-    """The characters of a text that a document may have."""
+    """The capitals and digits of a text, without anything else. Only these can be characters of a tax document."""
     return re.sub("[^0-9A-Z]+", "", text)
 
 
 def _candidates(text: str) -> Iterator[_Candidate]:
-    """Each place of a text where 11 or 14 characters are visible."""
+    """Each run of 11 or 14 visible characters in a text that may be a tax document, with the text around it."""
     for form in _VISIBLE_FORMS:
         for match in form.finditer(text):
             written = match[1]
             characters = _alphanumeric(written)
             groups = re.findall("[0-9A-Z]+", written)
-            # No document has a group of ten characters and another group. These are two numbers beside each other.
+            # A document is written as one group, or in groups of up to nine characters. A group of ten or more beside
+            # another group is a number beside another number.
             is_one_number = len(groups) == 1 or max(map(len, groups)) < 10
-            has_no_mask = "X" not in characters or cnpj.is_valid(characters)
-            if is_one_number and has_no_mask:
+            # An X hides a character, except in a CNPJ with letters, which may have an X of its own.
+            hides_nothing = "X" not in characters or cnpj.is_valid(characters)
+            if is_one_number and hides_nothing:
                 yield _Candidate(characters, written, text[: match.start(1)], text[match.end(1) :])
 
 
 def _is_the_document(candidate: _Candidate) -> bool:
-    """True if the visible characters are the document, by all that stands beside them."""
+    """True if the visible characters are the tax document itself, judged by the rest of the field.
+
+    If the rest has a masked text, as in `123.456.789-09 (***.456.789-**)`, its visible characters must agree with the
+    candidate. If the rest has a number that is cut short, that number must agree. If the rest is any other text, the
+    candidate needs right check digits or the usual punctuation. If there is no rest, the candidate is the document.
+    """
     pieces = re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{candidate.before} {candidate.after}")
-    other_pieces = [piece for piece in pieces if _tells_something(piece)]
-    # Pieces of a mask, or of a truncated document, alone and together.
+    other_pieces = [piece for piece in pieces if _says_more_than_punctuation(piece)]
+    # Each piece may be a mask or a truncated document; and so may all of them together, if it was split by blanks.
     partial = [piece for piece in other_pieces if re.search("[0-9]", piece) or _SIGN.search(piece)]
     together = " ".join(partial)
     partial.append(together)
+    # If a sign is directly beside the candidate, it may be part of a longer masked text, so it needs more points.
+    needed_points = _CERTAIN if candidate.touches_a_mask else _LIKELY
 
     masks = [piece for piece in partial if _SIGN.search(piece) and _visible_parts(piece)]
     if masks:
         points = max(_points_of_mask(mask, candidate.characters) for mask in masks)
-        return points + candidate.likelihood >= (_CERTAIN if candidate.touches_a_mask else _LIKELY)
-    if _SIGN.search(together):  # a mask that shows nothing
-        return candidate.likelihood >= (_CERTAIN if candidate.touches_a_mask else _LIKELY)
+        return points + candidate.likelihood >= needed_points
+    if _SIGN.search(together):  # a mask without a visible character, which neither confirms nor denies
+        return candidate.likelihood >= needed_points
     truncated = [piece for piece in partial if len(re.findall("[0-9]", piece)) >= _FEWEST_DIGITS_LEFT]
     if truncated:
         points = max(_points_of_mask(piece, candidate.characters) for piece in truncated)
@@ -196,11 +224,14 @@ def _is_the_document(candidate: _Candidate) -> bool:
 
 
 _FEWEST_DIGITS_LEFT = 3
-"""Digits of a truncated document. Fewer may be a number of anything, such as of a branch."""
+"""Digits that a truncated document has at least. A number with fewer may be anything, such as a branch."""
 
 
-def _tells_something(piece: str) -> bool:
-    """True if it is more than punctuation, and no second visible document, which says nothing about the first."""
+def _says_more_than_punctuation(piece: str) -> bool:
+    """True if a piece of the text around a candidate has a sign of a mask, letters or digits.
+
+    False for 11 or 14 digits: they are a second document in full, which neither confirms nor denies the first one.
+    """
     if _SIGN.search(piece):
         return True
     characters = _alphanumeric(piece)
@@ -209,43 +240,50 @@ def _tells_something(piece: str) -> bool:
 
 
 def _shows_all_between_masks(text: str) -> bool:
-    """True if a text without blanks has masks, and between them every character of a document, with right check digits.
+    """True if a text has signs of a mask, and between them every character of a tax document, as `123**456**789**09`.
 
-    A text as long as a CNPJ may be a CNPJ that is masked in part. So may 11 characters with one mask.
+    Such signs hide nothing. The check digits must be right, because a document that is really masked may look so:
+
+    - a text with 14 characters and signs may be a CNPJ that is masked in part
+    - 11 characters with signs in one position only may be the visible part of a CNPJ
     """
     if " " in text or len(_mask_as_pattern(text)) == _CNPJ_LENGTH:
         return False
     characters = "".join(_visible_parts(text))
-    masks = [gap for gap in re.split("[0-9A-WYZ]+", text) if _SIGN.search(gap)]
-    fewest_masks = 2 if len(characters) < _CNPJ_LENGTH else 1
-    return len(masks) >= fewest_masks and _has_right_check_digits(characters)
+    groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _SIGN.search(between)]
+    fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1
+    return len(groups_of_signs) >= fewest_groups and _has_right_check_digits(characters)
 
 
 def _has_right_check_digits(characters: str) -> bool:
-    """True if they are a valid CPF or CNPJ."""
+    """True if the characters have the length and the check digits of a CPF or of a CNPJ."""
     return bool(cpf.is_valid(characters) or cnpj.is_valid(characters))
 
 
 def _mask_as_pattern(mask: str) -> str:
-    """The characters of a masked text, with a dot for each that is hidden: a regular expression for the whole."""
+    """A regular expression for the documents that a masked text may stand for: `...456789..` for `***.456.789-**`."""
     with_each_sign_as_x = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)
     return _alphanumeric(with_each_sign_as_x).replace("X", ".")
 
 
 def _visible_parts(mask: str) -> list[str]:
-    """The visible parts of a masked text, in order. X is no part, because it may be a sign."""
+    """The visible parts of a masked text, in order: `["456", "789"]` for `***.456.789-**`.
+
+    X is in no part, because it may be a sign that hides a character.
+    """
     return re.findall("[0-9A-WYZ]+", mask)
 
 
 def _points_of_mask(mask: str, characters: str) -> int:
-    """Number of characters that a mask confirms; _DISAGREES if it shows others.
+    """How many of the characters the visible parts of a mask confirm; _DISAGREES if the mask shows other characters.
 
-    If the mask is of another length, its parts must stand in the same order. They count fully at an end where the mask
-    shows characters, and less if they may fit several places.
+    `***.456.789-**` confirms 6 of the characters of 123.456.789-09. If the mask is longer or shorter than the
+    characters, its parts must be in the same order in them. Two points less are given if no end of the mask is
+    visible, because then its parts may fit at several positions.
     """
     parts = _visible_parts(mask)
     count = sum(map(len, parts))
-    pattern = _mask_as_pattern(mask)
+    pattern = _mask_as_pattern(mask)  # a dot for each hidden character
     if len(pattern) == len(characters):
         return count if re.fullmatch(pattern, characters) else _DISAGREES
     parts_in_order = ".*".join(parts)

@@ -12,63 +12,89 @@ from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text, joined
 from spec.rules import Reproduction
-from tests.harness.judging import require_permission, require_supplied
+from tests.harness.judging import not_exercised_unless, out_of_scope_unless
 from tests.harness.session import SESSION, Session
 from tests.traffic.keys.listed import types_left_alone
 from tests.traffic.keys.purposes import valid_registrations
 from tests.traffic.keys.registration import register
-from tests.traffic.phases import SENT, RunTraffic
+from tests.traffic.phases import RUN_TRAFFIC, RunTraffic
 from tests.traffic.scenario import Traffic
 
 
 @pytest.fixture(scope="session")
 def session(pytestconfig: pytest.Config) -> Session:
-    """The parts that the run works with."""
+    """The objects that all tests of this run share: the profile, the HTTP client, the record of the results and more.
+
+    The profile is the configuration of the user: which service to test, and what the run may send there.
+    """
     return pytestconfig.stash[SESSION]
 
 
 @pytest.fixture(scope="session")
 def profile(session: Session) -> Profile:
-    """The profile of the run."""
+    """The configuration of the user: address, accounts and keys of the tested service, and what the run may send."""
     return session.profile
 
 
 @pytest.fixture(scope="session")
 def reproduction(session: Session) -> Reproduction:
-    """The judge of exchanges, which knows which deviations showed again."""
+    """Judges a request and its answer by the rule of a requirement.
+
+    It also knows whether a deviation was seen again when the same request was sent a second time, because a deviation
+    that is seen once may be an accident.
+    """
     return session.reproduction
 
 
 @pytest.fixture(scope="session")
 def run_traffic(pytestconfig: pytest.Config) -> RunTraffic:
-    """The traffic of the scenarios and the generated traffic. Everything was sent before the first test."""
-    return pytestconfig.stash[SENT]
+    """Everything that the run has sent, with the answers. It was sent before the first test, so tests send nothing.
+
+    It includes what scenarios sent (functions that send requests for chosen requirements) and generated requests.
+    """
+    return pytestconfig.stash[RUN_TRAFFIC]
 
 
 @pytest.fixture(scope="session")
 def traffic(run_traffic: RunTraffic) -> Traffic:
-    """The traffic of the scenarios, which serve the selected requirements; without generated traffic."""
+    """The requests of the scenarios, without generated requests.
+
+    A scenario is a function that sends requests for certain requirements, for example all registrations.
+    """
     return run_traffic.traffic
 
 
 @pytest.fixture(scope="session")
 def log(traffic: Traffic) -> Log:
-    """All exchanges of this run, which a test asks for by operation and purpose."""
+    """All requests of this run with their answers, in order.
+
+    A test asks for some of them by operation, such as "executePix", and by the purpose of the request.
+    """
     return traffic.log
 
 
 @pytest.fixture(scope="session")
 def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
-    """By key type, the reason why the run left the keys of the type alone."""
+    """By key type, such as "PHONE", the reason why the run registered and deleted no key of this type.
+
+    For example, a list showed all keys of the type before the run, so they are in use. Types without such a reason are
+    not in the dictionary.
+    """
     return types_left_alone(log, profile)
 
 
 @pytest.fixture(scope="session")
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
-    """The log of a run that had keys to register. In another run the test cannot judge, and is skipped."""
-    require_supplied(traffic.selects(register), NO_REGISTRATION)
-    why_nothing_was_sent = traffic.missing.get("registerPixKey", "")
-    require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
+    """All requests of this run with their answers (`log`), for a test that judges registrations.
+
+    The test is skipped, with a reason, if the run had no key that it might register: then there is nothing to judge.
+    """
+    may_register = traffic.selects(register)
+    not_exercised_unless(may_register, NO_REGISTRATION)
+    why_nothing_was_sent = traffic.why_not_sent.get("registerPixKey", "")  # for example: the profile has no account
+    was_something_sent = not why_nothing_was_sent
+    not_exercised_unless(was_something_sent, why_nothing_was_sent)
     has_keys_to_register = valid_registrations(log) or not left_alone_types
-    require_permission(has_keys_to_register, joined(left_alone_types.values()))
+    why_keys_were_left_alone = joined(left_alone_types.values())
+    out_of_scope_unless(has_keys_to_register, why_keys_were_left_alone)
     return log

@@ -16,9 +16,9 @@ from tests.harness.judging import (
     assert_found,
     assert_holds,
     named,
+    not_exercised_unless,
     observe,
     remark,
-    require_supplied,
     requirement,
     rules_of,
 )
@@ -35,7 +35,7 @@ from tests.traffic.judgements import (
 from tests.traffic.money.executions import (
     Execution,
     answers_to_real_codes,
-    perhaps_spent,
+    perhaps_spent_by_wrong_tokens,
     repeated_executions,
     successful_executions,
 )
@@ -55,25 +55,31 @@ FIELDS_OBSERVED_IN_RESULTS = named("executePix.status.values", "executePix.date.
 
 @pytest.fixture(scope="session")
 def executions_log(log: Log, traffic: Traffic) -> Log:
-    """The log of a run that had a real code to send. Without a real code the test is skipped."""
-    require_supplied(log.of("executePix", Execution.UNKNOWN_CODE), NO_CODE)
-    why_nothing_was_sent = traffic.missing.get("executePix", "")
-    require_supplied(not why_nothing_was_sent, why_nothing_was_sent)
+    """All requests of this run with their answers (`log`), for a test that needs executions of a real transaction code.
+
+    The test is skipped, with a reason, if the run had no real code: none in the profile, and none that it prepared.
+    """
+    # The scenario of executions sends a made-up code first. If it is missing, the scenario was not sent.
+    was_scenario_sent = log.of("executePix", Execution.UNKNOWN_CODE)
+    not_exercised_unless(was_scenario_sent, NO_CODE)
+    why_nothing_was_sent = traffic.why_not_sent.get("executePix", "")  # empty if real codes were sent
+    was_something_sent = not why_nothing_was_sent
+    not_exercised_unless(was_something_sent, why_nothing_was_sent)
     return log
 
 
 @pytest.fixture(scope="session")
 def execution_answers(executions_log: Log) -> list[Exchange]:
-    """All answers that must be right execution results, if they are results.
+    """All answers whose execution result must be as documented, if they carry one.
 
     They are the answers to valid executions, the results that were granted without a valid token, and the results of
     codes that were executed a second time.
     """
     executions = answers_to_real_codes(executions_log)
-    with_more = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
-    offers = executions_log.sent("executePix", Execution.OFFERED)  # real codes without the valid token
-    granted_offers = filter(grants_protected_result, offers)
-    return [*executions, *with_more, *granted_offers, *repeated_executions(executions_log)]
+    with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
+    without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    results_without_valid_token = filter(grants_protected_result, without_valid_token)
+    return [*executions, *with_extra_parts, *results_without_valid_token, *repeated_executions(executions_log)]
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[JUDGED_BY_A_PHONE_KEY, "id.matches", "status"]))
@@ -84,15 +90,15 @@ def test_statement_holds_in_every_answer(requirement_id, execution_answers):
 
 @requirement("executePix.status")
 def test_an_execution_is_answered_with_200(executions_log, execution_answers):
-    """A successful execution has status 200, and a refused transfer is not executed."""
+    """A successful execution has status 200, and no answer refuses a transfer that it shows as DONE."""
     assert_found("executePix.status", no_refusal_was_executed(executions_log))
     assert_holds("executePix.status", execution_answers)
 
 
 @requirement("executePix.id.matches")
 def test_a_result_is_of_the_code_that_was_sent(execution_answers):
-    """The id in a result is the code of its own request, and not that of another execution."""
-    codes = {exchange: exchange.request.last_segment for exchange in execution_answers}
+    """The id in a result is the transaction code of its own request, and not that of another execution."""
+    codes = {exchange: exchange.request.last_segment for exchange in execution_answers}  # the code ends the path
 
     assert_found("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))
     assert_holds("executePix.id.matches", execution_answers)
@@ -100,29 +106,39 @@ def test_a_result_is_of_the_code_that_was_sent(execution_answers):
 
 @requirement("executePix.value.matches")
 def test_the_amount_that_was_prepared_comes_back(executions_log):
-    """The value is the amount that the run prepared."""
+    """The value in a result is the amount that the run sent when it prepared the transfer."""
     assert_found("executePix.value.matches", value_is_the_prepared_amount(executions_log))
 
 
 @requirement("executePix.type.example")
 def test_one_result_has_the_documented_type(execution_answers):
-    """At least one execution result has the type that the interface document shows."""
+    """At least one execution result has the type that the interface document shows (PHONE).
+
+    One is enough, because the type depends on the transfer: it is the kind of the key that the payee uses.
+    """
     assert_found("executePix.type.example", holds_in_one_answer("executePix.type.example", execution_answers))
 
 
 @requirement("executePix.token.required")
 def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
-    """A request without a valid token does not get an execution result."""
-    offers = executions_log.sent("executePix", Execution.OFFERED)
-    asked_again = executions_log.sent("executePix", Execution.AFTER_EXECUTION)
-    successes = successful_executions(executions_log)
-    to_anybody = granted_to_anybody(executions_log, "executePix")
-    granted_again = list(filter(grants_protected_result, asked_again))
-    deviations = (("answered-again", granted_again), *let_in(executions_log, "executePix"))
-    judgement = token_is_required([*offers, *to_anybody], successes, "executed", *deviations)
-    require_supplied([*offers, *asked_again], "no request without a valid token was sent")
-    require_supplied(judgement.deviates or not perhaps_spent(executions_log), _PERHAPS_SPENT)
-    credentials_tried = tried_with_stand_ins_in_words("executePix", [*offers, *asked_again], traffic)
+    """A request without a valid token does not get an execution result.
+
+    The run asks without a valid token for real codes, before and after their execution, and for made-up codes.
+    """
+    before_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    after_execution = executions_log.sent("executePix", Execution.UNAUTHORIZED_AFTER_EXECUTION)
+    results_for_made_up_codes = granted_to_anybody(executions_log, "executePix")
+    valid_successes = successful_executions(executions_log)
+    results_after_execution = list(filter(grants_protected_result, after_execution))
+    # Pairs: the code of a finding, and the requests that show it.
+    deviations = (("answered-again", results_after_execution), *let_in(executions_log, "executePix"))
+    without_token = [*before_execution, *results_for_made_up_codes]
+    judgement = token_is_required(without_token, valid_successes, "executed", *deviations)
+    not_exercised_unless([*before_execution, *after_execution], "no request without a valid token was sent")
+    # A wrong token that spent a code may have executed its transfer, although its answer was a refusal.
+    are_codes_unspent = not perhaps_spent_by_wrong_tokens(executions_log)
+    not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
+    credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
     remark("executePix.token.required", credentials_tried)
 
     assert_found("executePix.token.required", judgement)
@@ -137,14 +153,17 @@ def test_a_valid_token_is_accepted(traffic, execution_answers):
 @requirement("executePix.token.scheme")
 @pytest.mark.needs("fuzz")
 def test_the_token_is_accepted_as_a_bearer_only(log):
-    """The token bare or under another scheme is answered like no token."""
+    """The valid token is refused without the word Bearer before it, and under another scheme such as Basic.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     assert_found("executePix.token.scheme", token_is_accepted_as_bearer_only(log))
 
 
 @requirement("executePix.request.sufficient")
 def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
-    """An execution is accepted without a query, a body and further headers."""
-    prepare = traffic.profile.transactions.prepare
+    """An execution needs only what is documented: it is accepted without a query, a body and further headers."""
+    prepare = traffic.profile.transactions.prepare  # how the run prepares transfers; None if it prepares none
 
     assert_found("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))
 
@@ -153,18 +172,22 @@ def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
 def test_unknown_code(log):
     """The report says how a transaction code that does not exist is answered."""
     answers = log.of("executePix", Execution.UNKNOWN_CODE)
-    require_supplied(answers, "not reached")
+    not_exercised_unless(answers, "not reached")
     observation = observed("executePix.unknownCode", log)
-    require_supplied(observation.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
+    # There is no value if every answer may change by itself, such as a server error.
+    not_exercised_unless(observation.values, say("answered with {answer} alone", answer=answers_in_words(answers)))
 
     observe("executePix.unknownCode", observation.values, observation.exchanges)
 
 
 @pytest.mark.parametrize("requirement_id", FIELDS_OBSERVED_IN_RESULTS)
 def test_observed_values_of_result_fields(requirement_id, executions_log):
-    """The report says which values the status and accountType of execution results have, and which unit the date."""
+    """The report says which values an undescribed field of execution results has.
+
+    The fields are status and accountType, and date, whose unit is observed (seconds or milliseconds).
+    """
     observation = observed(requirement_id, executions_log)
-    require_supplied(observation.values, "no execution result has a value that shows it")
+    not_exercised_unless(observation.values, "no execution result has a value that shows it")
 
     observe(requirement_id, observation.values, observation.exchanges)
 
@@ -174,6 +197,6 @@ def test_status_before_the_execution(log):
     """The report says which status the answer to a preparation has, before the transfer is executed."""
     observation = observed("executePix.status.transitions", log)
     why_none = say("no transfer was prepared: needs a body in transactions.prepare that is accepted")
-    require_supplied(observation.values, why_none)
+    not_exercised_unless(observation.values, why_none)
 
     observe("executePix.status.transitions", observation.values, observation.exchanges)

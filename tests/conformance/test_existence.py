@@ -8,24 +8,38 @@ from __future__ import annotations
 import pytest
 
 from reports.result.grants import NOTHING_GRANTED
-from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, operations_with, require_supplied, requirement, rules_of
-from tests.traffic.existence import ask_what_is_open, endpoint_exists, prefix_is_served
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
+from tests.harness.judging import (
+    assert_found,
+    assert_holds,
+    not_exercised_unless,
+    operations_with,
+    requirement,
+    rules_of,
+)
+from tests.traffic.existence import endpoint_exists, prefix_is_served, send_requests_about_existence
 from tests.traffic.undescribed import valid_answers
 
 
 @pytest.mark.parametrize("operation", operations_with("exists", operations()))
 def test_endpoint_exists(operation, traffic):
-    """The endpoint answers, and not like an undocumented path."""
-    require_supplied(traffic.selects(ask_what_is_open), NOTHING_GRANTED)
+    """The endpoint answers, and its answer differs from that of a path that does not exist.
+
+    The test is skipped if the profile permits no request of the scenario `send_requests_about_existence`, which asks
+    both paths.
+    """
+    not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
 
     assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
 
 
-@pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))
+@pytest.mark.parametrize("requirement_id", rules_of(*READ_OPERATIONS, *PREPARING_OPERATIONS))
 def test_general_rule_reaches_the_operation(requirement_id, traffic):
-    """A successful answer has status 200 and the envelope."""
-    operation = requirement_id.split(".")[0]
+    """A successful answer has status 200 and the envelope: `code` and `data`.
+
+    The document shows no answers of these operations. So only its general rules are judged.
+    """
+    operation = requirement_id.split(".")[0]  # such as "listAccounts" of "listAccounts.status"
 
     assert_holds(requirement_id, valid_answers(traffic, operation))
 

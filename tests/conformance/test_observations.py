@@ -11,37 +11,48 @@ import pytest
 
 from spec.answers import answers_in_words
 from spec.exchange import Exchange
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import say
-from tests.harness.judging import observe, operations_with, require_supplied, requirement
+from tests.harness.judging import not_exercised_unless, observe, operations_with, requirement
 from tests.traffic.observations import observed
-from tests.traffic.undescribed import reads_or_orders, why_no_shape
+from tests.traffic.undescribed import reads_or_preparations, why_no_shape
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
 
 def why_nothing_was_refused(operation, log, profile):
-    """Reason why no refusal of an operation was seen."""
+    """Reason why no refusal of an operation was seen, for a test that is skipped because of that.
+
+    Most refusals are answers to invalid requests, which the profile permits with "fuzz".
+    """
     if "fuzz" not in profile.allow:
         return NOTHING_REFUSED
     return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
 
 
-@pytest.mark.parametrize("operation", operations_with("shape", READS + PREPARING))
+@pytest.mark.parametrize("operation", operations_with("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
 def test_shape_of_an_answer(operation, log, profile):
-    """The report says with which status, media type and JSON members an undescribed operation answers."""
+    """The report says which status, media type and JSON members the answers of an operation have.
+
+    The interface document shows no answer of these operations, such as GET /v1/accounts.
+    """
     observation = observed(f"{operation}.shape", log)
-    require_supplied(observation.values, why_no_shape(log, profile, operation))
+    not_exercised_unless(observation.values, why_no_shape(log, profile, operation))
 
     observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
 
-@pytest.mark.parametrize("operation", operations_with("token", READS))
+@pytest.mark.parametrize("operation", operations_with("token", READ_OPERATIONS))
 def test_token_of_a_read(operation, log):
-    """The report says whether a read needs the token."""
-    reads = reads_or_orders(log, operation)
+    """The report says whether an operation that only reads needs the token.
+
+    Each was asked with the token and without it. No value is observed if neither answer shows what the token changes.
+    """
+    reads = reads_or_preparations(log, operation)
     observation = observed(f"{operation}.token", log)
-    require_supplied(observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads)))
+    not_exercised_unless(
+        observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads))
+    )
 
     observe(f"{operation}.token", observation.values, reads)
 
@@ -50,9 +61,12 @@ def test_token_of_a_read(operation, log):
 @pytest.mark.needs("delete-keys", "create-pix", "transfer")
 @pytest.mark.needs("fuzz")
 def test_token_of_operations_that_write(log):
-    """The report says whether an operation that writes refuses a request without the token before it reads the body."""
+    """The report says whether an operation that writes refuses a request without the token before it reads the body.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     observation = observed("general.otherTokens", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("general.otherTokens", observation.values, observation.exchanges)
 
@@ -61,43 +75,46 @@ def test_token_of_operations_that_write(log):
 def test_refusals(operation, log, profile):
     """The report says how the operation refuses requests: by status, media type and members of the JSON."""
     observation = observed(f"{operation}.refusal", log)
-    require_supplied(observation.values, why_nothing_was_refused(operation, log, profile))
+    not_exercised_unless(observation.values, why_nothing_was_refused(operation, log, profile))
 
     observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])
 
 
 @requirement("general.codeValues")
 def test_codes(log):
-    """The report says which values `code` has in refusals."""
+    """The report says which values the field `code` of the envelope has in refusals."""
     refusals: list[Exchange] = []
     for operation in sorted(operations()):
         refusals += observed(f"{operation}.refusal", log).exchanges
-    require_supplied(refusals, NOTHING_REFUSED)
+    not_exercised_unless(refusals, NOTHING_REFUSED)
 
     observe("general.codeValues", observed("general.codeValues", log).values, refusals[:5])
 
 
 @requirement("general.rateLimit")
 def test_rate_limits(log):
-    """The report says whether a 429 was answered, and which headers about a rate limit there are."""
+    """The report says whether a request was answered with 429, and which headers about a rate limit answers have."""
     observe("general.rateLimit", observed("general.rateLimit", log).values)
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
 def test_size_limits(log):
-    """The report says whether large requests are refused for their size, and how."""
+    """The report says whether large requests are refused because of their size, and how.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     observation = observed("general.sizeLimit", log)
-    require_supplied(observation.values, "no large request was sent: add read or register-keys to allow")
+    not_exercised_unless(observation.values, "no large request was sent: add read or register-keys to allow")
 
     observe("general.sizeLimit", observation.values, observation.exchanges)
 
 
 @requirement("general.identifierFormat")
 def test_formats_of_identifiers(log):
-    """The report says of which characters accountId and transactionId are made in granted requests."""
+    """The report says of which characters accountId and transactionId are made, in requests that were successful."""
     formats = observed("general.identifierFormat", log).values
-    require_supplied(formats, "no request that names an account or a code was granted")
+    not_exercised_unless(formats, "no request that names an account or a code was granted")
 
     observe("general.identifierFormat", formats)
 
@@ -106,6 +123,6 @@ def test_formats_of_identifiers(log):
 def test_headers_about_versions(log):
     """The report says which headers about versions and deprecation answers have."""
     headers = observed("general.deprecation", log).values
-    require_supplied(headers, "no request succeeded")
+    not_exercised_unless(headers, "no request succeeded")
 
     observe("general.deprecation", headers)

@@ -9,7 +9,7 @@ import pytest
 from reports.result.verdicts import RequirementResult
 from spec.interface import operations
 from spec.rules import ROBUSTNESS
-from tests.harness.judging import assert_requirements, operations_with_each, require_supplied
+from tests.harness.judging import assert_requirements, not_exercised_unless, operations_with_each
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 @pytest.fixture(scope="session")
 def generation(run_traffic: RunTraffic) -> Generation:
-    """The generated requests of this run, with their answers."""
+    """The requests that the run made up by itself (drawn at random, or from tables of invalid values), with answers."""
     return run_traffic.generation
 
 
@@ -30,12 +30,14 @@ def test_generated_requests(
 ):
     """The answer to a valid generated request keeps every rule of its operation, and an invalid one breaks nothing.
 
-    To break something is to cause a server error, a stack trace or a dropped connection.
+    To break something is to cause a server error, a stack trace or a dropped connection. `end_of_id` is one of these
+    three, such as "serverError". Each has its own test.
     """
     requirement_id = f"{operation}.{end_of_id}"
     findings = generation.judge(operation)
-    session.run.generated.take(operation, [exchange for _, exchange in findings.taken], findings.cut)
-    require_supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
+    answers = [exchange for _, exchange in findings.cases_with_answers]
+    session.run.generated.take(operation, answers, findings.why_incomplete)  # the report says how many were sent
+    not_exercised_unless(answers, findings.why_incomplete or "nothing to send: supply accounts")
 
     results = findings.results(session.run.seed, session.profile.fail_on)
     results_of_test = _results_of_test(requirement_id, results)
@@ -45,14 +47,16 @@ def test_generated_requests(
 
 
 def _results_of_test(requirement_id: str, results: Iterable[RequirementResult]) -> list[RequirementResult]:
-    """The results that one test answers for: that of its own requirement.
+    """The results that one test adds to the report: the result of its own requirement.
 
-    The test of the first robustness requirement answers for the results that are not about robustness, too.
+    Valid generated requests also give results for requirements that have no test here, such as "listAccounts.status".
+    The test of the first robustness requirement (a server error) adds these, so that each result is added once.
     """
-    is_first = requirement_id.endswith(f".{ROBUSTNESS[0]}")
+    is_first_test_of_operation = requirement_id.endswith(f".{ROBUSTNESS[0]}")
+    ends_of_robustness_ids = tuple(f".{end_of_id}" for end_of_id in ROBUSTNESS)
     results_of_test = []
     for result in results:
-        is_about_robustness = result.id.endswith(tuple(f".{end_of_id}" for end_of_id in ROBUSTNESS))
-        if result.id == requirement_id or (is_first and not is_about_robustness):
+        is_about_robustness = result.id.endswith(ends_of_robustness_ids)
+        if result.id == requirement_id or (is_first_test_of_operation and not is_about_robustness):
             results_of_test.append(result)
     return results_of_test

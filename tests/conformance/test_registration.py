@@ -14,10 +14,10 @@ from tests.harness.judging import (
     assert_found,
     assert_holds,
     named,
+    not_exercised_unless,
     observe,
+    out_of_scope_unless,
     remark,
-    require_permission,
-    require_supplied,
     requirement,
     rules_of,
     warn,
@@ -62,9 +62,10 @@ JUDGED_BY_ANY_RESULT = (
 
 
 def deletions_needed(profile):
-    """Reason why a registration was not tried whose key the run might have to delete, and could not.
+    """Reason why a kind of registration was not tried: the run could not delete the key afterwards.
 
-    It says everything that the profile has to supply for deletions; empty if nothing is missing.
+    It says everything that the user has to add to the profile so that keys can be deleted, for example "add delete-keys
+    to allow". Empty if nothing is missing.
     """
     remedies = []
     if "delete-keys" not in profile.allow:
@@ -79,8 +80,13 @@ def deletions_needed(profile):
 
 
 def without_keys_that_lists_lack(registrations, log, profile):
-    """These registrations, but for those that were granted although later lists of keys lack their key."""
-    lost = lost_registrations(log, profile) if any(map(registered, registrations)) else []
+    """These registrations, without those whose answer says success although later lists of keys do not show the key.
+
+    Their answers may be wrong about the success, so they do not prove that the service registered the key.
+    """
+    if not any(map(registered, registrations)):
+        return registrations  # without a success there is nothing to compare with the lists
+    lost = lost_registrations(log, profile)
     return [exchange for exchange in registrations if exchange not in lost]
 
 
@@ -95,10 +101,13 @@ def test_statement_holds_in_every_answer(requirement_id, registrations_log):
 
 @requirement("registerPixKey.status")
 def test_a_registration_is_answered_with_200(registrations_log, profile):
-    """A successful registration has status 200, and a refused key is not registered."""
-    effects = refused_with_effect(registrations_log, profile)
+    """A successful registration has status 200, and a refused key is not registered.
 
-    assert_found("registerPixKey.status", no_refusal_had_an_effect(effects))
+    What lists of keys show only perhaps is a warning, because the interface document does not say what they contain.
+    """
+    refused_but_registered = refused_with_effect(registrations_log, profile)
+
+    assert_found("registerPixKey.status", no_refusal_had_an_effect(refused_but_registered))
     assert_holds("registerPixKey.status", valid_registrations(registrations_log))
     warn("registerPixKey.status", finding("lost"), lost_registrations(registrations_log, profile))
     warn("registerPixKey.status", finding("refused-and-listed"), refused_and_listed(registrations_log, profile))
@@ -118,36 +127,48 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
     "requirement_id", named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
 )
 def test_type_holds_in_every_result(requirement_id, registrations_log):
-    """Each present field has its type, also in a result that declines an undocumented key type."""
+    """Each field of a result has its type if the field is present.
+
+    This holds as well for the results in which the service declines an undocumented key type, so they are judged too.
+    """
     assert_holds(requirement_id, [*valid_registrations(registrations_log), *declined_types(registrations_log)])
 
 
 @requirement("registerPixKey.Success.example")
 def test_example_of_success_holds_for_a_new_key(registrations_log):
-    """The registration of a key that is free is answered with Success true."""
+    """The registration of a key that is not registered yet is answered with Success true."""
     assert_holds("registerPixKey.Success.example", registrations_of_free_keys(registrations_log))
 
 
 @requirement("registerPixKey.Key.example")
 def test_example_of_key_holds_for_a_new_key(registrations_log, left_alone_types, profile):
-    """The registration of a RANDOM key is answered with Key null."""
+    """The registration of a RANDOM key is answered with Key null.
+
+    The test is skipped if the profile permits no RANDOM key, or if the run left these keys alone for another reason.
+    """
     has_random_key = any(key.type == "RANDOM" for key in profile.pix_keys)
-    require_permission(has_random_key, say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"))
-    require_permission("RANDOM" not in left_alone_types, left_alone_types.get("RANDOM", ""))
+    out_of_scope_unless(has_random_key, say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"))
+    why_left_alone = left_alone_types.get("RANDOM", "")
+    out_of_scope_unless("RANDOM" not in left_alone_types, why_left_alone)
 
     assert_holds("registerPixKey.Key.example", registrations_of_free_keys(registrations_log))
 
 
 @requirement("registerPixKey.token.required")
 def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, profile):
-    """A request without a valid token does not register a key."""
-    refusals = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
-    credentials_tried = tried_with_stand_ins_in_words("registerPixKey", refusals, traffic)
+    """A request without a valid token does not register a key.
+
+    A refused key that lists show only perhaps is a warning, because the document does not say what lists contain.
+    """
+    registrations_without_token = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
+    results_for_made_up_keys = granted_to_anybody(registrations_log, "registerPixKey")
+    credentials_tried = tried_with_stand_ins_in_words("registerPixKey", registrations_without_token, traffic)
     remark("registerPixKey.token.required", credentials_tried)
 
-    with_effect = ("refused-with-effect", without_token_with_effect(registrations_log, profile))
-    deviations = (with_effect, *let_in(registrations_log, "registerPixKey"))
-    without_token = [*refusals, *granted_to_anybody(registrations_log, "registerPixKey")]
+    # Pairs: the code of a finding, and the requests that show it.
+    refused_but_registered = ("refused-with-effect", without_token_with_effect(registrations_log, profile))
+    deviations = (refused_but_registered, *let_in(registrations_log, "registerPixKey"))
+    without_token = [*registrations_without_token, *results_for_made_up_keys]
     judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
     assert_found("registerPixKey.token.required", judgement)
     warn(
@@ -167,9 +188,12 @@ def test_a_valid_token_is_accepted(traffic, registrations_log):
 @requirement("registerPixKey.token.scheme")
 @pytest.mark.needs("fuzz")
 def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
-    """The token bare or under another scheme does not register a key."""
+    """The valid token registers no key without the word Bearer before it, or under another scheme such as Basic.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
-    require_supplied(answers, deletions_needed(profile))
+    not_exercised_unless(answers, deletions_needed(profile))
 
     assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
 
@@ -179,14 +203,18 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     [pytest.param(name, marks=requirement(f"registerPixKey.pixKeyType.{name}"), id=name) for name in KEY_TYPES],
 )
 def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone_types, traffic, profile):
-    """Keys of a documented type can be registered."""
+    """Keys of a documented type can be registered.
+
+    The test is skipped if the profile permits no key of this type, or if the run left these keys alone.
+    """
     has_key_of_this_type = any(key.type == key_type for key in profile.pix_keys)
-    require_permission(
+    out_of_scope_unless(
         has_key_of_this_type, say("pix_keys permits no key of the type {type}; supply one", type=key_type)
     )
-    require_permission(key_type not in left_alone_types, left_alone_types.get(key_type, ""))
+    why_left_alone = left_alone_types.get(key_type, "")
+    out_of_scope_unless(key_type not in left_alone_types, why_left_alone)
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
-    why_not_tried = traffic.missing.get(requirement_id, say("not reached"))
+    why_not_tried = traffic.why_not_sent.get(requirement_id, say("not reached"))
 
     assert_found(requirement_id, type_is_accepted(registrations_log, profile, key_type, why_not_tried))
 
@@ -212,7 +240,7 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
 def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
-    require_supplied(registrations, deletions_needed(profile))
+    not_exercised_unless(registrations, deletions_needed(profile))
     answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
 
     assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
@@ -229,7 +257,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
     ),
 )
 def test_the_documented_request_is_enough(requirement_id, registrations_log):
-    """A registration with the documented fields and Content-Type is understood; nothing else is needed."""
+    """A registration that has only the documented fields and Content-Type is accepted, so nothing else is needed."""
     assert_found(requirement_id, registration_is_understood(requirement_id, registrations_log))
 
 
@@ -237,21 +265,22 @@ def test_the_documented_request_is_enough(requirement_id, registrations_log):
 def test_repeated_registration(registrations_log):
     """The report says how a second registration of the same key is answered."""
     observation = observed("registerPixKey.repeated", registrations_log)
-    require_supplied(observation.values, "no key was registered twice")
+    not_exercised_unless(observation.values, "no key was registered twice")
 
     observe("registerPixKey.repeated", observation.values, repeated_registrations(registrations_log))
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations_log, profile):
-    """The report says whether digits are accepted as a key type."""
+    """The report says whether digits are accepted as a key type, because the document's example has digits there."""
     observation = observed("registerPixKey.pixKeyType.numeric", registrations_log)
+    # Nobody knows which type a number means. If it means RANDOM, the service makes a key that the run does not know.
     why_no_digits = say(
         "not tried, as a key that the service makes could not be deleted: if nobody else registers keys at this "
         "account, set disposable: true on the RANDOM entry of pix_keys"
     )
     why_not_tried = why_no_digits if profile.deletes_keys else deletions_needed(profile)
-    require_supplied(observation.values, why_not_tried)
+    not_exercised_unless(observation.values, why_not_tried)
 
     observe("registerPixKey.pixKeyType.numeric", observation.values, observation.exchanges)
 
@@ -259,9 +288,12 @@ def test_numeric_key_types(registrations_log, profile):
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
 def test_required_fields(log):
-    """The report says which fields of the body a registration needs."""
+    """The report says which fields of the body a registration needs.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     observation = observed("registerPixKey.body.required", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("registerPixKey.body.required", observation.values, observation.exchanges)
 
@@ -269,9 +301,12 @@ def test_required_fields(log):
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
 def test_another_account_in_the_body(log):
-    """The report says whether a registration is accepted whose body names another account than its path."""
+    """The report says whether a registration is accepted whose body names another account than its path.
+
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
     observation = observed("registerPixKey.account.relation", log)
-    require_supplied(observation.values, "no answer that could show it")
+    not_exercised_unless(observation.values, "no answer that could show it")
 
     observe("registerPixKey.account.relation", observation.values, observation.exchanges)
 
@@ -282,16 +317,21 @@ def test_formats_of_keys(registrations_log):
     observation = observed("registerPixKey.pixKey.format", registrations_log)
     accepted = accepted_registrations(registrations_log)
     answers = valid_registrations(registrations_log)
-    require_supplied(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
+    not_exercised_unless(accepted, say("no key was registered: {answers}", answers=answers_in_words(answers)))
 
-    observe("registerPixKey.pixKey.format", observation.values, accepted[:5])
+    observe("registerPixKey.pixKey.format", observation.values, accepted[:5])  # a few are enough as examples
 
 
 @requirement("registerPixKey.pixKey.format")
 @pytest.mark.needs("fuzz")
 def test_a_text_that_is_no_key(log):
-    """The report says whether a text that is no key of its type is accepted."""
-    observation = observed("registerPixKey.pixKey.format", log)
-    require_supplied(observation.values, "no answer that could show it")
+    """The report says whether a text that is no key of its type is accepted.
 
-    observe("registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:])
+    Invalid requests show it, which the profile permits with `fuzz`.
+    """
+    observation = observed("registerPixKey.pixKey.format", log)
+    not_exercised_unless(observation.values, "no answer that could show it")
+
+    observe(
+        "registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:]
+    )  # one is enough as an example

@@ -1,5 +1,7 @@
 """Sequences of operations: described answers keep their shape in any order. And a second execution of a code.
 
+A sequence is some operations in a drawn order, such as: register a key, list the keys, delete the key.
+
 Self-tests: promises/test_generated_traffic.py.
 """
 
@@ -12,53 +14,72 @@ from spec.findings import finding
 from spec.message import say
 from tests.harness.judging import (
     assert_requirements,
+    not_exercised_unless,
     observe,
-    require_permission,
-    require_supplied,
+    out_of_scope_unless,
     requirement,
     warn,
 )
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.robustness import with_untested_out_of_scope
-from tests.traffic.stateful import World
+from tests.traffic.stateful import DrawnSequences
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 _NEEDS_A_SANDBOX = say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions")
 
 
 @pytest.fixture(scope="session")
-def world(run_traffic: RunTraffic) -> World | None:
-    """The answers to the sequences of operations, and their findings. A test is skipped if none were sent."""
-    require_supplied(run_traffic.world, NO_ACCOUNT)
-    return run_traffic.world
+def sequences(run_traffic: RunTraffic) -> DrawnSequences | None:
+    """The answers to sequences of operations (operations in a drawn order), and their deviations from requirements.
+
+    A test is skipped if no sequence was sent. The reason is then that the profile names no account.
+    """
+    not_exercised_unless(run_traffic.sequences, NO_ACCOUNT)
+    return run_traffic.sequences
 
 
 @requirement("executePix.repeated")
-def test_second_execution(world: World):
-    """The report says how a code is answered that was executed before, and whether money moves a second time."""
-    require_supplied(world.twice, _NEEDS_A_SANDBOX)
+def test_second_execution(sequences: DrawnSequences):
+    """The report says how the second execution of a transaction code is answered, and whether money moves again.
 
-    observe("executePix.repeated", {"the answer": world.twice.answers}, [world.twice.first, world.twice.second])
-    observe("executePix.repeated", {"the balance": world.twice.balances}, first=world.twice.moves_money_twice)
+    A code is executed twice on a sandbox only (a test service without real money).
+    """
+    twice = sequences.executed_twice  # two executions of one code, with the balances before and after
+    not_exercised_unless(twice, _NEEDS_A_SANDBOX)
+
+    observe("executePix.repeated", {"the answer": twice.answers}, [twice.first, twice.second])
+    # If money moved twice, this observation is the first one in the report, because a bank loses money then.
+    observe("executePix.repeated", {"the balance": twice.balances}, first=twice.moves_money_twice)
 
 
 @requirement("executePix.status")
-def test_shapes_hold_around_executions(world: World, session: Session):
-    """Every described answer keeps status, envelope and fields before and after executions, and a key stays listed."""
-    require_permission(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
-    require_supplied(world.of_transfers.taken, world.of_transfers.cut or _NEEDS_A_SANDBOX)
+def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Session):
+    """Every described answer has its status, envelope and fields before and after executions, and a key stays listed.
 
-    warn("listPixKeys.exists", finding("lost-by-execution"), world.losing_keys)
-    assert_requirements("executePix.status", world.of_transfers.results(session.run.seed, session.profile.fail_on))
+    A key that is missing from the list after an execution is a warning only, because the document does not mention it.
+    """
+    findings = sequences.findings_with_transfers
+    out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
+    not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX)
+
+    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)
+    # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
+    results = findings.results(session.run.seed, session.profile.fail_on)
+    assert_requirements("executePix.status", results)
 
 
 @requirement("registerPixKey.status")
-def test_shapes_hold_in_any_order(world: World, run_traffic: RunTraffic, session: Session):
-    """Every answer of a described operation has its status, envelope and fields, in any order of requests."""
-    require_supplied(world.of_keys.taken, world.of_keys.cut or "nothing was sent")
+def test_shapes_hold_in_any_order(sequences: DrawnSequences, run_traffic: RunTraffic, session: Session):
+    """Every answer of a described operation has its status, envelope and fields, in whatever order requests are sent.
 
-    results = world.of_keys.results(session.run.seed, session.profile.fail_on)
+    Judges the sequences that register, delete and list keys, but transfer no money.
+    """
+    findings = sequences.findings_without_transfers
+    not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or "nothing was sent")
+
+    # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
+    results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements(
         "registerPixKey.status", with_untested_out_of_scope(results, run_traffic.traffic.log, session.profile)
     )

@@ -28,14 +28,14 @@ from reports.sentences.wording import first_few, listed
 from reports.showing.evidence import evidence, outline
 from spec.answers import (
     ABOUT_THE_REQUEST,
-    PASSING,
+    TEMPORARY_REFUSALS,
     RefusalKind,
     answer_in_words,
     answers_in_words,
-    declines,
     execution_results,
     is_granted,
-    refused_or_lost,
+    refusal_or_failure,
+    says_success_false,
 )
 from spec.exchange import Exchange
 from spec.interface import operations
@@ -44,10 +44,10 @@ from spec.rules import Reproduction
 from spec.rules.robustness import request_in_words
 from tests.harness.session import Session
 
-_OF_NOBODY = say("its account is synthetic")
+_SYNTHETIC_ACCOUNT = say("its account is synthetic")
 _DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
-_OF_THE_SUITE = say("the request was invalid or generated")
-_COUNTED = (_OF_NOBODY, _OF_THE_SUITE, _DECLINED)
+_MADE_BY_THE_SUITE = say("the request was invalid or generated")
+_COUNTED = (_SYNTHETIC_ACCOUNT, _MADE_BY_THE_SUITE, _DECLINED)
 """Reasons for which the report names a few exchanges alone, because nobody looks these transfers up one by one."""
 _FEWEST_OTHERWISE_ALONE = 3
 """A note is written from this number of requests on whose answer was another one when they were sent again alone.
@@ -58,7 +58,7 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """Have the door send nothing more, and note the reason if the run ended before everything was sent."""
     run = session.run
     door = session.door
-    limit = door.ending.limit
+    limit = door.ending.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
     if was_interrupted:
@@ -70,19 +70,21 @@ def close_record(session: Session) -> None:
     """Take over from the door the number of requests, the keys and transfers that are left behind, and the notes."""
     run = session.run
     door = session.door
-    foreign = session.display.foreign  # hides known values in a text that is not the suite's own
+    without_known_values = (
+        session.display.without_known_values
+    )  # hides known values in a text that is not the suite's own
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
-    run.unreachable = run.unreachable or foreign(door.liveness.unreachable)
+    run.unreachable = run.unreachable or without_known_values(door.liveness.unreachable)
     run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
-            name = changed(key.name, foreign)
-            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.owned, tuple(key.exchanges)))
+            name = changed(key.name, without_known_values)
+            run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
         run.not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
@@ -155,14 +157,14 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
     if may_be_of_profile:
         return reason
     names_own_account = any(account.encode() in exchange.request.body for account in accounts)
-    return _OF_THE_SUITE if names_own_account else _OF_NOBODY
+    return _MADE_BY_THE_SUITE if names_own_account else _SYNTHETIC_ACCOUNT
 
 
 def _is_declined(exchange: Exchange) -> bool:
     """True for an answer with code 0 that says Success: "false"."""
     if exchange.response is None or not is_granted(exchange):
         return False
-    return declines(exchange.response)
+    return says_success_false(exchange.response)
 
 
 def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
@@ -229,7 +231,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
     """A note with the reason why no further key was registered or deleted, if there is one."""
-    if door.keys.lists.gone:
+    if door.keys.lists.vanished:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
@@ -241,7 +243,9 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
     accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
     for number, account in enumerate(accounts, 1):
         answers = [exchange for exchange in valid if exchange.request.last_segment == account]
-        refusing = {exchange.operation for exchange in answers if refused_or_lost(exchange) not in PASSING}
+        refusing = {
+            exchange.operation for exchange in answers if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS
+        }
         if len(refusing) > 1 and not any(map(is_granted, answers)):
             refused = say(
                 "number {number} of accounts: refused by every operation ({answer}): check accounts",
@@ -288,7 +292,7 @@ def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
 
 def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
     """A line with the number of answers that a gateway gave in the place of the service; none if there are none."""
-    of_gateways = [exchange for exchange in exchanges if refused_or_lost(exchange) is RefusalKind.GATEWAY]
+    of_gateways = [exchange for exchange in exchanges if refusal_or_failure(exchange) is RefusalKind.GATEWAY]
     if of_gateways:
         yield say(
             "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
@@ -312,7 +316,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     yield from guard.notes
     yield from _kept_by_journal(door)
     yield from door.token_monitor.notes
-    if any(refused_or_lost(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
+    if any(refusal_or_failure(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
     if not guard.notes:  # else the notes of the guard tell the first cause of the refusals
         yield from _codes_refused(door, valid)
@@ -382,11 +386,11 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
 
 def _may_be_a_conflict(exchange: Exchange) -> bool:
     """True if an execution was refused with a conflict while another request was on the wire."""
-    return exchange.beside > 0 and refused_or_lost(exchange) is RefusalKind.CONFLICT
+    return exchange.beside > 0 and refusal_or_failure(exchange) is RefusalKind.CONFLICT
 
 
 def _refuses_a_code(exchange: Exchange) -> bool:
     """True if an answer refuses the code and carries no execution result, which would contradict the refusal."""
     if exchange.response is None:
         return False
-    return refused_or_lost(exchange) in ABOUT_THE_REQUEST and not execution_results(exchange.response)
+    return refusal_or_failure(exchange) in ABOUT_THE_REQUEST and not execution_results(exchange.response)

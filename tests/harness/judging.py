@@ -8,7 +8,7 @@ judgement says of one exchange, or of several together, whether a requirement ho
 | `assert_holds`, `assert_found` | `DeviationError` | `NotExercised` |
 | `warn` | a warning, and the test goes on | |
 | `observe`, `remark` | | |
-| `require_supplied`, `require_permission` | | `NotExercised`, `OutOfScope` |
+| `not_exercised_unless`, `out_of_scope_unless` | | `NotExercised`, `OutOfScope` |
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reports.result.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.facts import Facts, words_as_facts
 from spec.findings import Conclusion, Finding, Judgement
-from spec.message import Text, joined, said_once, say
+from spec.message import Text, joined, joined_reasons, say
 from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES, judge
 
@@ -171,13 +171,13 @@ class JudgedTest:
         self.own = replace(self.own, verdict=gap.verdict, why=gap.why)
 
 
-def require_supplied(supplied: object, missing: Text) -> None:
+def not_exercised_unless(supplied: object, missing: Text) -> None:
     """Raises NotExercised if `supplied` is empty or false; `missing` says what the user has to supply."""
     if not supplied:
         raise NotExercised(missing)
 
 
-def require_permission(permitted: object, missing: Text) -> None:
+def out_of_scope_unless(permitted: object, missing: Text) -> None:
     """Raises OutOfScope if `permitted` is empty or false; `missing` says which permission the profile lacks."""
     if not permitted:
         raise OutOfScope(missing)
@@ -237,7 +237,7 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
         raise DeviationError(requirement_id, deviating)
     if not holding:
         reasons = dict.fromkeys(judgement.why for judgement in judgements)
-        raise NotExercised(said_once(list(reasons)[:_MOST_REASONS]))
+        raise NotExercised(joined_reasons(list(reasons)[:_MOST_REASONS]))
     for judgement in holding[:_MOST_CITED]:  # the exchanges that the report cites as examples
         ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
 
@@ -259,7 +259,7 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
     if not own_results:
         raise NotExercised(say("no answer to judge"))
     for result in own_results:
-        require_permission(result.verdict != Verdict.OUT_OF_SCOPE, result.why)
+        out_of_scope_unless(result.verdict != Verdict.OUT_OF_SCOPE, result.why)
 
 
 def assert_found(requirement_id: str, judgement: Judgement) -> None:

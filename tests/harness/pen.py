@@ -54,7 +54,7 @@ class Pen:
 
     def guard(self, writer: Any) -> None:
         """Hide known values in all that pytest writes to the terminal with this writer, a `TerminalWriter`."""
-        writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
+        writer._file = _GuardedFile(writer._file, self._display.without_known_values, coloured=writer.hasmarkup)
         self._terminal = writer._file
 
     def silence_pytest(self) -> None:
@@ -76,7 +76,7 @@ class Pen:
             text = record.getMessage()
         except (TypeError, ValueError):
             text = str(record.msg)
-        record.msg = self._display.foreign(text)
+        record.msg = self._display.without_known_values(text)
         record.args = ()  # they are in the text
         if record.exc_info:
             record.exc_text = self._traceback_in_log(record.exc_info)
@@ -99,12 +99,12 @@ class Pen:
         if error is None:  # it was logged outside of an exception handler
             return ""
         lines = [*traceback.format_tb(trace), f"{error_type.__name__}: {self._display.text(str(error))}"]
-        return self._display.foreign("".join(lines))
+        return self._display.without_known_values("".join(lines))
 
     def _print_crash(self, error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """Print the traceback of an exception that nobody caught, and end the process."""
         lines = traceback.format_exception(error_type, error, trace)
-        sys.stderr.write(self._display.foreign("".join(lines)))
+        sys.stderr.write(self._display.without_known_values("".join(lines)))
         raise SystemExit(INTERNAL_ERROR)  # Python would end with 1, which is a verdict on the service
 
 

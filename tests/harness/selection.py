@@ -1,10 +1,10 @@
-"""The tests that the command line selects, and the operations of the service that they reach.
+"""The tests that the command line selects, and the operations of the service that these tests ask.
 
 -k takes ids of requirements here, because the -k of pytest matches a part of any name of a test, and a test may judge
 many requirements. It also takes groups: a group is all requirements whose ids begin with a text and a dot, such as
 `executePix.document`.
 
-The reach of a run, at the end, is the operations that its requirements are about, and those that they need besides.
+The class `Selection`, at the end, has the operations that the requirements are about, and those to ask before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from environments.profiles.model import Profile
 from reports.sentences.wording import listed, missing_permission, one_line, shortened
 from reports.showing.show import printable
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import Text, say
 from spec.requirements import Requirement, requirements
 
@@ -215,7 +215,7 @@ def _quoted(text: str) -> str:
     return shortened(printable(one_line(text)), _LONGEST)
 
 
-def selection(config: pytest.Config) -> str | None:
+def selection_in_words(config: pytest.Config) -> str | None:
     """The options and paths that select a part of the tests, as the user typed them; None for a whole run.
 
     The verdict of a run is only about the requirements that they select.
@@ -297,23 +297,23 @@ def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item
     return permitted_items
 
 
-# -- the operations that a selection reaches ---------------------------------------------------------------------
+# -- the operations of a selection -----------------------------------------------------------------------------
 
-MAY_BE_OPEN = ("deletePixKey", *PREPARING)
+MAY_BE_OPEN = ("deletePixKey", *PREPARING_OPERATIONS)
 """Operations that write and that may not need the token: the interface document does not show it (Authentication 3)."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
     # Registered keys are deleted afterwards. Keys that a list shows are left alone.
     "registerPixKey.*": ("deletePixKey", "listPixKeys"),
     "deletePixKey.*": ("registerPixKey", "listPixKeys"),  # only keys that the run registered are deleted
     "executePix.repeated": ("getBalance",),  # a balance shows if money moves a second time
-    "*.exists": READS,  # an account that a read accepts makes a valid request
-    "*.token.accepted": READS,  # a read that refuses a wrong token shows that the token is valid
+    "*.exists": READ_OPERATIONS,  # an account that a read accepts makes a valid request
+    "*.token.accepted": READ_OPERATIONS,  # a read that refuses a wrong token shows that the token is valid
     "general.otherTokens": MAY_BE_OPEN,
 }
 """By pattern of requirements, the operations that they need beside their own."""
 WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
 """Requirements that synthetic transaction codes show. Nothing is executed or prepared for them."""
-OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
+OF_NO_OPERATION = (READ_OPERATIONS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
 """Groups of operations that show the requirements about no operation. The first group that the profile permits is used.
 None of them moves money."""
 SURVEYS = (
@@ -326,22 +326,22 @@ INVALID_BODIES = (*SURVEYS, "body.required", "account.relation", "pixKey.format"
 
 
 @dataclass(frozen=True)
-class Reach:
-    """The operations that a run may send requests to, as far as the profile permits them."""
+class Selection:
+    """The selected requirements of a run, and the operations that it may ask. The profile permits all of them."""
 
     requirements: frozenset[str] = frozenset()
     """The ids of the selected requirements."""
-    subjects: frozenset[str] = frozenset()
-    """The operations that they are about."""
+    tested_operations: frozenset[str] = frozenset()
+    """The operations that these requirements are about."""
     operations: frozenset[str] = frozenset()
-    """The subjects, and the operations that the requirements need beside them."""
+    """The tested operations, and those that must be asked first, such as the one that prepares a transfer."""
 
-    def wants(self, *names: str) -> bool:
-        """True if one of these requirements is selected, so that requests are sent for them."""
-        return not self.requirements.isdisjoint(names)
+    def includes_any(self, *requirement_ids: str) -> bool:
+        """True if one of these requirements is selected."""
+        return not self.requirements.isdisjoint(requirement_ids)
 
     @property
-    def spends_codes(self) -> bool:
+    def needs_real_codes(self) -> bool:
         """True if a selected requirement needs a real transaction code."""
         if "executePix" not in self.operations:
             return False
@@ -349,28 +349,28 @@ class Reach:
         return any(name.startswith("executePix.") for name in may_need_code)
 
     @property
-    def names(self) -> frozenset[str]:
-        """The ids of the selected requirements, and the ids that those about no operation would have at each subject.
+    def ids_with_operations(self) -> frozenset[str]:
+        """The ids of the selected requirements. One about no operation has further ids, one for each tested operation.
 
-        With `general.codeValues` and the subject `listAccounts`, for example, also `listAccounts.codeValues`.
+        For example, `general.codeValues` has also the id `listAccounts.codeValues`, if listAccounts is tested.
         """
-        names = set(self.requirements)
+        ids = set(self.requirements)
         for requirement_id in self.requirements:
             if requirements()[requirement_id].operation is None:
                 end_of_id = requirement_id.partition(".")[2]
-                names.update(f"{operation}.{end_of_id}" for operation in self.subjects)
-        return frozenset(names)
+                ids.update(f"{operation}.{end_of_id}" for operation in self.tested_operations)
+        return frozenset(ids)
 
 
-def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
-    """The operations that these requirements may reach at the target of the profile."""
-    subjects: set[str] = set()
+def selection_of(requirements: Collection[str], profile: Profile) -> Selection:
+    """The selection with these requirements and the operations that the profile permits for them."""
+    tested: set[str] = set()
     needed: set[str] = set()
     for requirement_id in requirements:
-        subjects.update(_subjects_of(requirement_id, profile))
+        tested.update(_subjects_of(requirement_id, profile))
         needed.update(_prerequisites(requirement_id, profile))
-    permitted = frozenset(operation for operation in subjects | needed if permits(profile, operation))
-    return Reach(frozenset(requirements), permitted & subjects, permitted)
+    permitted = frozenset(operation for operation in tested | needed if permits(profile, operation))
+    return Selection(frozenset(requirements), permitted & tested, permitted)
 
 
 def _prerequisites(requirement_id: str, profile: Profile) -> Iterator[str]:

@@ -44,7 +44,7 @@ from spec.message import Text, say
 from tests.harness.options import HELPING, examples_of, explains, options_given, refuse_options
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
-from tests.harness.selection import only_selftests, selection, take_default_path, take_ids
+from tests.harness.selection import only_selftests, selection_in_words, take_default_path, take_ids
 from tests.harness.session import SESSION, Interruption, Session, session_of
 
 # -- the command line ------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> R
     seed = config.getoption("seed")
     if seed is None:
         seed = secrets.randbelow(10**9)  # nine digits at most, so that a person can type it
-    selected = selection(config)
+    selected = selection_in_words(config)
     run = Run(profile, base_url, selected, narrowed=selected is not None)
     run.seed = seed
     run.examples = examples_of(config, profile)
@@ -242,7 +242,7 @@ def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
     """Open a run that judges recorded traffic. It has no target, and no secret is fetched."""
     files = files_of(config.getoption("recorded"))
     profile = recorded_profile(profile)
-    selected = selection(config)
+    selected = selection_in_words(config)
     run = Run(profile, profile.base_url, selected, Recording(), narrowed=selected is not None)
     reporter, pen = _open_report(config, run, Display(listed_secrets(profile)))
     return Opened(run, reporter, pen, files=files)
@@ -255,7 +255,7 @@ def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Rep
     """
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.restore)
-    run.ci_job = ci_job(os.environ, display.foreign)
+    run.ci_job = ci_job(os.environ, display.without_known_values)
     return Reporter(config, run, _report_folder(config, run), display.line), pen
 
 

@@ -129,7 +129,7 @@ def record_test(test: JudgedTest, session: Session) -> None:
 def _shown(result: RequirementResult, display: Display) -> RequirementResult:
     """The result as it may be shown: without known values in its messages, and without member names that are data."""
     findings = tuple(shown_finding(finding, display) for finding in result.findings)
-    return replace(result, why=changed(result.why, display.foreign), findings=findings)
+    return replace(result, why=changed(result.why, display.without_known_values), findings=findings)
 
 
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
@@ -170,13 +170,13 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
     elif isinstance(error, pytest.skip.Exception):
         test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=str(error))
     elif not test.failing:
-        test.error = display.foreign(f"{phase}: {type(error).__name__}: {error}")
+        test.error = display.without_known_values(f"{phase}: {type(error).__name__}: {error}")
         test.own = replace(test.own, verdict=Verdict.NOT_EXERCISED, why=test.error)
 
 
 def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> None:
     """Put the reason why a test failed or was skipped into the report of pytest, and hide known values there."""
-    clean = display.foreign  # hides known values in a text that is not the suite's own
+    clean = display.without_known_values  # hides known values in a text that is not the suite's own
     failed_in_call = report.failed and report.when == "call"
     if failed_in_call and test.failing:
         results = [_shown(result, display) for result in test.failing]

@@ -1,7 +1,8 @@
 """Requests that are refused at times, although the service accepts the same request before and after them.
 
-One node of several may refuse a token, or lack a path. A conforming service may refuse for a while, too: it locks a
-caller out after wrong tokens, or is full. So a refusal counts only under all of these conditions:
+A service may consist of several nodes (servers that take turns). One of them may refuse a valid token, or not know a
+path. But a conforming service may also refuse for a while: it locks a caller out after wrong tokens, or is full. So a
+refusal counts only under all of these conditions:
 
 - No other request of the run was under way.
 - The same request was accepted before it and after it. If a service keeps a 401 for a code (in a cache, for instance),
@@ -11,7 +12,10 @@ caller out after wrong tokens, or is full. So a refusal counts only under all of
 - A key that is registered already is answered in another way.
 - There are two such refusals.
 
-If answers disagree, the run asks more: it sends the same request sixteen times, one after the other.
+If some answers to an operation are such refusals and others are not, the answers disagree. Then the run sends the same
+request sixteen times more, one after the other.
+
+A request is accepted if the service accepted its token, and found its path. Its content may still be refused.
 """
 
 from __future__ import annotations
@@ -23,29 +27,32 @@ from functools import partial
 from environments.door.permission import synthetic
 from spec.answers import RefusalKind, refusal_kind, refusal_of_the_caller
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import READS, operations
+from spec.interface import READ_OPERATIONS, operations
 from spec.log import Log
 from spec.observed import indistinguishable
 from tests.traffic.kept_refusals import KeptRefusal
 from tests.traffic.keys.purposes import Registering, repeated_registrations
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Execution, answers_to_real_codes
-from tests.traffic.neighbours import Neighbour
+from tests.traffic.neighbours import RightBefore
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
-FOR_THE_TOKEN = (RefusalKind.TOKEN, RefusalKind.FORBIDDEN)
+REFUSALS_OF_THE_TOKEN = (RefusalKind.TOKEN, RefusalKind.FORBIDDEN)
 """Refusals that say that the token is not accepted."""
-FOR_THE_PATH = (RefusalKind.NOT_FOUND, RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
+REFUSALS_OF_THE_PATH = (RefusalKind.NOT_FOUND, RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 """Refusals that say that there is no such endpoint."""
-_FEWEST = 2
-"""Refusals from which on they count, because a single one may come from the network."""
-_MORE = 16
+_FEWEST_REFUSALS = 2
+"""Smallest number of refusals that counts, because a single one may come from the network."""
+_TIMES_OTHER_CODE = 2
+"""Times that another code is sent right after the one that is compared, so that two refusals can be compared."""
+_TIMES_AGAIN = 16
 """Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
 refusals among sixteen answers."""
-MAY_MISS_A_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries")
-"""Operations of which the same request is found each time or never. A list without keys may be answered like an unknown
-path."""
+OPERATIONS_FOUND_ALWAYS_OR_NEVER = ("registerPixKey", "listAccounts", "getBalance", "listEntries")
+"""Operations that a conforming service does not answer with 404 at one time and with something else at another time.
+
+listPixKeys is none of them: a service may answer 404 while an account has no keys."""
 
 
 class Disagreement(Purpose):
@@ -58,7 +65,7 @@ class Disagreement(Purpose):
 _PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
     "executePix": (
         Execution.UNKNOWN_CODE,
-        Neighbour.UNKNOWN_CODE,
+        RightBefore.UNKNOWN_CODE,
         Disagreement.ONCE_MORE,
         KeptRefusal.WITH_THE_TOKEN,
     ),
@@ -70,8 +77,8 @@ _PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
         KeptRefusal.WITH_THE_TOKEN,
     ),
 }
-"""By operation, the purposes of requests that must all be answered in the same way. Of a read, all valid requests must.
-"""
+"""By operation, the purposes of the requests whose token and path must be accepted each time. Of a read, all valid
+requests are compared, so reads are not in this table."""
 
 
 # -- what is sent -------------------------------------------------------------------------------------------------
@@ -79,26 +86,30 @@ _PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
 
 @scenario(serves=["*.token.accepted", "*.exists"])
 def ask_where_answers_disagree(traffic: Traffic) -> None:
-    """Send the same request again and again to each operation whose answers disagree about the token or the path."""
-    for operation in ("executePix", *MAY_MISS_A_PATH):
-        if not traffic.permitted(operation) or not _answers_disagree(traffic.log, operation):
+    """Send the same request sixteen times to each operation whose answers disagree about the token or the path.
+
+    They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
+    answers show whether one node of several is at fault.
+    """
+    for operation in ("executePix", *OPERATIONS_FOUND_ALWAYS_OR_NEVER):
+        if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
         send = _same_request(traffic, operation)
         if send is None:
             continue
-        for _ in range(_MORE):
+        for _ in range(_TIMES_AGAIN):
             send()
         if operation == "executePix":
             _send_beside_another_code(traffic, send)
 
 
 def _send_beside_another_code(traffic: Traffic, send: Send) -> None:
-    """Send the code again, and another code that does not exist right after it; twice.
+    """Send the same code again, and right after it another code that does not exist; twice. `send` sends the first one.
 
-    A service may keep a 401 for the first code. That the other code is accepted then shows that the caller is not
-    locked out.
+    A service may keep a 401 for the first code, in a cache for instance. If the service does not refuse the token for
+    the other code, the caller is not locked out, and the 401 for the first code counts.
     """
-    for _ in range(_FEWEST):
+    for _ in range(_TIMES_OTHER_CODE):
         send()
         traffic.client.send("executePix", synthetic(), purpose=Disagreement.ANOTHER_CODE)
 
@@ -106,13 +117,15 @@ def _send_beside_another_code(traffic: Traffic, send: Send) -> None:
 def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
-    A 403 counts for the two documented operations only, because a service may forbid a read.
+    Only requests with the valid token that are written in the usual way are compared. An execution need not be valid,
+    because a code that does not exist must be accepted as far as token and path are concerned. A 403 counts for
+    executePix and registerPixKey only, because a service may forbid a read to this caller.
     """
     kinds = [RefusalKind.TOKEN]
     if operation in _PURPOSES_OF_EQUAL_REQUESTS:
-        kinds += FOR_THE_TOKEN
-    if operation in MAY_MISS_A_PATH:
-        kinds += FOR_THE_PATH
+        kinds += REFUSALS_OF_THE_TOKEN
+    if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
+        kinds += REFUSALS_OF_THE_PATH
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
     should_be_accepted = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
@@ -122,20 +135,32 @@ def _answers_disagree(log: Log, operation: str) -> bool:
 
 
 def _same_request(traffic: Traffic, operation: str) -> Send | None:
-    """A function that sends the request which is compared; None if the run may not send it so often."""
+    """A function that sends the request which is compared, always the same one.
+
+    | operation | request |
+    |---|---|
+    | executePix | the code that does not exist, which was sent before |
+    | registerPixKey | a synthetic key, which is deleted after each registration |
+    | a read | the read of the first account |
+
+    None if there is no such request, or if the run may not delete keys.
+    """
     purpose = Disagreement.ONCE_MORE
     if operation == "executePix":
         codes = [exchange.request.last_segment for exchange in traffic.log.of(operation, Execution.UNKNOWN_CODE)]
         return partial(traffic.client.send, operation, codes[0], purpose=purpose) if codes else None
     account = next(iter(traffic.profile.accounts), None)
     if operation != "registerPixKey":
-        place = account if operations()[operation].path_parameter else None
-        return partial(traffic.client.send, operation, place, valid=True, purpose=purpose)
+        path_parameter = account if operations()[operation].path_parameter else None
+        return partial(traffic.client.send, operation, path_parameter, valid=True, purpose=purpose)
     return _registration_that_is_deleted(Registrar(traffic.client, traffic.profile)) if account else None
 
 
 def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
-    """A function that registers a synthetic key and deletes it; None if the run may not delete keys."""
+    """A function that registers a synthetic key (made up by the suite) and deletes it, so that it can be called again.
+
+    None if the run may not delete keys: a second registration of a key may be refused because the key is registered.
+    """
     key = registrar.key_for_deletions()
     if key is None:
         return None
@@ -149,46 +174,58 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
     return register_and_delete
 
 
-# -- what the log says --------------------------------------------------------------------------------------------
+# -- what the answers show ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class AtTimes:
+class RefusedAtTimes:
     """Requests that were refused at times, although the same request was accepted before and after."""
 
     refused: Sequence[Exchange] = ()
     compared: int = 0
     """Number of the requests that must all be answered in the same way."""
-    taken: Sequence[Exchange] = field(default=())
+    accepted: Sequence[Exchange] = field(default=())
     """One exchange of the same request that was accepted; empty if there is none."""
 
 
-def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> AtTimes:
-    """The requests to an operation that were refused at times in one of these ways.
+def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> RefusedAtTimes:
+    """The requests to an operation that were refused at times, although the service accepts the same request otherwise.
 
-    Empty if they do not count by the conditions in the docstring of the module.
+    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). One node
+    of several may give them. A conforming service may refuse for a while, too, such as during a lock. So a refusal
+    counts only under these conditions:
+
+    - No other request of the run was under way.
+    - The request right before it or right after it was accepted.
+    - The same request was accepted before and after (`_is_refused_between_accepted` has the exception).
+    - There are two such refusals.
+
+    The result is empty otherwise.
     """
-    sent = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
-    compared = _equal_requests(log, operation)
-    taken = [exchange for exchange in sent if _is_accepted(exchange, kinds)]
+    sent_alone = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
+    compared = _requests_to_compare(log, operation)
+    accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, kinds)]
     refused = []
     for exchange in compared:
-        if exchange in sent and _kind_of(exchange) in kinds and _is_refused_between_accepted(exchange, sent, taken):
+        is_refused = exchange in sent_alone and _kind_of(exchange) in kinds
+        if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
     if RefusalKind.TOKEN in kinds and refused:
         refused += _real_codes_refused(log, operation)
-    if len(refused) < _FEWEST:
-        return AtTimes()
-    same = [exchange for exchange in taken if _is_same_request(exchange, refused[0])]
-    return AtTimes(sorted(refused, key=lambda exchange: exchange.number), len(compared), same[:1])
+    if len(refused) < _FEWEST_REFUSALS:
+        return RefusedAtTimes()
+    same = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
+    in_order = sorted(refused, key=lambda exchange: exchange.number)  # real codes were added at the end
+    return RefusedAtTimes(in_order, len(compared), same[:1])
 
 
-def _equal_requests(log: Log, operation: str) -> list[Exchange]:
-    """The requests to an operation that must all be answered in the same way.
+def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
+    """The requests to an operation whose token and path the service must accept each time.
 
-    A registration that is answered like the second registration of a key is left out: its key may be registered.
+    They are all valid reads, or the executions and registrations with the purposes in `_PURPOSES_OF_EQUAL_REQUESTS`. A
+    registration is left out if it may be refused because its key is registered already.
     """
-    if operation in READS:
+    if operation in READ_OPERATIONS:
         return log.valid(operation)
     sent = log.of(operation, *_PURPOSES_OF_EQUAL_REQUESTS.get(operation, ()))
     answers = [exchange for exchange in sent if exchange.credential == VALID]
@@ -198,9 +235,10 @@ def _equal_requests(log: Log, operation: str) -> list[Exchange]:
 
 
 def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
-    """True if a registration may be refused because its key is registered: a second registration gets the same answer.
+    """True if a registration may be refused because its key is registered already.
 
-    A registration that cannot be read (KeptRefusal.WITH_THE_TOKEN) names no key, so it is not refused for that.
+    That is so if each second registration of a registered key got the same answer. A registration with a body that
+    cannot be read (KeptRefusal.WITH_THE_TOKEN) names no key, so it is not refused for that reason.
     """
     repeated = repeated_registrations(log)
     if not repeated or answer.purpose is KeptRefusal.WITH_THE_TOKEN:
@@ -209,56 +247,69 @@ def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
 
 
 def _kind_of(exchange: Exchange) -> RefusalKind | None:
-    """The kind of the refusal; None if there is none. OTHER if there is no answer, or if the token had expired."""
+    """The kind of the refusal, such as TOKEN for a 401; None if the answer refuses nothing.
+
+    OTHER if there is no answer, or if the token was refused because it had expired: such an exchange counts neither as
+    accepted nor as refused.
+    """
     if exchange.response is None:
         return RefusalKind.OTHER
     of_the_caller = refusal_of_the_caller(exchange.response)
-    if of_the_caller and exchange.number in exchange.excused:
+    if of_the_caller and exchange.number in exchange.excused:  # `excused`: exchanges whose token had expired
         return RefusalKind.OTHER
     return of_the_caller or refusal_kind(exchange.response)
 
 
 def _is_accepted(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
-    """True if the token was accepted, and the request was not refused in one of these ways."""
+    """True if the service accepted the valid token of a request, and did not refuse it in one of these ways (`kinds`).
+
+    A refusal because of the content, such as a 400, shows that the token was accepted.
+    """
     kind = _kind_of(exchange)
-    is_about_the_request = kind is None or kind in _ABOUT_A_REQUEST
-    return exchange.credential == VALID and is_about_the_request and kind not in kinds
+    is_token_accepted = kind is None or kind in _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED
+    return exchange.credential == VALID and is_token_accepted and kind not in kinds
 
 
-_ABOUT_A_REQUEST = frozenset(
+_REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED = frozenset(
     (RefusalKind.CONTENT, RefusalKind.NOT_FOUND, RefusalKind.CONFLICT, RefusalKind.ENVELOPE, RefusalKind.MEDIA_TYPE)
 )
 """Refusals that a service gives only after it accepted the token."""
 
 
-def _is_refused_between_accepted(exchange: Exchange, sent: list[Exchange], taken: list[Exchange]) -> bool:
-    """True if a refusal counts by the conditions in the docstring of the module, except that two are needed.
+def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange], accepted: list[Exchange]) -> bool:
+    """True if a request was refused although the service accepted the same request before and after it.
 
-    `sent` are the answered requests to the operation that were alone, in order, and `taken` those that were accepted.
+    `sent_alone` are the answered requests to the operation that were not sent at the same time as others, in order.
+    `accepted` are those of them that were accepted. Two conditions must hold:
+
+    - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
+      while.
+    - The same request was accepted before it and after it. After a 401 it is enough that any request was accepted: a
+      service that keeps a 401 for a code, in a cache for instance, accepts no request with that code any more.
     """
-    place = sent.index(exchange)
-    right_before_and_after = [*sent[max(0, place - 1) : place], *sent[place + 1 : place + 2]]
-    if not any(neighbour in taken for neighbour in right_before_and_after):
+    index = sent_alone.index(exchange)
+    right_before_and_after = [*sent_alone[max(0, index - 1) : index], *sent_alone[index + 1 : index + 2]]
+    if not any(adjacent in accepted for adjacent in right_before_and_after):
         return False
-    same_request = [accepted.number for accepted in taken if _is_same_request(accepted, exchange)]
-    is_accepted_before = any(number < exchange.number for number in same_request)
-    is_accepted_after = any(number > exchange.number for number in same_request)
-    if _kind_of(exchange) is not RefusalKind.TOKEN:
-        return is_accepted_before and is_accepted_after
-    another_is_accepted_after = any(accepted.number > exchange.number for accepted in taken)
-    return is_accepted_before and another_is_accepted_after
+    numbers_of_same_request = [answer.number for answer in accepted if _is_same_request(answer, exchange)]
+    same_is_accepted_before = any(number < exchange.number for number in numbers_of_same_request)
+    same_is_accepted_after = any(number > exchange.number for number in numbers_of_same_request)
+    if _kind_of(exchange) is RefusalKind.TOKEN:
+        any_is_accepted_after = any(answer.number > exchange.number for answer in accepted)
+        return same_is_accepted_before and any_is_accepted_after
+    return same_is_accepted_before and same_is_accepted_after
 
 
 def _is_same_request(one: Exchange, other: Exchange) -> bool:
-    """True if two requests have the same address and body."""
+    """True if two requests have the same address (path and query) and the same body."""
     return (one.request.url, one.request.body) == (other.request.url, other.request.body)
 
 
 def _real_codes_refused(log: Log, operation: str) -> list[Exchange]:
-    """The executions of real codes that were refused for the token; empty for another operation.
+    """The executions of real codes (of prepared transfers) whose valid token was refused; empty for another operation.
 
-    A real code is sent only once, so no same request was accepted before and after. So they count only if other
-    requests count already.
+    A real code is executed only once, so the same request cannot be accepted before and after. So these refusals count
+    only if other requests show already that the service refuses the token at times.
     """
     executions = answers_to_real_codes(log) if operation == "executePix" else []
     return [execution for execution in executions if _kind_of(execution) is RefusalKind.TOKEN]

@@ -1,7 +1,7 @@
 """A request that is not sent yet (`Case`), and the identifiers and bodies that name nobody.
 
-- A synthetic identifier is one that the suite makes up. It begins with the mark of the suite (`MARK`, `pixconf-`), so
-  that no service takes it for an account, a key or a code of somebody.
+- A synthetic identifier is one that the suite makes up. It begins with `pixconf-` (`SYNTHETIC_PREFIX`), so that no
+  service takes it for an account, a key or a code of somebody.
 - An invalid request has a class: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
   class was drawn by Schemathesis. This has nothing to do with a class of Python.
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import MAX_DEPTH_OF_A_REQUEST, JsonPath, as_bytes, is_nested_deeper_than, leaves_of
 
 if TYPE_CHECKING:
@@ -44,19 +44,24 @@ WITH_EXECUTION = "with an execution"
 
 _SMALLEST_AMOUNT = 0.01
 """The amount if the profile has none: one cent."""
-_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", AMOUNT: _SMALLEST_AMOUNT, "date": 1767225600000}
+_TRANSFER = {
+    "from": f"{SYNTHETIC_PREFIX}from",
+    "to": f"{SYNTHETIC_PREFIX}to",
+    AMOUNT: _SMALLEST_AMOUNT,
+    "date": 1767225600000,
+}
 DOCUMENTED_MEMBERS: Mapping[str, Members] = {
-    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
-    "deletePixKey": {"pixKey": f"{MARK}unknown"},
+    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{SYNTHETIC_PREFIX}key"},
+    "deletePixKey": {"pixKey": f"{SYNTHETIC_PREFIX}unknown"},
     "createPix": {
-        "account": f"{MARK}account",
-        "pixKey": f"{MARK}key",
+        "account": f"{SYNTHETIC_PREFIX}account",
+        "pixKey": f"{SYNTHETIC_PREFIX}key",
         AMOUNT: _SMALLEST_AMOUNT,
-        "message": f"{MARK}message",
+        "message": f"{SYNTHETIC_PREFIX}message",
     },
     "transferExternal": _TRANSFER,
-    "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
-    "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
+    "transferInternal": {**_TRANSFER, "description": f"{SYNTHETIC_PREFIX}description"},
+    "transferP2p": {**_TRANSFER, "description": f"{SYNTHETIC_PREFIX}description"},
 }
 """By operation, the members of a body that names nobody. The interface document shows no body for deletePixKey and
 createPix: theirs is a choice of the suite, and a profile may have another one in `requests`."""
@@ -78,9 +83,9 @@ class Case:
     """A request to an operation, which is not sent yet."""
 
     operation: str
-    where: str = ""
+    unusual_part: str = ""
     """The part of the request that is invalid, such as "query" or a member; empty if Schemathesis drew the case."""
-    what: str = ""
+    how_unusual: str = ""
     """How that part is invalid, in words without its value, such as "missing"; empty if Schemathesis drew the case."""
     path_parameter: str | bytes | None = None
     body: bytes | None = None
@@ -93,16 +98,21 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Number of steps of a sequence; or, of a single request, characters of its path parameter, body and query.
+        """Size of a case, by which the report chooses: of cases that show the same deviation, it shows the smallest.
 
-        Of cases that show the same deviation, the report shows the smallest one.
+        For the last request of a sequence it is the number of requests in the sequence. For a single request it is the
+        number of characters in its path parameter, body and query.
         """
         if self.steps:
             return len(self.steps)
         return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:
-        """Send the request with this client, and return its exchange."""
+        """Send the request with this client, and return its exchange: the request with its answer.
+
+        In the path of an invalid request the characters `safe` are sent as they are, because a service may read them in
+        a special way. All other special characters are percent-encoded.
+        """
         return client.send(
             self.operation,
             self.path_parameter,
@@ -112,42 +122,47 @@ class Case:
             query=self.query,
             safe="" if self.valid else _SAFE_IN_A_SEGMENT,
             valid=self.valid,
-            unusual=(self.where, self.what),
+            unusual=(self.unusual_part, self.how_unusual),
         )
 
 
 # -- synthetic identifiers ---------------------------------------------------------------------------------------------
 
-_SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
+_SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
-_SHORT = re.compile(r"[A-Za-z]|[0-9]{1,30}")
+_ONE_LETTER_OR_DIGITS = re.compile(r"[A-Za-z]|[0-9]{1,30}")
 """One letter, or digits alone. At most 30 digits is a choice."""
-_TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
+_TEXTS_THAT_NAME_NOBODY = frozenset({"", *NAMED_TYPES})
 """Texts that name nobody."""
-_NO_IDENTIFIERS = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
+_MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
 """Members whose numbers are no account and no key."""
 
 
 def synthetic_text(text: str) -> str:
-    """The text with the mark `pixconf-` before it and behind each slash, so that it names nobody.
+    """The text with the prefix `pixconf-` before it and behind each slash, so that it names nobody.
 
-    Behind each slash, because a lenient service may split the text there, and read each piece as an identifier.
+    For example "a/b" becomes "pixconf-a/pixconf-b". The prefix is needed behind each slash because a lenient service
+    may split the text there, and read each piece as an identifier.
     """
-    return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
+    return SYNTHETIC_PREFIX + _SLASH.sub(rf"\1{SYNTHETIC_PREFIX}", text)
 
 
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
-    """A drawn path parameter as a synthetic identifier, which names nobody.
+    """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox one letter, or digits alone, stay as they are, unless they would be a transaction code.
+    On a sandbox (a service without real money) one letter, or digits alone, stay as they are, so that such accounts are
+    tried, too. But a transaction code gets the prefix in any case, because a real code would move money.
     """
     if operation == "executePix":
-        return synthetic_text(text.removeprefix(MARK))
+        return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
     return _synthetic_or_short(text, profile)
 
 
 def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> Any:
-    """A JSON value in which every text is a synthetic identifier, and every number is replaced that may name somebody.
+    """A copy of a JSON value that names nobody, so that it may be sent although it was drawn at random.
+
+    A text becomes synthetic: it gets the prefix `pixconf-`, so that it is no account and no key of somebody. A sandbox
+    is a service without real money, so more values may stay there:
 
     | in the value | on a sandbox | elsewhere |
     |---|---|---|
@@ -159,78 +174,85 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | a number in an amount, a date or another member that names nobody | stays | stays |
     | any other number | becomes a negative one | becomes a synthetic text |
     """
-    account = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
-    own = own_texts(operation, profile)
+    account_of_registration = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
+    accounts_that_pay = texts_that_name_own_account(operation, profile)
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
-        """What takes the place of a text or a number in a member of this name, by the table above."""
+        """The value that replaces a text or a number (`leaf`) in a member of this name, by the table above."""
         if isinstance(leaf, str):
-            is_own_account = leaf in own or (member == "account" and leaf == account)
-            return leaf if is_own_account else _synthetic_or_short(leaf, profile)
-        if member in _NO_IDENTIFIERS:
+            is_account_of_registration = member == "account" and leaf == account_of_registration
+            may_stay = is_account_of_registration or leaf in accounts_that_pay
+            return leaf if may_stay else _synthetic_or_short(leaf, profile)
+        if member in _MEMBERS_WITHOUT_IDENTIFIER:
             return leaf
-        return -abs(leaf) - 1 if profile.is_sandbox else f"{MARK}{member}"
+        negative = -abs(leaf) - 1  # no account and no key is negative
+        return negative if profile.is_sandbox else f"{SYNTHETIC_PREFIX}{member}"
 
     return _with_leaves_changed(value, synthetic_leaf)
 
 
 def _synthetic_or_short(text: str, profile: Profile) -> str:
-    """The text as a synthetic identifier. On a sandbox one letter, or digits alone, stay as they are.
+    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox one letter, or digits alone, stay.
 
-    They may name a key or an account there, but nothing on a sandbox is worth anything.
+    Such a text may name a key or an account there, but a sandbox has no real money.
     """
-    if profile.is_sandbox and _SHORT.fullmatch(text):
+    if profile.is_sandbox and _ONE_LETTER_OR_DIGITS.fullmatch(text):
         return text
-    return synthetic_text(text.removeprefix(MARK))
+    return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
 
 def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: str = "") -> Any:
-    """The JSON value, in which `change` gives the new value for each text and each number.
+    """A copy of a JSON value, in which each text and each number is replaced by what `change` returns for it.
 
-    `change` gets the old value, and the name of the member that holds it. Booleans, null, the empty text and names of
-    key types stay as they are.
+    `change` gets the old value, and the name of the member that holds it: ("a@example.com", "pixKey"). An item of an
+    array has the name of the member that holds the array. Values that name nobody stay as they are without being asked
+    about: booleans, null, the empty text, and the names of key types but RANDOM.
     """
     if isinstance(value, dict):
         return {name: _with_leaves_changed(element, change, name) for name, element in value.items()}
     if isinstance(value, list):
         return [_with_leaves_changed(element, change, member) for element in value]
-    is_text = isinstance(value, str) and value not in _TEXTS_KEPT
+    is_text = isinstance(value, str) and value not in _TEXTS_THAT_NAME_NOBODY
     return change(value, member) if is_text or _is_json_number(value) else value
 
 
 # -- bodies and path parameters that name nobody -----------------------------------------------------------------------
 
-_PAYERS = frozenset({"account", "from"})
+_MEMBERS_NAMING_THE_PAYER = frozenset({"account", "from"})
 """Members of the documented transfers that name the account which pays."""
 
 
 def names_own_account(operation: str, profile: Profile) -> bool:
-    """True if invalid transfers of this operation name an account of the profile.
+    """True if invalid transfers of this operation name an account of the profile as payer, instead of a made-up one.
 
-    They do so on a sandbox alone, because a service may look the account up before it reads the rest of a body.
+    A service may look the account up before it reads the rest of a body. So only a real account shows what the service
+    does with the invalid part. It is named on a sandbox alone, because a transfer would move real money elsewhere.
     """
-    return profile.is_sandbox and operation in PREPARING and bool(profile.accounts)
+    return profile.is_sandbox and operation in PREPARING_OPERATIONS and bool(profile.accounts)
 
 
 def documented_members(operation: str, profile: Profile) -> Members | None:
-    """The members of a complete, usual body: as documented, or as `requests` of the profile has them.
+    """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
-    They name nobody, except the account that a registration is for and, on a sandbox, the account that pays. None if
-    the operation has no body.
+    They are those of the interface document, or those of the body that the profile has in `requests`. The values name
+    nobody, with two exceptions: the account that a registration is for and, on a sandbox, the account that pays.
     """
     accounts = profile.accounts if names_own_account(operation, profile) else ()
     return _members_with_payer(operation, profile, accounts)
 
 
-def members_for_nobody(operation: str, profile: Profile) -> Members | None:
-    """The same members, but a transfer names no account of the profile, on a sandbox either."""
+def members_with_synthetic_values(operation: str, profile: Profile) -> Members | None:
+    """The names and values in a complete body, like `documented_members`, but the payer of a transfer is made up.
+
+    For requests without a valid token: if the service accepted one, it would move no money of the profile.
+    """
     return _members_with_payer(operation, profile, ())
 
 
 def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
-    """The members of a complete, usual body, in which the first of these accounts pays for a transfer.
+    """The names and values in a complete, usual body, in which the first of these accounts pays for a transfer.
 
-    Without an account, a synthetic one pays. None if the operation has no body.
+    If `accounts` is empty, a made-up account pays. None if the operation has no body.
     """
     if operation not in DOCUMENTED_MEMBERS:
         return None
@@ -241,105 +263,134 @@ def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str
     if body_in_profile is not None and isinstance(body_in_profile.json, dict):
         members: Members = _without_names_of_anybody(body_in_profile.json, accounts)
         return members
-    filled_in = dict(documented)
+    with_payer = dict(documented)
     if accounts:
-        for payer in _PAYERS & documented.keys():
-            filled_in[payer] = accounts[0]
-    return filled_in
+        for member in _MEMBERS_NAMING_THE_PAYER & documented.keys():
+            with_payer[member] = accounts[0]
+    return with_payer
 
 
 def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
-    """A JSON value of the profile with nothing in it that any reader could take for somebody.
+    """A body of the profile (a JSON value) for invalid requests: nothing in it names somebody but these accounts.
 
-    - A text becomes the mark and the name of its member, unless it names one of the accounts.
-    - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes the smallest one.
+    - A text becomes the prefix and the name of its member, such as "pixconf-to", unless it names one of the accounts.
+      In the profile the text `{account}` stands for an account, so it is replaced by the first one.
+    - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes one cent, because
+      off a sandbox a request is sent only with an amount above 0.
     """
 
     def anonymous_leaf(leaf: Any, member: str) -> Any:
-        """What takes the place of a text or a number in a member of this name."""
+        """The value that replaces a text or a number (`leaf`) in a member of this name."""
         if isinstance(leaf, str):
-            filled_in = leaf.replace("{account}", accounts[0]) if accounts else leaf
-            has_own_account = filled_in in accounts or filled_in != leaf
-            return filled_in if has_own_account else f"{MARK}{member}"
-        if member not in _NO_IDENTIFIERS:
-            return 0
-        return _SMALLEST_AMOUNT if member == AMOUNT and leaf <= 0 else leaf
+            with_account = leaf.replace("{account}", accounts[0]) if accounts else leaf
+            names_one_of_the_accounts = with_account in accounts or with_account != leaf
+            return with_account if names_one_of_the_accounts else f"{SYNTHETIC_PREFIX}{member}"
+        may_be_identifier = member not in _MEMBERS_WITHOUT_IDENTIFIER
+        if may_be_identifier:
+            return 0  # no account and no key
+        is_amount_to_be_refused = member == AMOUNT and leaf <= 0
+        return _SMALLEST_AMOUNT if is_amount_to_be_refused else leaf
 
     return _with_leaves_changed(value, anonymous_leaf)
 
 
-def own_texts(operation: str, profile: Profile) -> frozenset[str]:
-    """The texts of an invalid transfer that name an account of the profile."""
+def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[str]:
+    """The texts in the body of an invalid transfer that name an account of the profile, which pays. Often empty.
+
+    Such texts stay as they are, while all other texts of the body may be changed.
+    """
     if not names_own_account(operation, profile):
         return frozenset()
     leaves = leaves_of(documented_members(operation, profile))
-    return frozenset(text for _, text in leaves if isinstance(text, str) and MARK not in text)
+    return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
 
 
 def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
-    """The path parameter of an invalid request; None if the operation has none.
+    """The path parameter of an invalid request: an account or a transaction code. None if the operation has none.
 
-    It is an account of the profile only if the request can harm nothing: for a read and a registration.
+    It is an account of the profile for a read and for a registration, because these move no money and delete no key
+    even if the service accepts the request. For any other operation it is a made-up text.
     """
     if operations()[operation].path_parameter is None:
         return None
-    is_harmless = operation in ("registerPixKey", *READS) and profile.accounts
-    return profile.accounts[0] if is_harmless else synthetic_text("account")
+    may_name_real_account = operation in ("registerPixKey", *READ_OPERATIONS)
+    if may_name_real_account and profile.accounts:
+        return profile.accounts[0]
+    return synthetic_text("account")
 
 
 # -- what may be sent off a sandbox ------------------------------------------------------------------------------------
 
-_NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
+_UNDELETABLE_KEY = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
 characters (as for `_NOT_TO_BE_NAMED` of the door), or with control characters or halves of surrogate pairs."""
 
 
 def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
-    """The cases that may be sent: on a sandbox all of them. Elsewhere:
+    """The cases (requests) that may be sent. On a sandbox, a service without real money, all of them. Elsewhere:
 
     - A case is left out if a number in it may be the key or the account of somebody.
     - A case is left out if it has an amount above that of the profile, or not above 0.
-    - If its key may be impossible to delete, a synthetic account takes the place of the account of the profile.
+    - If a service could register a key that cannot be deleted, the case gets a made-up account instead of a real one.
     """
     for case in cases:
         if profile.is_sandbox:
             yield case
             continue
-        names_keys = case.operation in ("registerPixKey", "deletePixKey")
-        leaves = list(leaves_of(_value_for_a_lenient_reader(case.body))) if case.body else []
-        if case.body and not _body_may_be_sent(case.operation, leaves, profile):
-            continue
-        yield _with_synthetic_account(case, profile) if names_keys and _key_may_be_undeletable(leaves) else case
+        is_about_keys = case.operation in ("registerPixKey", "deletePixKey")
+        leaves = []  # the texts and numbers in the body, with their paths
+        if case.body:
+            leaves = list(leaves_of(_value_for_a_lenient_reader(case.body)))
+            if not _body_may_be_sent(case.operation, leaves, profile):
+                continue
+        if is_about_keys and _key_may_be_undeletable(leaves):
+            yield _with_synthetic_account(case, profile)
+        else:
+            yield case
 
 
 def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
-    """True if no number in a body may name somebody, and its amounts are permitted."""
+    """True if a body may be sent off a sandbox: no number in it may name somebody, and its amounts are permitted.
+
+    `leaves` are the texts and numbers in the body with their paths, such as (("to",), 12345). Texts need no check,
+    because they are made up.
+    """
     for path, leaf in leaves:
-        is_number_of_somebody = _is_json_number(leaf) and leaf != 0  # zero names nobody
+        is_number_but_zero = _is_json_number(leaf) and leaf != 0  # zero names nobody
         is_amount = AMOUNT in path
-        if is_number_of_somebody and not is_amount and _may_name_somebody(path):
+        if is_number_but_zero and not is_amount and _may_name_somebody(path):
             return False
     return _are_permitted_amounts(operation, leaves, profile)
 
 
 def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
-    """True if every amount in the JSON value is above 0 and at most that of the profile; on a sandbox any."""
+    """True if every amount in a body (a JSON value) is permitted: above 0 and at most the amount of the profile.
+
+    On a sandbox, a service without real money, any amount is.
+    """
     return profile.is_sandbox or _are_permitted_amounts(operation, leaves_of(body), profile)
 
 
 def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Profile) -> bool:
-    """True if the operation prepares no transfer, or each amount is permitted off a sandbox."""
-    if operation not in PREPARING:
+    """True if each amount in a body is above 0 and at most the amount of the profile, or if nothing can be transferred.
+
+    `leaves` are the texts and numbers in the body with their paths. A negative amount or 0 is not sent, because nobody
+    knows what a service would do with it.
+    """
+    if operation not in PREPARING_OPERATIONS:  # the operation prepares no transfer
         return True
     greatest = greatest_amount(operation, profile)
     amounts = [leaf for path, leaf in leaves if AMOUNT in path]
-    are_permitted = all(0 < number <= greatest for number in amounts if _is_json_number(number))
-    has_true = any(leaf is True for leaf in amounts)  # a service may read true as 1
-    return are_permitted and not has_true
+    are_numbers_permitted = all(0 < number <= greatest for number in amounts if _is_json_number(number))
+    has_true = any(leaf is True for leaf in amounts)  # a service may read true as the amount 1
+    return are_numbers_permitted and not has_true
 
 
 def greatest_amount(operation: str, profile: Profile) -> float:
-    """The greatest amount of the profile for an operation off a sandbox."""
+    """The greatest amount that may be sent off a sandbox: that in the body of the profile for the operation.
+
+    One cent if the body has no amount.
+    """
     leaves = leaves_of(documented_members(operation, profile))
     amounts = [number for path, number in leaves if AMOUNT in path and _is_json_number(number)]
     return max(amounts, default=_SMALLEST_AMOUNT)
@@ -348,24 +399,30 @@ def greatest_amount(operation: str, profile: Profile) -> float:
 def _key_may_be_undeletable(leaves: Iterable[_Leaf]) -> bool:
     """True if a service may register a key for this body that no deletion can name afterwards.
 
-    `leaves` are the texts and numbers in the body. A key may be too long or have control characters, for instance. If
-    the body has no key, the service may register an empty one.
+    `leaves` are the texts and numbers in the body, with their paths. A key may be too long or have control characters,
+    for instance. If the body has no key, the service may register an empty one.
     """
-    keys = [leaf for path, leaf in leaves if isinstance(leaf, str) and (not path or _may_name_somebody(path))]
-    return not keys or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
+    texts = [(path, leaf) for path, leaf in leaves if isinstance(leaf, str)]
+    # A text that is the whole body has an empty path. A service may read it as the key.
+    keys = [text for path, text in texts if not path or _may_name_somebody(path)]
+    return not keys or any(map(_UNDELETABLE_KEY.fullmatch, keys))
 
 
 def _may_name_somebody(path: JsonPath) -> bool:
     """True if a service may read the value at this path of a body as a key, or as the account of a payee.
 
-    Values of the members account, amount, date, key type and free text are read as neither. Nor is a body that is just
-    one text or number, whose path is empty.
+    A path has the names of members that lead to the value, such as ("to",). Values of the members account, amount,
+    date, key type and free text are read as neither. A body that is just one text or number has an empty path, and is
+    read as neither.
     """
-    return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
+    return bool(path) and (_MEMBERS_WITHOUT_IDENTIFIER | {"account"}).isdisjoint(path)
 
 
 def _with_synthetic_account(case: Case, profile: Profile) -> Case:
-    """The case with a synthetic account in place of those of the profile, in the path and in the body."""
+    """The case with a made-up account instead of the accounts of the profile, in the path and in the body.
+
+    A key that cannot be deleted is then never registered for a real account.
+    """
     synthetic_account = synthetic_text("account")
     body = case.body
     if body is not None:
@@ -378,8 +435,11 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
 
 
 def _value_for_a_lenient_reader(body: bytes) -> Any:
-    """The JSON value that a lenient reader finds in the body, which takes NaN for a number; None if there is none."""
-    if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
+    """The value of a body for a reader that accepts more than JSON allows, such as NaN; None if it cannot be read.
+
+    The tested service may be such a reader. So a number that only it can read must name nobody, too.
+    """
+    if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):  # a parser of Python may crash on it
         return None
     try:
         return json.loads(body, parse_int=float)  # as floats: Python refuses integers of more than 4,300 digits
@@ -388,5 +448,5 @@ def _value_for_a_lenient_reader(body: bytes) -> Any:
 
 
 def _is_json_number(value: Any) -> bool:
-    """True for a number of JSON. Python counts booleans among the integers."""
+    """True if a Python value is a number in JSON. A boolean is not, although Python counts it among the integers."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -17,10 +17,10 @@ from functools import cache
 from itertools import chain
 
 from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
-from spec.answers import answer_in_words, refused_or_lost
+from spec.answers import answer_in_words, refusal_or_failure
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
-from spec.message import Text, in_a_row, say
+from spec.message import Text, joined_with_repeats, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
@@ -42,35 +42,43 @@ _MOST_CITED_OF_A_PASS = 3
 
 @dataclass
 class Findings:
-    """Judges exchanges by the rules of their operation. Every finding is kept, and none ends the run."""
+    """Judges exchanges by the rules of their operation. Every finding is kept, and none ends the run.
+
+    A case is a request before it is sent. An exchange is a request with its answer.
+    """
 
     reproduction: Reproduction
-    taken: list[tuple[Case, Exchange]] = field(default_factory=list)
-    cut: str = ""  # why a request was not sent
-    _judged: list[_Judged] | None = None  # None if an exchange was taken since
+    """Judges an exchange. It knows which deviations were seen again when the same request was sent once more."""
+    cases_with_answers: list[tuple[Case, Exchange]] = field(default_factory=list)
+    why_incomplete: str = ""  # why a request was not sent, such as a limit of the profile; empty if all were sent
+    _judged: list[_Judged] | None = None  # None if an exchange was added since
 
-    def take(self, case: Case, exchange: Exchange) -> None:
-        """Add an exchange, with the case that was sent. It is judged when somebody asks for results.
+    def add(self, case: Case, exchange: Exchange) -> None:
+        """Add an exchange, with the case that was sent. It is judged later, when results are asked for.
 
-        If no connection was accepted, all attempts of the same request are added, because each of them may count. If a
-        limit kept the request from being sent, only the reason is kept.
+        If no connection was accepted, the exchange of each attempt to send the request is added, because each of them
+        may show that the service accepts no connection. If a limit kept the request from being sent, only the reason
+        is kept.
         """
         self._judged = None  # the judgements so far lack this exchange
-        was_sent = exchange.number > 0  # the door numbers only what it sends
-        if refused_or_lost(exchange) is FailureKind.NO_CONNECTION:
-            attempts = self.reproduction.exchanges
-            self.taken += [(case, attempt) for attempt in attempts if attempt.request == exchange.request]
+        was_sent = exchange.number > 0  # only requests that are sent have a number
+        if refusal_or_failure(exchange) is FailureKind.NO_CONNECTION:
+            all_of_the_run = self.reproduction.exchanges
+            attempts = [other for other in all_of_the_run if other.request == exchange.request]
+            self.cases_with_answers += [(case, attempt) for attempt in attempts]
         elif was_sent:
-            self.taken.append((case, exchange))
+            self.cases_with_answers.append((case, exchange))
         else:
-            self.cut = self.cut or str(answer_in_words(exchange))
+            self.why_incomplete = self.why_incomplete or str(answer_in_words(exchange))
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
-        """A result for each requirement that an exchange could show: passed, or with its findings.
+        """A result for each requirement that an exchange could show: passed, or with its findings (deviations).
 
-        If a named request and drawn ones show the same deviation, only the named one is reported (module docstring).
+        If the same deviation is shown by a request with a known invalid part and by requests that were drawn at random,
+        only the first is reported, because the name of its part explains the deviation. The report says with which
+        `seed` the requests were drawn. `fail_on` are the levels of requirements at which a deviation fails the run.
         """
-        passing: dict[str, list[int]] = {}
+        passing: dict[str, list[int]] = {}  # by requirement, the numbers of the exchanges that meet it
         for _, exchange, requirement_id, judgement in self._judgements():
             if judgement.holds:
                 passing.setdefault(requirement_id, []).append(exchange.number)
@@ -87,20 +95,25 @@ class Findings:
         return results
 
     def found_by_drawn_requests_alone(self) -> list[tuple[str, Finding, Case]]:
-        """Deviations that only drawn requests show: the requirement, the deviation, and the smallest case."""
+        """Deviations that only randomly drawn requests show: the requirement, the deviation, and the smallest case.
+
+        For these alone a smaller request is looked for. A request with a known invalid part needs none, because the
+        name of the part explains the deviation.
+        """
         cases_by_finding = self._cases_by_finding()
         found_by_named_requests = _found_by_named_requests(cases_by_finding)
         found_by_drawn_alone = []
         for (requirement_id, _, finding), cases in cases_by_finding.items():
             if (requirement_id, finding) not in found_by_named_requests:
-                smallest_case, _ = cases[0]
+                smallest_case, _ = cases[0]  # they are sorted by size
                 found_by_drawn_alone.append((requirement_id, finding, smallest_case))
         return found_by_drawn_alone
 
     def _reported_findings(self, seed: int) -> dict[str, list[Finding]]:
-        """By requirement, the findings for the report, each with the smallest case that shows it.
+        """By requirement, the findings (deviations) for the report, each with the smallest case that shows it.
 
-        A finding of drawn requests is left out if a named request shows the same deviation.
+        A finding of randomly drawn requests is left out if a request with a known invalid part shows the same
+        deviation, because the name of that part explains it.
         """
         cases_by_finding = self._cases_by_finding()
         found_by_named_requests = _found_by_named_requests(cases_by_finding)
@@ -112,47 +125,64 @@ class Findings:
         return reported
 
     def _judgements(self) -> list[_Judged]:
-        """Each exchange with the judgement of each requirement that applies to it, the smallest request first."""
+        """Each exchange with the judgement of each requirement that applies to it, the smallest request first.
+
+        They are stored until another exchange is added, because several tests ask for them.
+        """
         if self._judged is None:
             self._judged = []
-            for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
+            for case, exchange in sorted(self.cases_with_answers, key=_size_of_case):
                 for requirement_id in requirements_of(case.operation, case.valid):
                     judgement = self.reproduction.judge(requirement_id, exchange)
                     self._judged.append((case, exchange, requirement_id, judgement))
         return self._judged
 
     def _cases_by_finding(self) -> _CasesByFinding:
-        """By finding, the cases that show it with their exchanges, the smallest first."""
+        """The cases that show each finding, with their exchanges, the smallest case first.
+
+        A finding is identified by its requirement, the invalid part of the request, and the deviation.
+        """
         cases_by_finding: _CasesByFinding = {}
         for case, exchange, requirement_id, judgement in self._judgements():
-            deviations = {
-                replace(finding, exchanges=()) for finding in judgement.findings
-            }  # equal for equal deviations
+            # Without the numbers of exchanges, the findings of two exchanges are equal if their deviations are.
+            deviations = {replace(finding, exchanges=()) for finding in judgement.findings}
             for deviation in deviations:
-                cases_by_finding.setdefault((requirement_id, case.where, deviation), []).append((case, exchange))
+                cases_by_finding.setdefault((requirement_id, case.unusual_part, deviation), []).append((case, exchange))
         return cases_by_finding
 
 
 def _found_by_named_requests(cases_by_finding: _CasesByFinding) -> set[tuple[str, Finding]]:
-    """The requirements and deviations that a request with a known invalid part shows."""
+    """The requirements and deviations that a request with a known invalid part, such as "pixKey", shows.
+
+    A request that was drawn at random has no such part: `invalid_part` is empty.
+    """
     return {(requirement_id, finding) for requirement_id, invalid_part, finding in cases_by_finding if invalid_part}
+
+
+def _size_of_case(case_with_answer: tuple[Case, Exchange]) -> int:
+    """The size of the case in such a pair, to sort by: characters of the request, or steps of a sequence."""
+    case, _ = case_with_answer
+    return case.size
 
 
 def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], seed: int) -> Finding:
     """The finding with its smallest case in words, and with the number of cases that show it.
 
     `cases` are those that show it, the smallest first. Requests that were sent only to find a smaller case are not
-    counted.
+    counted, because their number depends on the search. In words, a case is "pixKey, missing", or the steps of a
+    sequence. A single request that was drawn at random has no words.
     """
     case, exchange = cases[0]
     shown_by: Text = ""
-    if case.steps:
+    is_of_a_sequence = bool(case.steps)
+    if is_of_a_sequence:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
-        template = _OF_AN_EXECUTION if case.what == WITH_EXECUTION else _OF_A_SEQUENCE
-        shown_by = template.of(steps=in_a_row(list(steps), ", "))
-    elif case.where:
-        shown_by = say("{where}, {what}", where=say(case.where), what=say(case.what))
-    times = len([shown for shown, _ in cases if shown.what != SMALLER])
+        template = _OF_AN_EXECUTION if case.how_unusual == WITH_EXECUTION else _OF_A_SEQUENCE
+        shown_by = template.of(steps=joined_with_repeats(list(steps), ", "))
+    elif case.unusual_part:
+        shown_by = say("{where}, {what}", where=say(case.unusual_part), what=say(case.how_unusual))
+    not_of_the_search = [shown for shown, _ in cases if shown.how_unusual != SMALLER]
+    times = len(not_of_the_search)
     return replace(finding, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
 
 
@@ -167,9 +197,11 @@ def _deviating_result(
 
 @cache
 def requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
-    """The requirements that apply to an exchange: all of its operation, or those of robustness if it is not valid.
+    """The requirements that apply to an exchange with this operation. `valid` says if its request is valid.
 
-    Requirements at the level `example` are left out, because they are about the first registration of a key.
+    To a valid request, all requirements of the operation apply that a rule judges. Those at the level `example` are
+    left out, because they are about the first registration of a key. To an invalid request, the interface document
+    promises nothing, so only the robustness requirements apply, such as "no server error".
     """
     if not valid:
         return tuple(robustness_of(operation))

@@ -42,7 +42,7 @@ from schemathesis.generation.overrides import Override
 
 from environments.profiles.model import Profile
 from reports.outputs.writing import RUNS
-from spec.interface import MARK, READS, openapi, operations
+from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, openapi, operations
 from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than, leaves_of
 from tests.traffic.case import (
     AMOUNT,
@@ -55,8 +55,8 @@ from tests.traffic.case import (
     greatest_amount,
     harmless_path_parameter,
     has_permitted_amounts,
-    own_texts,
     synthetic_path_parameter,
+    texts_that_name_own_account,
     with_synthetic_identifiers,
 )
 from tests.traffic.invalid import invalid_requests
@@ -287,7 +287,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
-            is_usual = operation not in READS and text == _example_of_path_parameter(operation, profile)
+            is_usual = operation not in READ_OPERATIONS and text == _example_of_path_parameter(operation, profile)
             case.path_parameters[name] = text if is_usual else synthetic_path_parameter(operation, text, profile)
         if not isinstance(case.body, NotSet):
             case.body = with_synthetic_identifiers(case.body, operation, profile)
@@ -430,7 +430,7 @@ class Drawing:
             # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
             strategies += [cases(_ANY_MEMBERS, **with_example_path) for _ in range(_OFTEN)]
             strategies += [cases(_ALL_UNUSUAL_MEMBERS, **with_example_path) for _ in range(_VERY_OFTEN)]
-        if own := own_texts(operation, self._profile):
+        if own := texts_that_name_own_account(operation, self._profile):
             payer = {name: value for name, value in example_body.items() if not own.isdisjoint(_texts_of(value))}
             with_own_payer = partial(_with_members, members=payer)
             strategies += [cases(_ALL_UNUSUAL_MEMBERS).map(with_own_payer) for _ in range(_OFTEN)]
@@ -479,7 +479,7 @@ def _kinds_of(case: Case) -> _Kinds:
 def _kind_of(value: Any) -> str:
     """The kind of a value. Values of one kind are alike for a service, so one of them is sent."""
     if isinstance(value, str):
-        return _kind_of_text(value.replace(MARK, ""))
+        return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _kind_of_number(value)
     return repr(value) if isinstance(value, bool) else type(value).__name__
@@ -630,7 +630,7 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 
     All texts are synthetic again, but for the account of the profile, which stays whole.
     """
-    own = own_texts(case.operation, profile)
+    own = texts_that_name_own_account(case.operation, profile)
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
@@ -659,7 +659,7 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
     if isinstance(value, list):
         return [_part_of(draw, item, whole) for item in value if draw(_IS_KEPT)]
     if isinstance(value, str) and value not in whole:
-        return _part_of_text(draw, value.replace(MARK, ""))
+        return _part_of_text(draw, value.replace(SYNTHETIC_PREFIX, ""))
     return value
 
 

@@ -2,7 +2,7 @@
 
 A service may have several nodes, of which one is at fault. If a requirement is tested with few exchanges, the fault may
 stay hidden, and the requirement passes. `--plan` prints a line for each situation, such as "an execution", that fewer
-than ENOUGH exchanges of the run show.
+than ENOUGH_ANSWERS exchanges of the run show.
 
 Self-tests: reports/sentences/test_plan.py.
 """
@@ -26,7 +26,7 @@ from tests.traffic.keys.purposes import (
     valid_deletions,
 )
 from tests.traffic.money.executions import Execution, answers_to_real_codes
-from tests.traffic.scenario import ENOUGH, Traffic
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic
 
 _KEY_OF_TYPE = "a key of the type {}"
 _RANDOM = _KEY_OF_TYPE.format("RANDOM")
@@ -35,7 +35,10 @@ _ONLY_ON_A_SANDBOX = "sandbox: elsewhere no key of the profile is registered mor
 
 @dataclass(frozen=True)
 class Situation:
-    """A situation that requirements of an operation are about, such as "a request without a token"."""
+    """A situation that requirements of an operation are about, such as "a request without a token".
+
+    If few exchanges of a run show it, a fault in one server of several may stay hidden.
+    """
 
     operation: str
     name: str
@@ -46,17 +49,29 @@ class Situation:
 
 
 def _of_type(key_type: str) -> Callable[[Log], list[Exchange]]:
-    """A function that gives the registrations, in a log, of keys of this type that were free."""
-    return lambda log: [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
+    """A function that finds, among all exchanges of a run, the registrations of keys of this type that were free.
+
+    A key is free if it was not registered, so that the service must accept its registration.
+    """
+
+    def registrations(log: Log) -> list[Exchange]:
+        """The registrations with this key type."""
+        return [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
+
+    return registrations
 
 
 def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Exchange]]:
-    """A function that gives the requests with a real code, or with a key, and with this credential in a log."""
+    """A function that finds, among all exchanges of a run, those without the valid token that have this credential.
+
+    The credential is the name of a wrong token, or of no token. For executions only requests with real codes count, and
+    not those with made-up ones.
+    """
 
     def requests(log: Log) -> list[Exchange]:
-        """The requests with the credential, those that repeat the first code included."""
+        """The requests with the credential. Executions are those before and after the code is executed."""
         if operation == "executePix":
-            sent = log.sent(operation, Execution.OFFERED, Execution.AFTER_EXECUTION)
+            sent = log.sent(operation, Execution.UNAUTHORIZED_BEFORE_EXECUTION, Execution.UNAUTHORIZED_AFTER_EXECUTION)
         else:
             sent = registrations_for(log, Registering.WITHOUT_A_TOKEN)
         return [exchange for exchange in sent if exchange.credential == credential]
@@ -65,7 +80,10 @@ def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Ex
 
 
 def _line_for_executions(profile: Profile) -> str:
-    """The line of the profile that limits the number of executions."""
+    """The line of the profile to change so that a run has more executions, such as "limits.executions (5)".
+
+    It is the limit if there are more codes than it permits; otherwise the number of codes that the run prepares.
+    """
     plan = profile.transactions.prepare
     supplied = len(profile.transactions.codes) + (plan.count if plan else 0)
     if supplied > profile.limits.executions:
@@ -74,33 +92,41 @@ def _line_for_executions(profile: Profile) -> str:
 
 
 def _line_for_type(key_type: str) -> Callable[[Profile], str]:
-    """A function that gives the line of a profile that limits the number of registrations of this key type.
+    """A function that gives the line of a profile to change so that a run has more registrations of this key type.
 
-    A synthetic key is an e-mail address. It can be registered again and again if the run may delete it. Keys of other
-    types belong to somebody, so off a sandbox they are not registered more often.
+    The suite makes up e-mail addresses. They can be registered again and again if the run may delete them, so deletions
+    must be permitted. Keys of other types belong to somebody, so outside a sandbox they are not registered more often.
     """
 
     def line(profile: Profile) -> str:
-        """The line of this profile."""
-        return _line_for_deletions(profile) if key_type == "EMAIL" or profile.is_sandbox else _ONLY_ON_A_SANDBOX
+        """The line to change in this profile."""
+        can_be_repeated = key_type == "EMAIL" or profile.is_sandbox
+        return _line_for_deletions(profile) if can_be_repeated else _ONLY_ON_A_SANDBOX
 
     return line
 
 
 def _line_for_deletions(profile: Profile) -> str:
-    """The line of the profile that limits the number of deletions."""
+    """The line of the profile to change so that a run has more deletions of keys.
+
+    First the permission is needed, then what makes a deletion safe. With both, only a sandbox has more.
+    """
     if "delete-keys" not in profile.allow:
         return "allow: delete-keys"
     return str(missing_for_deletions(profile)) or _ONLY_ON_A_SANDBOX
 
 
 def _line_for_tokens(profile: Profile) -> str:
-    """The line of the profile that limits the number of wrong tokens."""
+    """The line of the profile to change so that a run sends more wrong tokens: "limits.wrong_tokens (20)"."""
     return f"limits.wrong_tokens ({profile.limits.wrong_tokens})"
 
 
 def _situations_without_the_token(operation: str) -> tuple[Situation, Situation]:
-    """The situations of an operation without the valid token: without any, and with another one."""
+    """The two situations of an operation in which the valid token is missing: no token, and a wrong one.
+
+    Each code is sent once without a token, so more executions raise the first number. The limit of wrong tokens raises
+    the second one.
+    """
     without_token = _with_credential(operation, NO_HEADER)
     with_another = _with_credential(operation, ANOTHER)
     return (
@@ -123,14 +149,21 @@ SITUATIONS = (
 
 
 def few_exchanges(traffic: Traffic) -> Iterator[str]:
-    """A line for each situation that the run tests, but with fewer than ENOUGH exchanges."""
+    """Lines for `--plan`: each situation that the run tests with too few exchanges, and what would give it more.
+
+    For example "executePix, an execution: 2 of 6, more with transactions.prepare.count (2)". With fewer than
+    ENOUGH_ANSWERS exchanges, a fault in one server of several may stay hidden. The log holds what the run would send.
+    """
     log, profile = traffic.log, traffic.profile
     for situation in SITUATIONS:
-        shown = len(situation.exchanges(log))
+        number = len(situation.exchanges(log))
         if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
-            continue  # such a key goes again once a list shows its value, and the lists of a plan are empty
-        if traffic.subjects_among(situation.operation) and 0 < shown < ENOUGH:
+            # A real run registers RANDOM keys more often than a plan shows: it has to find the value of each key in a
+            # list before the next one, and the lists of a plan are empty.
+            continue
+        if traffic.tested_among(situation.operation) and 0 < number < ENOUGH_ANSWERS:
             line = situation.line(profile)
-            yield f"{situation.operation}, {situation.name}: {shown} of {ENOUGH}, more with {line}"
-    if profile.is_sandbox and traffic.reach.spends_codes and profile.transactions.prepare is None:
+            yield f"{situation.operation}, {situation.name}: {number} of {ENOUGH_ANSWERS}, more with {line}"
+    # Only on a sandbox, and only with a code that the run prepares, an execution is repeated.
+    if profile.is_sandbox and traffic.selection.needs_real_codes and profile.transactions.prepare is None:
         yield "executePix, an execution that is repeated: 0, more with transactions.prepare"

@@ -6,13 +6,14 @@ Words of this module:
 | word | meaning |
 |---|---|
 | real code | the transaction code of a prepared transfer: with the valid token it moves money |
-| to offer a code | to send it with wrong tokens before its execution; that must not execute it |
-| row | one such wrong token, with the unusual ways in which its request is spelled: a row of a table of them |
+| unauthorized request | a request without a token or with a wrong one, which must not execute a code |
+| spelling | unusual ways to write a request, such as two spaces behind `Bearer`; empty if there are none |
 | spent code | a code that the service does not execute any more, perhaps because of a wrong token |
-| companion | a valid request that does nothing, sent at the same moment as one that must be refused |
-| neighbour | a request right before an execution, on the same connection |
+| pair | two codes that the run prepares, to execute both at the same moment |
+| index | the position of a code among all codes that the run sends, counted from 0 |
 
-A companion or a neighbour may change the answer of a service that is at fault.
+Some requests are sent right before an execution, or at the same moment, because a service at fault may then give a
+wrong answer.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from typing import Any
 
 from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, UnauthorizedRequest, forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
     answer_in_words,
     grants_protected_result,
     is_granted,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import Exchange
@@ -44,39 +45,52 @@ from tests.traffic.money.executions import (
     Preparation,
     answers_to_real_codes,
     is_refused_and_done,
-    perhaps_spent,
+    perhaps_spent_by_wrong_tokens,
     successful_executions,
 )
-from tests.traffic.money.preparing import prepare
-from tests.traffic.neighbours import Events, first_quiet_place, neighbours_of_executions
-from tests.traffic.refused_credentials import ASKED_AGAIN, rows_of_one_code, send_first_code_again, wrong_token_rows
+from tests.traffic.money.preparing import prepare_executable_transfers
+from tests.traffic.neighbours import (
+    RequestsOnSandbox,
+    first_index_without_wrong_tokens,
+    requests_before_executions,
+)
+from tests.traffic.refused_credentials import (
+    REQUESTS_FOR_EXECUTED_CODE,
+    send_first_code_again,
+    unauthorized_requests,
+    unauthorized_requests_for_code,
+)
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
 _SCHEME = f"{EXECUTE}.token.scheme"
 _TOKEN = f"{EXECUTE}.token.required"
 _ROBUST = tuple(f"{EXECUTE}.{end_of_id}" for end_of_id in ROBUSTNESS)
-_SHOWN_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
-"""The requirements for which codes are offered, that is: sent with wrong tokens."""
-_SHOWN_BY_SIMULTANEOUS_REQUESTS = f"{EXECUTE}.id.matches"
-"""The requirement for which an execution is sent at the same moment as another request: a result may be mixed up."""
+_TESTED_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
+"""The requirements for which real codes are sent without the valid token."""
+_TESTED_BY_SIMULTANEOUS_REQUESTS = f"{EXECUTE}.id.matches"
+"""The requirement for which an execution is sent at the same moment as another request: a service may give one request
+the result of the other."""
 _CODES_OF_A_PAIR = 2
 """Codes that are executed at the same moment."""
 _MOST_SPENT = 3
-"""Codes that were perhaps spent, on a sandbox: three in a row may fall into a window in which the service is closed."""
-_LEAST_WITH_A_PAIR = 4
-"""Fewest executions in limits.executions with which two of them are kept for the pair: of the other two, one goes
-first, and one is offered."""
-_PLACE_BESIDE = 2
+"""Most codes that were perhaps spent by wrong tokens, after which a sandbox still gets wrong tokens: a service that is
+closed for a while may refuse three codes one after the other."""
+_FEWEST_EXECUTIONS_WITH_A_PAIR = 4
+"""Smallest limits.executions with which two executions are kept for the pair. Of the other two, the first one is sent
+before any wrong token, and the second one after wrong tokens."""
+_INDEX_OF_SIMULTANEOUS_EXECUTION = 2
 """Index of the code that is executed at the same moment as another request: the third one, because the first two have
 a use of their own."""
 
 
 @scenario(serves=["executePix.*"], needs="execute")
 def execute(traffic: Traffic) -> None:
-    """Send a code that does not exist, each real code, and a code that does not exist with wrong tokens.
+    """Send the requests to the execution endpoint, with three sorts of codes:
 
-    Real codes are sent only if a selected requirement needs one.
+    1. a code that does not exist, with the valid token
+    2. each real code (of a prepared transfer), if a selected requirement needs one, because real codes move money
+    3. a code that does not exist, with wrong tokens
     """
     executions = _Executions(traffic)
     executions.send_unknown_code()
@@ -87,8 +101,12 @@ def execute(traffic: Traffic) -> None:
 
 @scenario(serves=[_TOKEN], needs="execute")
 def send_first_code_at_the_end(traffic: Traffic) -> None:
-    """Send the code that was executed first without a token and with a wrong one, as right after its execution."""
-    send_first_code_again(traffic.client.with_purpose(Execution.AFTER_EXECUTION))
+    """Send the code that was executed first once without a token and once with a wrong one, at the end of the run.
+
+    A service may keep the result in a cache, and show it to anybody who asks later. The same two requests are sent
+    right after the execution, too.
+    """
+    send_first_code_again(traffic.client.with_purpose(Execution.UNAUTHORIZED_AFTER_EXECUTION))
 
 
 @dataclass(frozen=True)
@@ -99,140 +117,153 @@ class _CodePlan:
     """Codes of the profile. They are sent first."""
     most_prepared: int
     """Most codes that the run prepares, those of the pair included."""
-    before_pair: int
-    """Number of codes that are sent before the pair, so that the index of a code of the pair is this or more."""
-    left_out: Text
+    number_before_pair: int
+    """Number of codes that are sent before the pair. A code whose index is this number or more is one of the pair."""
+    note_on_codes_left_out: Text
     """Sentence with the number of codes that are not sent because of limits.executions; empty if all are sent."""
 
 
 class _Executions:
     """Sends the executions of a run.
 
-    | code, by its place | what is sent |
+    | code, by its index | what is sent |
     |---|---|
-    | first | its execution, before any other real code |
-    | second | offers with wrong tokens, then its execution |
-    | third | its execution at the same moment as another request |
-    | all others, and a single code | as for the second; on a sandbox a few are not offered (`Events`) |
-    | the pair: the last two, on a sandbox | two executions at the same moment |
+    | 0 | its execution, before any other real code |
+    | 1 | requests with wrong tokens, then its execution |
+    | 2 | its execution at the same moment as another request |
+    | all others, and a single code | as for 1; on a sandbox a few get no wrong tokens (`RequestsOnSandbox`) |
+    | the last two (the pair), on a sandbox | two executions at the same moment |
 
-    The pair consists of codes that the run prepares for that. If the service takes a code for spent after a wrong
-    token, no more codes are offered.
+    The pair consists of codes that the run prepares for that. If the service treats a code as spent (not executable any
+    more) after a wrong token, later codes get no wrong tokens.
     """
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
         self._profile = traffic.profile
         self._log = traffic.log
-        self._wants = traffic.reach.wants
+        self._selection_includes = traffic.selection.includes_any
         self._door = traffic.client.door
         self._together = traffic.together
         self._unknown_code = synthetic()
-        self._neighbours = neighbours_of_executions(traffic, self._unknown_code)
-        self._events: Events | None = None  # on a sandbox with enough codes, in place of the neighbours
+        self._requests_before = requests_before_executions(traffic, self._unknown_code)
+        self._requests_on_sandbox: RequestsOnSandbox | None = None  # replace `_requests_before` if there are any
         self._codes_of_pair: list[str] = []
-        self._rows_by_place: dict[int, list[Row]] = {}  # by index of a code, the wrong tokens to offer it with
-        self._rows_offered: dict[str, Sequence[Row]] = {}  # by code, the wrong tokens that it was offered with
-        self._service_is_broken = False  # True once an offer with the usual spelling got a 5xx or no answer
-        self._first_code_is_to_be_sent_again = self._wants(_TOKEN)  # without the valid token, once it was executed
+        self._unauthorized_by_index: dict[int, list[UnauthorizedRequest]] = {}  # planned, by index of a code
+        self._unauthorized_by_code: dict[str, Sequence[UnauthorizedRequest]] = {}  # sent, by code
+        self._service_is_broken = False  # True once a wrong token, written as usual, got a 5xx or no answer
+        self._first_code_is_to_be_sent_again = self._selection_includes(_TOKEN)  # False as soon as it is sent again
 
     def send_unknown_code(self) -> None:
-        """Send a code that does not exist, with the valid token."""
+        """Send a code that does not exist, with the valid token, to observe how the service refuses it."""
         self._send(self._unknown_code, purpose=Execution.UNKNOWN_CODE)
 
     def send_unknown_code_with_wrong_tokens(self) -> None:
-        """Send a code that does not exist with wrong tokens.
+        """Send a code that does not exist with wrong tokens, if a selected requirement is about the answers.
 
-        No header and the wrong token are alone on the wire, because the others are compared with them, and a busy
-        service says nothing about a credential.
+        First it is sent without a token and with a wrong one. No other request is under way at the same time, because
+        the answers to all other wrong tokens are compared with these two, and the answer of a busy service may have
+        nothing to do with the token. Then it is sent with the valid token under a scheme other than Bearer, such as
+        Digest, each time at the same moment as a valid request that does nothing.
         """
         send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
-        if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
-            for credential in (NO_HEADER, ANOTHER):
+        if self._selection_includes(_SCHEME, "executePix.refusal", *_ROBUST):
+            for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
                 send(credential=credential)
-        if self._wants(_SCHEME, *_ROBUST):
+        if self._selection_includes(_SCHEME, *_ROBUST):
             other_schemes = forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
     def send_real_codes(self) -> None:
-        """Offer and execute each real code that limits.executions permits, unless no selected requirement needs one.
+        """Execute each real code that limits.executions permits; most codes are sent with wrong tokens before.
 
-        It ends early if the door keeps codes back, because an execution was answered 401: the token may have expired.
+        Nothing is sent if no selected requirement needs a real code. If an execution is answered 401, the token may
+        have expired: then the codes that are left are not sent, because they would be lost.
         """
-        self._door.budget.keep_to_ask_again(EXECUTE, ASKED_AGAIN if self._first_code_is_to_be_sent_again else 0)
-        if not self._traffic.reach.spends_codes:
+        requests_at_the_end = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
+        self._door.budget.keep_to_ask_again(EXECUTE, requests_at_the_end)  # of limits.wrong_tokens
+        if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
-        self._events = self._events_of(plan)
-        self._rows_by_place = self._wrong_tokens_by_place(plan)
-        codes_are_kept_back = self._offer_and_execute(plan.supplied, 0, plan, self._execute_supplied)
-        if codes_are_kept_back:
+        self._requests_on_sandbox = self._planned_requests_on_sandbox(plan)
+        self._unauthorized_by_index = self._unauthorized_by_index_of_code(plan)
+        token_is_refused = self._execute_after_wrong_tokens(plan.supplied, 0, plan, self._execute_supplied)
+        if token_is_refused:
             return
         prepared = self._prepared_codes(plan)
-        codes_are_kept_back = self._offer_and_execute(
-            prepared, len(plan.supplied), plan, self._execute_prepared_or_keep
+        index_of_first_prepared = len(plan.supplied)
+        token_is_refused = self._execute_after_wrong_tokens(
+            prepared, index_of_first_prepared, plan, self._execute_prepared_or_keep
         )
-        if self._events:
-            self._events.end()
-        if codes_are_kept_back:
+        if self._requests_on_sandbox:
+            self._requests_on_sandbox.end()
+        if token_is_refused:
             return
         self._send_first_code_again_once()
         self._execute_pair()
 
-    def _offer_and_execute(
-        self, codes: Sequence[str], first_place: int, plan: _CodePlan, execute: Callable[[str, int, _CodePlan], None]
+    def _execute_after_wrong_tokens(
+        self, codes: Sequence[str], first_index: int, plan: _CodePlan, execute: Callable[[str, int, _CodePlan], None]
     ) -> bool:
-        """Offer each of these codes, and execute it unless an offer may have executed it.
+        """Send each of these codes with the wrong tokens that are planned for it, and then execute it.
 
-        `first_place` is the index of the first one among all codes of the run. Returns True as soon as the door keeps
-        further codes back, because an execution was answered 401.
+        A code is not executed if a wrong token may have executed it already. `first_index` is the index of the first of
+        these codes among all codes of the run. `execute` executes one code.
+
+        Returns True as soon as an execution is answered 401, because the token may have expired. The codes that are
+        left are not sent then.
         """
-        for place, code in enumerate(codes, first_place):
-            code_is_spent = self._offer(code, self._rows_by_place.get(place, []))
-            if code_is_spent:
+        for index, code in enumerate(codes, first_index):
+            may_be_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
+            if may_be_executed:
                 continue
-            execute(code, place, plan)
-            if self._door.guard.keep_codes_back():
+            execute(code, index, plan)
+            token_is_refused = self._door.guard.check_if_codes_are_kept_back()
+            if token_is_refused:
                 return True
         return False
 
     def _send(self, code: str, **options: Any) -> Exchange:
-        """Send a request to the execution endpoint. The options are those of `Client.send`."""
+        """Send a request to the execution endpoint. The options are those of `Client.send`, such as `credential`."""
         return self._traffic.client.send(EXECUTE, code, **options)
 
     # -- which codes there are ------------------------------------------------------------------------------------
 
     def _plan_of_codes(self) -> _CodePlan:
-        """The codes that are sent, as many as limits.executions permits. The limit is shared out in this order:
+        """The codes that are sent, as many as limits.executions permits. The limit is divided in this order:
 
-        1. the pair
-        2. the supplied codes, unless the journal says that an earlier run sent them
+        1. the pair (two codes that are executed at the same moment)
+        2. the codes of the profile, except those that an earlier run has sent, as the journal says
         3. the other codes that the run prepares
         """
-        room = self._profile.limits.executions - self._size_of_pair()
-        usable = self._door.guard.open_journal(self._profile.transactions.codes)
-        supplied = usable[:room]
+        executions_left = self._profile.limits.executions - self._size_of_pair()
+        usable = self._door.guard.open_journal(self._profile.transactions.codes)  # never sent by an earlier run
+        supplied = usable[:executions_left]
         prepare_plan = self._profile.transactions.prepare
         most_prepared = prepare_plan.count if prepare_plan else 0
-        number_to_prepare = min(most_prepared, room - len(supplied))
+        number_to_prepare = min(most_prepared, executions_left - len(supplied))
 
-        before_pair = len(supplied) + number_to_prepare
-        left_out = self._note_codes_left_out(before_pair, len(usable) + most_prepared)
-        return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), before_pair, left_out)
+        number_before_pair = len(supplied) + number_to_prepare
+        note = self._note_codes_left_out(number_before_pair, len(usable) + most_prepared)
+        return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), number_before_pair, note)
 
-    def _events_of(self, plan: _CodePlan) -> Events | None:
-        """The requests that go right before the executions on a sandbox, such as a registration or a deletion.
+    def _planned_requests_on_sandbox(self, plan: _CodePlan) -> RequestsOnSandbox | None:
+        """The requests that are sent right before the executions on a sandbox, such as a registration or a deletion.
 
-        None off a sandbox, or if there are too few codes: then neighbours go there, which change nothing.
+        None outside a sandbox, because these requests change data. None, too, if there are too few codes for all of
+        them. Then requests that change nothing are sent before the executions (`requests_before_executions`).
         """
-        first_quiet = first_quiet_place(len(plan.supplied), plan.before_pair)
-        if first_quiet is None or not self._profile.is_sandbox:
+        first_index = first_index_without_wrong_tokens(len(plan.supplied), plan.number_before_pair)
+        if first_index is None or not self._profile.is_sandbox:
             return None
-        return Events(self._traffic, self._unknown_code, first_quiet, plan.before_pair)
+        return RequestsOnSandbox(self._traffic, self._unknown_code, first_index, plan.number_before_pair)
 
     def _note_codes_left_out(self, number_sent: int, number_of_all: int) -> Text:
-        """Note for the report how many codes limits.executions leaves out, and return the note; empty if none is."""
+        """Note for the report how many codes are not sent because of limits.executions, and return the note.
+
+        Empty if all codes are sent.
+        """
         if number_sent >= number_of_all:
             return ""
         note = say(
@@ -245,25 +276,37 @@ class _Executions:
         return note
 
     def _size_of_pair(self) -> int:
-        """The number of codes of the pair: 2, or 0 if there is no pair."""
+        """Number of codes that are kept to execute them at the same moment: 2, or 0 if that is not done.
+
+        It is done on a sandbox alone, because a service that refuses simultaneous requests would cost two real codes.
+        The run must prepare codes, and must be permitted to send two requests at once.
+        """
         if not self._profile.is_sandbox or not self._profile.transactions.prepare:
             return 0
-        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
-        has_room = self._profile.limits.executions >= _LEAST_WITH_A_PAIR
-        return _CODES_OF_A_PAIR if is_wanted and has_room else 0
+        is_wanted = self._together.may_send_several and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
+        are_enough_permitted = self._profile.limits.executions >= _FEWEST_EXECUTIONS_WITH_A_PAIR
+        return _CODES_OF_A_PAIR if is_wanted and are_enough_permitted else 0
 
     def _prepared_codes(self, plan: _CodePlan) -> list[str]:
-        """Prepare transfers, and return their codes. If the run has no code at all, put the reason in `missing`."""
+        """Prepare transfers, and return their codes.
+
+        If the run has no code at all, neither prepared nor from the profile, the reason is put in `why_not_sent`: the
+        verdicts on executions say it.
+        """
         guard = self._door.guard
-        most = min(plan.most_prepared, guard.executions_possible)
-        preparations = prepare(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
-        codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))
+        most = min(plan.most_prepared, guard.count_possible_executions())
+        preparations = prepare_executable_transfers(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
+        codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))  # a code that is given twice is sent once
         if not codes and not plan.supplied:
-            self._traffic.missing[EXECUTE] = plan.left_out or self._why_no_code(preparations)
+            self._traffic.why_not_sent[EXECUTE] = plan.note_on_codes_left_out or self._why_no_code(preparations)
         return codes
 
     def _why_no_code(self, preparations: Sequence[Exchange]) -> Text:
-        """Reason why the run has no code: the answer to the last preparation; if nothing was prepared, the journal."""
+        """Reason why the run has no code to execute.
+
+        It is the answer to the last preparation. If no transfer was prepared, it is a problem of the journal (the file
+        with all codes that were ever sent), or that an earlier run sent the codes, or that the profile has none.
+        """
         if preparations:
             return _why_a_preparation_gave_no_code(preparations[-1])
         guard = self._door.guard
@@ -272,117 +315,140 @@ class _Executions:
             return trouble
         return SENT_BEFORE if guard.barred else NO_CODE
 
-    # -- offers: requests with a wrong token ------------------------------------------------------------------------
+    # -- real codes without the valid token -------------------------------------------------------------------------
 
-    def _wrong_tokens_by_place(self, plan: _CodePlan) -> dict[int, list[Row]]:
-        """By index of a code, the wrong tokens that it is offered with. A code that is not offered is missing.
+    def _unauthorized_by_index_of_code(self, plan: _CodePlan) -> dict[int, list[UnauthorizedRequest]]:
+        """By index of a code, the requests that name it without a token or with a wrong one, before its execution.
 
-        The rows of the table are shared out among the codes. The first code is offered only if there is no other one.
+        An unauthorized request is one of these. All of them are divided among the codes. A code that gets none is not
+        in the result:
+
+        - The first one, so that one code is executed even if wrong tokens break the service. It gets some only if no
+          other code can get any.
+        - Those of the pair, and the one that is executed at the same moment as another request.
+        - On a sandbox those whose execution must be sent right after a certain other request.
         """
-        if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
+        if not self._selection_includes(*_TESTED_BY_WRONG_TOKENS):
             return {}
-        table = wrong_token_rows(self._traffic, EXECUTE)
-        without_rows = self._events.places_without_wrong_tokens if self._events else ()
-        may_be_offered = [place for place in range(1, plan.before_pair) if place not in without_rows]
-        places = [place for place in may_be_offered if not self._is_executed_beside_a_request(place, plan)]
-        if not places:
-            places = [0]
-        rows_by_place = {}
-        for turn, place in enumerate(places):
-            rows_by_place[place] = rows_of_one_code(table, turn, number_of_codes=len(places))
-        return rows_by_place
+        table = unauthorized_requests(self._traffic, EXECUTE)
+        on_sandbox = self._requests_on_sandbox
+        without_wrong_tokens = on_sandbox.indexes_without_wrong_tokens if on_sandbox else ()
+        candidates = [index for index in range(1, plan.number_before_pair) if index not in without_wrong_tokens]
+        indexes = [index for index in candidates if not self._is_executed_beside_a_request(index, plan)]
+        if not indexes:
+            indexes = [0]
+        requests_by_index = {}
+        for share, index in enumerate(indexes):
+            requests_by_index[index] = unauthorized_requests_for_code(table, share, number_of_codes=len(indexes))
+        return requests_by_index
 
-    def _offer(self, code: str, rows: list[Row]) -> bool:
-        """Send a code with wrong tokens, one after the other. Returns True as soon as one may have executed it.
+    def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
+        """Send a code without a token and with wrong tokens, one request after the other.
 
-        The first one leaves right after the execution of the code before, on the same connection, because some services
-        do not check the token on a connection that was authorized before. After one that breaks the service no wrong
-        token is sent any more.
+        Returns True as soon as one of them may have executed the code: its answer has a result, or there is no answer.
+        Then the code must not be sent any more.
+
+        The first request is sent right after the execution of the code before, on the same connection, because some
+        services do not check the token on a connection that was authorized before. After a wrong token that breaks the
+        service (a 5xx or no answer), no wrong token is sent any more in this run.
         """
-        rows = self._rows_unless_spent(rows)
-        rows_with_companion = self._rows_with_companion(rows)
-        self._rows_offered[code] = rows
-        for row in rows:
+        requests = self._unauthorized_unless_spent(requests)
+        with_companion = self._requests_with_companion(requests)
+        self._unauthorized_by_code[code] = requests
+        for request in requests:
             if self._service_is_broken:
                 return False
-            offer = self._send_offer(code, row, with_companion=row in rows_with_companion)
-            # Not before the first offer, because that one has to leave right after an execution.
+            exchange = self._send_unauthorized(code, request, with_companion=request in with_companion)
+            # Not before the first of these requests, because that one is sent right after an execution.
             self._send_first_code_again_once()
-            was_sent = offer.number > 0
+            was_sent = exchange.number > 0  # 0: limits.wrong_tokens is reached
             if not was_sent:
                 continue
-            self._send_again_if_broken(offer, row)
-            may_be_executed = offer.response is None or offer.number in self._door.guard.unknown
-            if may_be_executed or grants_protected_result(offer):
+            self._send_again_if_broken(exchange, request)
+            outcome_is_unknown = exchange.response is None or exchange.number in self._door.guard.unknown
+            if outcome_is_unknown or grants_protected_result(exchange):
                 return True
         return False
 
-    def _rows_unless_spent(self, rows: list[Row]) -> list[Row]:
-        """The wrong tokens to offer the next code with, which change if a wrong token may have spent an earlier code.
+    def _unauthorized_unless_spent(self, requests: list[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
+        """The unauthorized requests (without the valid token) that are sent with the next code.
+
+        They are the planned ones, unless a wrong token may have spent an earlier code, so that the service refused to
+        execute it:
 
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
-        | none | the same | the same |
+        | none | the planned ones | the planned ones |
         | one to three | those of the first spent code: if this code is executed, they were not the reason | none |
         | more | none | none |
 
-        No others go with it, because limits.wrong_tokens has no room for more.
+        The planned ones are not sent as well, because limits.wrong_tokens does not permit more.
         """
-        spent = perhaps_spent(self._log)
+        spent = perhaps_spent_by_wrong_tokens(self._log)
         if not spent:
-            return rows
+            return requests
         if len(spent) > _MOST_SPENT or not self._profile.is_sandbox:
             return []
-        return list(self._rows_offered.get(spent[0].request.last_segment, []))
+        first_spent_code = spent[0].request.last_segment
+        return list(self._unauthorized_by_code.get(first_spent_code, []))
 
-    def _rows_with_companion(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows that are sent at the same moment as a valid request: one without a header, and one wrong token.
+    def _requests_with_companion(self, requests: Sequence[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
+        """The unauthorized requests, among these for one code, that are sent at the same moment as a valid request.
 
-        The first row is not among them, because it has to leave right after an execution. Empty off a sandbox, and
-        before a code was executed.
+        A service may let a wrong token pass while a valid request is under way. They are one request without a token
+        and one with a wrong token. The first request in the list is none of them, because it is sent right after an
+        execution.
+
+        Empty outside a sandbox, because a service that refuses simultaneous requests would cost a real code. Also empty
+        until a code was executed.
         """
         if not self._profile.is_sandbox or not successful_executions(self._log):
             return []
-        later_rows = rows[1:]
-        without_header = [row for row in later_rows if row.credential == NO_HEADER]
-        with_token = [row for row in later_rows if row.credential != NO_HEADER]
+        later_requests = requests[1:]
+        without_header = [request for request in later_requests if request.credential == NO_HEADER]
+        with_token = [request for request in later_requests if request.credential != NO_HEADER]
         return [*without_header[:1], *with_token[:1]]
 
-    def _send_offer(self, code: str, row: Row, *, with_companion: bool) -> Exchange:
-        """Send a code with a wrong token, alone or at the same moment as a valid request."""
-        purpose = Execution.OFFERED
-        send = partial(self._send, code, credential=row.credential, spelling=row.spelling, purpose=purpose)
+    def _send_unauthorized(self, code: str, request: UnauthorizedRequest, *, with_companion: bool) -> Exchange:
+        """Send a real code without the valid token, as the unauthorized request says. The service must refuse it.
+
+        With a companion, a valid request that does nothing is sent at the same moment.
+        """
+        purpose = Execution.UNAUTHORIZED_BEFORE_EXECUTION
+        send = partial(self._send, code, credential=request.credential, spelling=request.spelling, purpose=purpose)
         if not with_companion:
             return send()
-        [offer] = self._together.send_each_with_a_companion(EXECUTE, send)
-        return offer
+        [exchange] = self._together.send_each_with_a_companion(EXECUTE, send)
+        return exchange
 
-    def _send_again_if_broken(self, offer: Exchange, row: Row) -> None:
-        """If an offer broke the service, send a synthetic code with the same token, to see whether it does so again.
+    def _send_again_if_broken(self, exchange: Exchange, request: UnauthorizedRequest) -> None:
+        """If a wrong token broke the service, send it again with a synthetic code, to see whether that happens again.
 
-        A request with an unusual spelling does not count, because a service need not know such a spelling.
+        The service is broken if the exchange has a 5xx or no answer. Then no further wrong tokens are sent with real
+        codes. A request with an unusual spelling does not count, because a service need not know such a spelling.
         """
-        is_error = offer.response is None or offer.response.status >= 500
-        self._service_is_broken = is_error and not row.spelling
+        is_error = exchange.response is None or exchange.response.status >= 500
+        self._service_is_broken = is_error and not request.spelling
         if self._service_is_broken:
             purpose = Execution.BREAKS_AGAIN
-            self._send(synthetic(), credential=row.credential, spelling=row.spelling, purpose=purpose)
+            self._send(synthetic(), credential=request.credential, spelling=request.spelling, purpose=purpose)
 
     def _send_first_code_again_once(self) -> None:
-        """Send the code that was executed first without the valid token, unless it was sent so before.
+        """Send the code that was executed first without a token and with a wrong one, unless that was done before.
 
-        A service may answer anybody with a result that it keeps in a cache.
+        A service may keep the result of the execution in a cache, and give it to anybody. The guard knows no such code
+        (`first_executed` is empty) until one was executed.
         """
         if self._first_code_is_to_be_sent_again and self._door.guard.first_executed:
             self._first_code_is_to_be_sent_again = False
-            send_first_code_again(self._traffic.client.with_purpose(Execution.AFTER_EXECUTION))
+            send_first_code_again(self._traffic.client.with_purpose(Execution.UNAUTHORIZED_AFTER_EXECUTION))
 
     def note_code_perhaps_spent(self) -> None:
-        """Note the first code that was perhaps spent by a wrong token.
+        """Note for the report the first code that the service refused to execute, perhaps because of a wrong token.
 
-        It is called after all codes, because the answer to a later code may show that the reason was another one.
+        This is done after all codes were sent, because the answer to a later code may show another reason.
         """
-        spent = perhaps_spent(self._log)
+        spent = perhaps_spent_by_wrong_tokens(self._log)
         if spent:
             note = say(
                 "a code was perhaps spent by a wrong token: exchange {number} refused it, and wrong tokens were sent "
@@ -393,61 +459,73 @@ class _Executions:
 
     # -- executions: requests with the valid token --------------------------------------------------------------------
 
-    def _execute_supplied(self, code: str, place: int, plan: _CodePlan) -> None:
-        """Execute a code of the profile."""
-        self._send_neighbour(place)
+    def _execute_supplied(self, code: str, index: int, plan: _CodePlan) -> None:
+        """Execute a code of the profile, right after a request that may disturb it (`_send_request_before`)."""
+        self._send_request_before(index)
         send = partial(self._send, code, valid=True, purpose=Execution.SUPPLIED)
-        self._send_alone_or_beside(send, place, plan)
+        self._send_alone_or_beside(send, index, plan)
 
-    def _execute_prepared_or_keep(self, code: str, place: int, plan: _CodePlan) -> None:
+    def _execute_prepared_or_keep(self, code: str, index: int, plan: _CodePlan) -> None:
         """Execute a code that the run prepared, or keep it for the pair.
 
-        The pair are two codes that are executed at the same moment, at the end. The last two codes are meant for it. A
-        code is kept for it only if the service executed all real codes so far, and at least one. If the service seems
-        to need more than is documented, the execution has extra parts: a body, more headers and a query.
+        The pair is two codes that are executed at the same moment, after all others. The last two codes are meant for
+        it. They are kept only if the service executed all real codes so far, and at least one, because only results
+        can be mixed up, and not refusals. Otherwise they are executed one by one.
+
+        If the service seems to need more than is documented, the execution has extra parts: a body, headers, a query.
         """
-        is_for_pair = place >= plan.before_pair
+        is_for_pair = index >= plan.number_before_pair
         one_succeeded = bool(successful_executions(self._log))
-        none_failed = all(map(succeeded, answers_to_real_codes(self._log)))
-        if is_for_pair and one_succeeded and none_failed:
+        all_succeeded = all(map(succeeded, answers_to_real_codes(self._log)))
+        if is_for_pair and one_succeeded and all_succeeded:
             self._codes_of_pair.append(code)
             return
-        self._send_neighbour(place)
+        self._send_request_before(index)
         if self._may_need_more():
-            more = {"json": {}, "headers": EXTRA_HEADERS, "query": "?pixconf=1"}
-            self._send(code, valid=True, **more, purpose=Execution.PREPARED_WITH_EXTRA_PARTS)
+            extra_parts = {"json": {}, "headers": EXTRA_HEADERS, "query": "?pixconf=1"}
+            self._send(code, valid=True, **extra_parts, purpose=Execution.PREPARED_WITH_EXTRA_PARTS)
             return
         send = partial(self._send, code, valid=True, purpose=Execution.PREPARED)
-        self._send_alone_or_beside(send, place, plan)
+        self._send_alone_or_beside(send, index, plan)
 
-    def _send_neighbour(self, place: int) -> None:
-        """Send what goes right before an execution: on a sandbox with enough codes an event, else a neighbour.
+    def _send_request_before(self, index: int) -> None:
+        """Send a request right before the execution of the code with this index, because it may disturb the execution.
+
+        The answer of a service at fault may depend on the request before. On a sandbox with enough codes the request
+        may change data, such as a registration. Otherwise it is a refused request or a read.
 
         The first real code (index 0) needs none, because the code that does not exist was sent right before it.
         """
-        if place > 0 and self._events:
-            self._events.send_before(place)
-        elif place > 0:
-            send_neighbour = next(self._neighbours)
-            send_neighbour()
+        if index > 0 and self._requests_on_sandbox:
+            self._requests_on_sandbox.send_before_execution(index)
+        elif index > 0:
+            send_request = next(self._requests_before)
+            send_request()
 
-    def _send_alone_or_beside(self, send: Send, place: int, plan: _CodePlan) -> None:
-        """Send an execution: at the same moment as another request if it is that of the third code, else alone."""
-        if self._is_executed_beside_a_request(place, plan):
-            self._together.send_beside(send, self._send_beside_execution)
+    def _send_alone_or_beside(self, send: Send, index: int, plan: _CodePlan) -> None:
+        """Send an execution: that of the third code (index 2) at the same moment as another request, all others alone.
+
+        `send` sends the execution. A service at fault may give one request the result of the other.
+        """
+        if self._is_executed_beside_a_request(index, plan):
+            self._together.send_with_companion(send, self._send_beside_execution)
         else:
             send()
 
-    def _is_executed_beside_a_request(self, place: int, plan: _CodePlan) -> bool:
-        """True if the code with this index is executed at the same moment as another request: only the third one is."""
-        is_third_and_not_of_the_pair = place == _PLACE_BESIDE and place < plan.before_pair
-        is_wanted = self._together.is_possible and self._wants(_SHOWN_BY_SIMULTANEOUS_REQUESTS)
+    def _is_executed_beside_a_request(self, index: int, plan: _CodePlan) -> bool:
+        """True if the code with this index is executed at the same moment as another request. Only the third one is.
+
+        False if the third code is one of the pair, if the run may send only one request at a time, or if no selected
+        requirement is about mixed-up results.
+        """
+        is_third_and_not_of_the_pair = index == _INDEX_OF_SIMULTANEOUS_EXECUTION and index < plan.number_before_pair
+        is_wanted = self._together.may_send_several and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
         return is_third_and_not_of_the_pair and is_wanted
 
     def _send_beside_execution(self) -> Exchange:
-        """Send the request that goes at the same moment as an execution.
+        """Send the request that is sent at the same moment as an execution.
 
-        It is a read; or, if the profile does not permit reads, a synthetic code with a wrong token.
+        It is a read; or, if the profile does not permit reads, a synthetic code with a wrong token (ANOTHER).
         """
         purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:
@@ -457,30 +535,38 @@ class _Executions:
     def _may_need_more(self) -> bool:
         """True if an execution perhaps needs more than is documented, such as a body, and this was not tried yet.
 
-        It perhaps does if nothing was executed so far, and exactly one prepared code was refused.
+        That is so if nothing was executed so far, and exactly one prepared code was refused because of the request.
+        After one refusal the next code is sent with extra parts. If it is refused, too, they are not the reason, and
+        the other codes are sent as documented.
         """
         if successful_executions(self._log) or self._log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS):
             return False
         refused = []
         for answer in self._log.of(EXECUTE, Execution.PREPARED):
-            is_refused = refused_or_lost(answer) in ABOUT_THE_REQUEST
+            is_refused = refusal_or_failure(answer) in ABOUT_THE_REQUEST
             if is_refused and not is_refused_and_done(answer):  # a code that is DONE was executed all the same
                 refused.append(answer)
         return len(refused) == 1
 
     def _execute_pair(self) -> None:
-        """Execute the two codes of the pair at the same moment, if the guard of codes permits that."""
+        """Execute the two codes that were kept for it at the same moment, if the guard of codes permits that.
+
+        It does not if the outcome of an earlier execution is unknown, because that one may have moved money.
+        """
         codes = self._codes_of_pair
         if len(codes) != _CODES_OF_A_PAIR:
             return
-        is_permitted = self._door.guard.permit_again(*codes)  # not spent, but an unknown outcome forbids them
+        is_permitted = self._door.guard.permit_again(*codes)
         if is_permitted:
             sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
-            self._together.send_all(self._together.meeting(*sends))
+            self._together.send_all(self._together.pair_at_same_moment(*sends))
 
 
 def _why_a_preparation_gave_no_code(preparation: Exchange) -> Text:
-    """Reason why the answer to a preparation has no code."""
+    """Reason why the answer to the preparation of a transfer has no code: a refusal, or nothing at `code_at`.
+
+    `code_at` of the profile says where the code is in the answer.
+    """
     answer = answer_in_words(preparation)
     if not is_granted(preparation):
         return say("no transfer was prepared: {answer}", answer=answer)

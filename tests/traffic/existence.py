@@ -1,11 +1,18 @@
 """The existence of each endpoint, and of the prefix of all.
 
-The interface document names the endpoints and shows no answer of most of them. A success proves an endpoint. A refusal
-is compared with the answers to two siblings: the same request to paths beside the documented one that no document
-names. An endpoint that answers a valid request like its siblings does not exist.
+The interface document names the endpoints and shows no answer of most of them. A success proves that an endpoint
+exists. A refusal does not prove it, because a service also refuses a path that it does not know. So a refusal is
+compared with the answers to two siblings.
 
-A harmless request is one for a synthetic identifier, which can do nothing to anybody. It shows an endpoint if no valid
-request can. Passing trouble is an answer that may be another one in a minute, such as a 503.
+| word | meaning |
+|---|---|
+| sibling | the same request to a path that differs from the documented one in one segment, and that no document names |
+| harmless request | a request for a made-up account or code, with an empty or unreadable body: it can do nothing |
+| temporary answer | an answer that may be another one in a minute, such as a 503, or no answer |
+| evidence | the exchanges (requests with their answers) that may show whether an endpoint exists |
+
+An endpoint that answers a valid request like its siblings does not exist. If no valid request can be sent, a harmless
+one may show the endpoint.
 """
 
 from __future__ import annotations
@@ -22,24 +29,24 @@ from spec.answers import (
     is_granted,
     is_page,
     refusal_kind,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose, Response, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
-from tests.harness.judging import NotExercised, require_permission, require_supplied
+from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
 from tests.harness.selection import MAY_BE_OPEN
-from tests.traffic.at_times import FOR_THE_PATH, MAY_MISS_A_PATH, refused_at_times
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
 from tests.traffic.keys.registration import nothing_to_delete
 from tests.traffic.money.executions import Execution
 from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
-from tests.traffic.undescribed import reads_or_orders
+from tests.traffic.undescribed import reads_or_preparations
 
 
 class Existence(Purpose):
@@ -52,38 +59,49 @@ class Existence(Purpose):
 
 
 @scenario(serves=["*.exists", "general.versionPrefix"])
-def ask_what_is_open(traffic: Traffic) -> None:
-    """Send what is needed to judge each endpoint, if the answers so far leave its existence open."""
+def send_requests_about_existence(traffic: Traffic) -> None:
+    """Send the requests that are still needed to judge whether each endpoint exists.
+
+    Most endpoints are proved by answers to earlier requests. For the others, the judgement is made here once for its
+    side effect: `_EvidenceSentIfMissing` sends each request that the judgement asks for and that the log does not have.
+    The tests make the same judgement later, from the log alone.
+    """
     for operation in _operations_to_judge(traffic):
-        _judgement_by(_EvidenceOnRequest(traffic), operation)
+        _judgement_by(_EvidenceSentIfMissing(traffic), operation)
 
 
 def _operations_to_judge(traffic: Traffic) -> list[str]:
-    """The operations whose existence is a selected requirement, or may show that the prefix is served."""
-    wants = traffic.reach.wants
+    """The operations whose existence is judged: because that is a selected requirement, or because of the prefix /v1.
+
+    The requirement on the prefix is met if any documented path exists, so it needs each operation that is permitted.
+    """
+    selects_any = traffic.selection.includes_any
     to_judge = []
     for operation in operations():
-        shows_the_prefix = wants("general.versionPrefix") and traffic.permitted(operation)
-        if wants(f"{operation}.exists") or shows_the_prefix:
+        may_show_the_prefix = selects_any("general.versionPrefix") and traffic.may_send_to(operation)
+        if selects_any(f"{operation}.exists") or may_show_the_prefix:
             to_judge.append(operation)
     return to_judge
 
 
 def endpoint_exists(traffic: Traffic, operation: str) -> Judgement:
-    """The judgement that an endpoint exists, by the log."""
+    """The judgement whether an endpoint exists, by the requests that the run has sent. Nothing is sent."""
     return _judgement_by(_EvidenceInLog(traffic), operation)
 
 
 def prefix_is_served(traffic: Traffic) -> Judgement:
-    """The judgement that at least one of the documented paths exists.
+    """The judgement whether the service has the prefix /v1: at least one of the documented paths must exist.
 
-    Raises OutOfScope if the profile permits nothing at all, and NotExercised if no operation can be judged.
+    Nothing is sent. Raises OutOfScope if the profile permits nothing at all, and NotExercised if no operation can be
+    judged. (The permission `fuzz` alone permits no operation.)
     """
-    require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
-    to_judge = _operations_to_judge(traffic) if traffic.selects(ask_what_is_open) else []
-    require_supplied(to_judge, say("all that is permitted may move money: add read to allow, or select an operation"))
+    out_of_scope_unless(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
+    to_judge = _operations_to_judge(traffic) if traffic.selects(send_requests_about_existence) else []
+    not_exercised_unless(
+        to_judge, say("all that is permitted may move money: add read to allow, or select an operation")
+    )
     judgements = [endpoint_exists(traffic, operation) for operation in to_judge]
-    shown: list[Exchange] = []
+    shown: list[Exchange] = []  # one exchange for each operation, for the report
     for judgement in judgements:
         shown += judgement.exchanges[:1]
     if any(judgement.holds for judgement in judgements):
@@ -93,24 +111,31 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
     return inconclusive(say("no documented path can be told from an undocumented one"), *shown)
 
 
-# -- what there is to judge by ----------------------------------------------------------------------------------------
+# -- the exchanges that the judgement compares ------------------------------------------------------------------------
 
 
 class _EvidenceInLog:
-    """The exchanges in the log that may show whether an endpoint exists."""
+    """The exchanges that the run has sent and that may show whether an endpoint exists."""
 
     def __init__(self, traffic: Traffic) -> None:
         self.log = traffic.log
         self._traffic = traffic
 
     def not_generated(self, operation: str | None = None) -> list[Exchange]:
-        """What was sent with an operation, or with any, without generated requests: these are sent later."""
+        """Every request that was sent to an operation, or to any operation if none is given, without generated ones.
+
+        Requests that Schemathesis generates are left out, because they are sent after this judgement is made first.
+        Such a request has the name of an operation as its `part`.
+        """
         return [exchange for exchange in self.log.attempts(operation) if exchange.part not in operations()]
 
     def best_answers(self, operation: str) -> list[Exchange]:
-        """The exchanges that can show the endpoint although they were refused, the surest first.
+        """The exchanges that can show that an endpoint exists even if they were refused, the most reliable first.
 
-        Raises NotExercised if no account is supplied.
+        They are valid requests, because an endpoint that exists answers these in another way than an unknown path. Or,
+        if there is none, a request for a code that does not exist, or a harmless request (that can do nothing).
+
+        Raises NotExercised if the operation needs an account and the profile has none.
         """
         if operation == "executePix":
             prepared = self.log.of(operation, Execution.PREPARED)
@@ -119,23 +144,29 @@ class _EvidenceInLog:
             return self.log.of(operation, Registering.FIRST_TIME)
         if operation == "deletePixKey":
             return self.log.valid(operation) or self.harmless(operation)
-        return reads_or_orders(self.log, operation)[:1]
+        return reads_or_preparations(self.log, operation)[:1]
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
-        """The harmless request with this purpose; empty if there is none."""
+        """The harmless request (for a made-up code or account) with this purpose; empty if none was sent."""
         return self.log.of(operation, purpose)[:1]
 
     def siblings_of(self, exchange: Exchange) -> list[Exchange]:
-        """Two requests that differ from an exchange in nothing but their undocumented path; empty if there are none."""
+        """The two siblings of a request: they differ from it only in their path, which is not documented.
+
+        Empty if they were not sent.
+        """
         to_undocumented_paths = self.log.of("", Existence.UNDOCUMENTED_PATH)
         return [candidate for candidate in to_undocumented_paths if _is_sibling(candidate, exchange)][:2]
 
 
-class _EvidenceOnRequest(_EvidenceInLog):
-    """Evidence that is sent for if the log does not have it."""
+class _EvidenceSentIfMissing(_EvidenceInLog):
+    """Sends a request that the judgement asks for, if the log does not have it."""
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
-        """The harmless request with this purpose. An unreadable body needs the permission `fuzz`."""
+        """The harmless request (for a made-up code or account) with this purpose. It is sent if the log has none.
+
+        Empty if it has an unreadable body and the profile does not permit that (`fuzz`).
+        """
         is_permitted = purpose is not Existence.UNREADABLE or "fuzz" in self._traffic.profile.allow
         if is_permitted and not super().harmless(operation, purpose):
             body = _harmless_body(operation, purpose)
@@ -143,7 +174,10 @@ class _EvidenceOnRequest(_EvidenceInLog):
         return super().harmless(operation, purpose)
 
     def siblings_of(self, exchange: Exchange) -> list[Exchange]:
-        """The same request to two undocumented paths. A real code is never sent there."""
+        """The two siblings of a request: the same request to two undocumented paths. They are sent if the log has none.
+
+        A real transaction code is never sent to such a path: a made-up code replaces it.
+        """
         if not super().siblings_of(exchange):
             is_execution = exchange.operation == "executePix"
             path_parameter = synthetic() if is_execution else _path_parameter_of(exchange)
@@ -157,16 +191,18 @@ class _EvidenceOnRequest(_EvidenceInLog):
 
 
 def _harmless_body(operation: str, purpose: Existence) -> bytes | None:
-    """The body of a harmless request: none for a GET, else an unreadable one or an empty object."""
+    """The body of a harmless request, which can do nothing: none for a GET, else JSON cut short or an empty object."""
     if operations()[operation].method == "GET":
         return None
     return UNREADABLE["cut short"] if purpose is Existence.UNREADABLE else b"{}"
 
 
 def _is_sibling(candidate: Exchange, exchange: Exchange) -> bool:
-    """True if a request to an undocumented path is the same as that of an exchange, except for one segment of the path.
+    """True if `candidate`, a request to an undocumented path, is a sibling of `exchange`.
 
-    In the place of a real code the sibling has a synthetic one.
+    Method, body and path must be the same, except for the last fixed segment of the path. For example, a sibling of
+    `/v1/pix/keys/ac-0001` is `/v1/pix/pixconf-123/ac-0001`. The sibling of an execution has a made-up code in the place
+    of the real one, so the last segment may differ there, too.
     """
     method_and_body = (exchange.request.method, exchange.request.body)
     if (candidate.request.method, candidate.request.body) != method_and_body:
@@ -174,14 +210,14 @@ def _is_sibling(candidate: Exchange, exchange: Exchange) -> bool:
     segments = urlsplit(exchange.request.url).path.split("/")
     sibling_segments = urlsplit(candidate.request.url).path.split("/")
     has_parameter = operations()[exchange.operation].path.endswith("}")
-    undocumented_place = -2 if has_parameter else -1  # the segment before the parameter, or the last one
-    begins_alike = sibling_segments[:undocumented_place] == segments[:undocumented_place]
+    index_that_differs = -2 if has_parameter else -1  # the segment before the parameter, or the last one
+    begins_alike = sibling_segments[:index_that_differs] == segments[:index_that_differs]
     may_differ_at_the_end = not has_parameter or exchange.operation == "executePix"
     return begins_alike and (may_differ_at_the_end or sibling_segments[-1] == segments[-1])
 
 
 def _path_parameter_of(exchange: Exchange) -> str | None:
-    """The path parameter that a request names; None if the operation has none."""
+    """The path parameter in a request, such as the account; None if the path of its operation has no parameter."""
     return exchange.request.last_segment if operations()[exchange.operation].path_parameter else None
 
 
@@ -193,25 +229,34 @@ _CALLER_IS_REFUSED = say(
     "the token may lack the scope; or wrong tokens locked the caller out for a while: lower limits.wrong_tokens"
 )
 _ALWAYS_MISSING = say("every request with the valid token got 404, so perhaps only a gateway knows the path")
-_NEEDED = {operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING} | {
+_NEEDED = {
+    operation: f"needs a body that is accepted in requests.{operation}" for operation in PREPARING_OPERATIONS
+} | {
     "executePix": "needs a code that transactions.prepare prepares",
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
-"""By operation, what a profile has to supply so that the run can send a request which is surely valid."""
+"""By operation, what a profile has to have so that the run can send a request that is certainly valid."""
 
 
 def _needed_for(operation: str) -> Text:
-    """What a request to the operation needs if the service is to accept it."""
+    """What the profile must have so that the service accepts a request to this operation, as a sentence for a verdict.
+
+    The verdict cannot say whether the endpoint exists, because no such request was sent.
+    """
     return _NEEDED.get(operation, say("needs an account that exists"))
 
 
 def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
-    """The judgement that an endpoint exists. The first of these that there is decides:
+    """The judgement whether an endpoint exists. The first of these that applies decides:
 
-    1. The endpoint is missing at times: it deviates.
-    2. A request with the valid token was granted, and its answer is readable: it holds.
-    3. An answer that is no passing trouble: it is compared with those of the siblings.
-    4. The same with the answer to one more harmless request.
+    1. The endpoint is missing at times: the service deviates.
+    2. A request with the valid token was granted, and its answer is readable: the endpoint exists.
+    3. A refused request has an answer that is not temporary (such as a 503): the answer is compared with those to the
+       siblings, which are the same request to undocumented paths.
+    4. The same with the answer to one more harmless request (for a made-up code or account).
+    5. Otherwise it is unknown.
+
+    `evidence` gives the exchanges; one sort of it sends a request that is missing.
     """
     try:
         answers = evidence.best_answers(operation)
@@ -232,34 +277,39 @@ def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
         if not is_temporary(answer):
             return _judgement_by_difference(evidence, answer)
     exchanges = [*harmless, *answers, *evidence.not_generated(operation)]
-    was_sent = [exchange for exchange in exchanges if exchange.number]
-    shown = [*was_sent, *answers, *harmless][:1]
+    sent = [exchange for exchange in exchanges if exchange.number]  # 0: a limit of the run kept it back
+    shown = [*sent, *answers, *harmless][:1]  # one that was sent, if there is any
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
 
 
 def _missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
-    """The judgement that the endpoint is not missing at times, such as at one node of several."""
-    if operation not in MAY_MISS_A_PATH:
+    """The judgement whether an endpoint is found each time: one server of several may not know its path.
+
+    Other operations than those in OPERATIONS_FOUND_ALWAYS_OR_NEVER may answer 404 for another reason, so they hold.
+    """
+    if operation not in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
         return holds()
-    at_times = refused_at_times(evidence.log, operation, FOR_THE_PATH)
+    at_times = refused_at_times(evidence.log, operation, REFUSALS_OF_THE_PATH)
     if not at_times.refused:
         return holds()
     breach = finding("no-endpoint-at-times", answer=answer_in_words(at_times.refused[0]), number=len(at_times.refused))
-    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
+    return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
 
 def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:
-    """The judgement by an answer that is compared with those of the siblings. The exchange must have a response.
+    """The judgement whether an endpoint exists, by an answer that is compared with those to its siblings.
+
+    A sibling is the same request to an undocumented path. The exchange must have a response.
 
     | answer | the endpoint |
     |---|---|
     | method not allowed, or not implemented | does not exist |
-    | differs from those of the siblings, but every valid request got 404 | may exist |
-    | differs from those of the siblings otherwise | exists |
-    | is alike, and another caller may get another one | may exist |
-    | is alike, to a request that may be invalid | may exist |
-    | is alike, and an invalid request is answered otherwise than its siblings | exists |
-    | is alike, to a valid request | does not exist |
+    | differs from those to the siblings, but every valid request got 404 | may exist |
+    | differs from those to the siblings otherwise | exists |
+    | the same as to the siblings, and another caller may get another one, such as a 401 | may exist |
+    | the same, and the request may be invalid | may exist |
+    | the same, but an invalid request gets another answer than its siblings | exists |
+    | the same, to a valid request | does not exist |
     """
     assert exchange.response is not None
     kind = refusal_kind(exchange.response)
@@ -271,14 +321,16 @@ def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Ju
         return inconclusive(say("no answer"), exchange, *siblings[:1])
 
     pages = set(map(_page_of_redirect, [exchange.response, *responses]))
-    # A redirect may be that of a gateway, to log in. One that only adds a slash is the endpoint's own.
-    is_its_own = kind is not RefusalKind.REDIRECT or f"{urlsplit(exchange.request.url).path}/" in pages
-    if is_its_own and not indistinguishable(exchange, *siblings):
+    # A redirect may come from a gateway, and lead to a page to log in. A redirect that only adds a slash to the path
+    # comes from the endpoint.
+    is_from_the_endpoint = kind is not RefusalKind.REDIRECT or f"{urlsplit(exchange.request.url).path}/" in pages
+    if is_from_the_endpoint and not indistinguishable(exchange, *siblings):
         is_always_missing = _find_out_if_always_missing(evidence, exchange, siblings)
         if is_always_missing:
             why = joined((_ALWAYS_MISSING, _needed_for(exchange.operation)))
             return inconclusive(why, exchange, siblings[0])
         return holds(exchange, siblings[0])
+    # If all paths redirect to the same page, another caller is redirected, too.
     all_lead_to_one_page = len(pages) == 1 and "" not in pages
     if kind in ABOUT_THE_CALLER and not all_lead_to_one_page:
         why_refused = _LEADS_ELSEWHERE if kind is RefusalKind.REDIRECT else _CALLER_IS_REFUSED
@@ -292,11 +344,13 @@ def _page_of_redirect(response: Response) -> str:
 
 
 def _find_out_if_always_missing(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
-    """True if a request that must find its resource got 404, and so did every other one with the valid token.
+    """Find out whether every request with the valid token to an endpoint got 404, although one is certainly valid.
 
-    A gateway that knows the path answers so, in words of its own, if the endpoint behind it is not there.
+    Then a gateway may know the path, and answer 404 in words of its own because the service behind it is missing. So an
+    answer that differs from those to the siblings (the same request to undocumented paths) does not prove the endpoint.
+    May send requests, if `evidence` sends what is missing.
     """
-    if refused_or_lost(exchange) is not RefusalKind.NOT_FOUND:
+    if refusal_or_failure(exchange) is not RefusalKind.NOT_FOUND:
         return False
     is_valid = _find_out_if_valid(evidence, exchange, siblings)
     if not is_valid:
@@ -310,7 +364,11 @@ def _find_out_if_always_missing(evidence: _EvidenceInLog, exchange: Exchange, si
 def _judgement_of_answer_like_siblings(
     evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]
 ) -> Judgement:
-    """The judgement by a refusal that its siblings get, too. It deviates only if the request is surely valid."""
+    """The judgement whether an endpoint exists if its answer is the same as those to undocumented paths (`siblings`).
+
+    The endpoint does not exist if the request is certainly valid. Otherwise it may exist, and refuse an invalid request
+    just like an unknown path. It does exist if a harmless invalid request gets another answer than its siblings.
+    """
     assert exchange.response is not None
     is_valid = _find_out_if_valid(evidence, exchange, siblings)
     if not is_valid:
@@ -319,18 +377,18 @@ def _judgement_of_answer_like_siblings(
             return inconclusive(nothing_to_delete(evidence.log), exchange, siblings[0])
         why = joined((_NOT_TOLD_APART, _needed_for(exchange.operation)))
         return inconclusive(why, exchange, siblings[0])
-    told_apart = _invalid_request_told_apart(evidence, exchange.operation)
-    if told_apart:
-        return holds(*told_apart)
+    invalid_request_and_sibling = _invalid_request_unlike_its_sibling(evidence, exchange.operation)
+    if invalid_request_and_sibling:
+        return holds(*invalid_request_and_sibling)
     return deviates(finding("like-undocumented", status=exchange.response.status), exchange, siblings[0])
 
 
-def _invalid_request_told_apart(evidence: _EvidenceInLog, operation: str) -> tuple[Exchange, ...]:
-    """A harmless invalid request that is not answered like its siblings, and one of them; empty if there is none.
+def _invalid_request_unlike_its_sibling(evidence: _EvidenceInLog, operation: str) -> tuple[Exchange, ...]:
+    """An invalid request and its sibling (the same request to an undocumented path) that got different answers.
 
-    An endpoint that exists may answer a valid request like an unknown path: there is no such key, or no such payee. An
-    invalid request shows such an endpoint. It is for a synthetic account, because the interface document does not show
-    what a deletion without a key does to a real account.
+    Empty if there are none. An endpoint that exists may answer a valid request like an unknown path, with a 404:
+    because there is no such key, or no such payee. An invalid request gets another answer there. It is harmless (for a
+    made-up account), because the interface document does not show what a deletion without a key does to a real account.
     """
     purposes = []
     if operation == "deletePixKey":
@@ -346,20 +404,20 @@ def _invalid_request_told_apart(evidence: _EvidenceInLog, operation: str) -> tup
 
 
 def _are_answered(exchanges: Sequence[Exchange]) -> bool:
-    """True if each request was answered."""
+    """True if each of these requests has an answer: without it nothing can be compared."""
     return all(exchange.response for exchange in exchanges)
 
 
 def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
-    """True if a request is surely valid:
+    """Find out whether a request is certainly valid, so that an endpoint that exists must not refuse it. It is:
 
     - an execution, if the run prepared its code
     - a request for an account, if another operation accepts the account
-    - a request without a path parameter, if another operation accepts the token, or it was answered 404: that is no
-      answer to a wrong token
+    - a request without a path parameter, if another operation accepts the token; or if its answer is a 404, because
+      that is no answer to a wrong token
 
-    A deletion is not surely valid if a registration is answered like the siblings, too: perhaps the key is not
-    registered yet.
+    A deletion is not, if a registration is answered like the siblings (requests to undocumented paths), too: perhaps no
+    key was registered that it could delete. May send a registration, if `evidence` sends what is missing.
     """
     if not exchange.expects_success:
         return False
@@ -372,12 +430,15 @@ def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: l
     accepted = _accepted_by_other_operations(evidence, exchange.operation)
     account = _path_parameter_of(exchange)
     if account is None:
-        return bool(accepted) or refused_or_lost(exchange) is RefusalKind.NOT_FOUND
+        return bool(accepted) or refusal_or_failure(exchange) is RefusalKind.NOT_FOUND
     return account in map(_path_parameter_of, accepted)
 
 
 def _accepted_by_other_operations(evidence: _EvidenceInLog, operation: str) -> list[Exchange]:
-    """The requests to other operations that succeeded. A page for people, such as one to log in, is no success."""
+    """The requests to other operations than this one that succeeded, so that token and account are good.
+
+    An HTML page for people, such as one to log in, is no success.
+    """
     accepted = []
     for exchange in evidence.not_generated():
         is_page_for_people = exchange.response is not None and is_page(exchange.response)

@@ -5,7 +5,7 @@ Schemathesis does not draw them (`drawing.py`), and the tables here have them.
 
 A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
 is a class, with the value that takes the place of the usual one. `invalid_requests` makes a case of each class. The
-rest of the request is valid, or names nobody: identifiers in it begin with the mark of the suite (`MARK`).
+rest of the request is valid, or has synthetic identifiers, which begin with the mark of the suite (`SYNTHETIC_PREFIX`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -19,14 +19,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import Any
 
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
 from environments.profiles.model import Profile
 from reports.sentences.wording import grouped
-from spec.interface import MARK, PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
-from spec.message import Text, in_a_row, joined, say
+from spec.message import Text, joined, joined_with_repeats, say
 from tests.traffic.case import (
     AMOUNT,
     DOCUMENTED_MEMBERS,
@@ -34,7 +34,7 @@ from tests.traffic.case import (
     Members,
     documented_members,
     harmless_path_parameter,
-    members_for_nobody,
+    members_with_synthetic_values,
     names_own_account,
     safe_cases,
     synthetic_text,
@@ -50,7 +50,7 @@ _LONGEST = 110_000
 """Characters of a text that is longer than 64 KiB, and than the 100 kB that some services read of a body."""
 _DEEP = 20_000
 """Levels of a deeply nested body. The number is a choice."""
-_MARK = MARK.encode()
+_MARK = SYNTHETIC_PREFIX.encode()
 _REGISTER, _DELETE = "registerPixKey", "deletePixKey"
 
 # -- tables of classes -------------------------------------------------------------------------------------------------
@@ -70,10 +70,10 @@ MORE_PATH_PARAMETERS = {
     "outside the basic plane": synthetic_text("🏦"),
 }
 """For executions."""
-QUERIES = {"a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
+QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
 MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
-    "long": f"?{MARK}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers take of the first line
+    "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers take of the first line
 }
 """For operations without a body: a service that gets a body reads no query."""
 _EMPTY_HEADER = "an empty header"
@@ -114,32 +114,32 @@ MORE_TEXTS = {
 }
 """For registrations."""
 _NUMBER = {"a number": -1}
-_TEXT = {"text": f"{MARK}text"}
+_TEXT = {"text": f"{SYNTHETIC_PREFIX}text"}
 MEMBERS: Mapping[str, Mapping[str, Values]] = {
     _REGISTER: {
         "account": {"null": None, **_NUMBER, "an object": {}, **_TEXT},
         "pixKeyType": {"null": None, **_NUMBER},
         "pixKey": {"null": None, **_NUMBER},
     },
-    **{operation: {AMOUNT: {**_NUMBER, **_TEXT}} for operation in PREPARING},
+    **{operation: {AMOUNT: {**_NUMBER, **_TEXT}} for operation in PREPARING_OPERATIONS},
 }
 """By operation and member of the body, the values whose answers are observed. Schemathesis draws others."""
-_TEXT_WITH_QUOTES = {"text with quotes": f"{MARK}'\"; SELECT 1; --"}
+_TEXT_WITH_QUOTES = {"text with quotes": f"{SYNTHETIC_PREFIX}'\"; SELECT 1; --"}
 """A quote and a statement of SQL: together they find what a quote alone does not."""
 ODD_KEYS = {
     "a very long text": synthetic_text("x" * _LONGEST),
-    "text outside the basic plane": f"{MARK}🏦",
-    "text with NUL": f"{MARK}\0",
+    "text outside the basic plane": f"{SYNTHETIC_PREFIX}🏦",
+    "text with NUL": f"{SYNTHETIC_PREFIX}\0",
     **_TEXT_WITH_QUOTES,
-    "text with half a surrogate pair": f"{MARK}\ud800",
+    "text with half a surrogate pair": f"{SYNTHETIC_PREFIX}\ud800",
 }
 """Keys that a registration has. Deletions have the one with quotes."""
 
 _OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
 OBSERVED: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(READS, _OF_A_READ),
-    **dict.fromkeys(PREPARING, _OF_A_TRANSFER),
+    **dict.fromkeys(READ_OPERATIONS, _OF_A_READ),
+    **dict.fromkeys(PREPARING_OPERATIONS, _OF_A_TRANSFER),
     "executePix": frozenset(
         {
             "very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL",
@@ -183,7 +183,7 @@ def invalid_requests(operation: str, profile: Profile, *, observed: bool | None 
 def _is_observed(case: Case) -> bool:
     """True if the table OBSERVED has the class of the case."""
     classes = OBSERVED[case.operation]
-    return case.what in classes or f"{case.where}: {case.what}" in classes
+    return case.how_unusual in classes or f"{case.unusual_part}: {case.how_unusual}" in classes
 
 
 def _with_its_own_key(case: Case) -> Case:
@@ -207,7 +207,7 @@ def classes_in_words(classes: Iterable[tuple[str, str]]) -> Text:
     parts = []
     for where, classes_of_part in grouped(classes, lambda unusual: unusual[0]).items():
         if where:
-            in_words = in_a_row([say(what) for _, what in classes_of_part], ", ")
+            in_words = joined_with_repeats([say(what) for _, what in classes_of_part], ", ")
             parts.append(say("{where}: {classes}", where=say(where), classes=in_words))
         else:
             parts.append(say("generated requests"))
@@ -221,9 +221,9 @@ def with_transfers_last(cases: Iterable[Case]) -> list[Case]:
     operation, and each part, gets its share of limits.transfers.
     """
     cases = list(cases)
-    transfers = [case for case in cases if case.operation in PREPARING]
-    others = [case for case in cases if case.operation not in PREPARING]
-    by_part = _in_turns(transfers, lambda case: (case.operation, case.where))
+    transfers = [case for case in cases if case.operation in PREPARING_OPERATIONS]
+    others = [case for case in cases if case.operation not in PREPARING_OPERATIONS]
+    by_part = _in_turns(transfers, lambda case: (case.operation, case.unusual_part))
     return others + _in_turns(by_part, lambda case: case.operation)
 
 
@@ -242,7 +242,7 @@ def _in_turns(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> li
 
 
 def _cases(operation: str, profile: Profile) -> Iterator[Case]:
-    """A case for each class. The rest of the request is valid, or names nobody."""
+    """A case for each class. The rest of the request is valid, or has synthetic identifiers."""
     members = documented_members(operation, profile)
     path_parameter = operations()[operation].path_parameter
     case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
@@ -253,8 +253,10 @@ def _cases(operation: str, profile: Profile) -> Iterator[Case]:
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each_value(case, "query", "query", QUERIES, MORE_QUERIES if members is None else {})
-    nobody = members_for_nobody(operation, profile)  # because the operation may be open to everybody
-    case = replace(case, body=as_bytes(nobody) if nobody else None)
+    synthetic_members = members_with_synthetic_values(
+        operation, profile
+    )  # because the operation may be open to everybody
+    case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
     credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
     yield from _with_each_value(case, "Authorization", "credential", credentials)
 
@@ -267,7 +269,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
-    if operation in WANT_THE_TOKEN:
+    if operation in DOCUMENT_THE_TOKEN:
         return [_EMPTY_HEADER]
     credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:
@@ -293,8 +295,8 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
     yield from _with_observed_members(case, members)
     for name in members:
         remaining = {member: value for member, value in members.items() if member != name}
-        yield replace(case, where=name, what="missing", body=as_bytes(remaining))
-    yield replace(case, where="pixKey", what="a synthetic key")
+        yield replace(case, unusual_part=name, how_unusual="missing", body=as_bytes(remaining))
+    yield replace(case, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_member(case, members, "pixKey", ODD_KEYS)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
@@ -309,7 +311,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     if has_own_account:  # no reader takes these for a request, so they may go there
         yield from _with_each_body(for_own_account, UNREADABLE)
     yield from _with_each_body(for_own_account, _odd_objects(members))
-    yield replace(for_own_account, where="pixKey", what="a synthetic key")
+    yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
@@ -341,7 +343,7 @@ def _member_of_key(members: Members) -> str:
     The interface document does not name it. If no value is a text, the name of a new member.
     """
     texts = [name for name, value in members.items() if isinstance(value, str)]
-    return texts[-1] if texts else MARK
+    return texts[-1] if texts else SYNTHETIC_PREFIX
 
 
 def _odd_objects(members: Members) -> Values:
@@ -349,7 +351,7 @@ def _odd_objects(members: Members) -> Values:
     text = as_bytes(members)
     return {
         "members that stand twice": text[:-1] + b", " + text[1:],
-        "a large member beside it": as_bytes({**members, MARK: "x" * 2 * _LONGEST}),
+        "a large member beside it": as_bytes({**members, SYNTHETIC_PREFIX: "x" * 2 * _LONGEST}),
     }
 
 
@@ -380,7 +382,7 @@ def _with_each_value(case: Case, part: str, field: str, *tables: Values) -> Iter
     """
     for table in tables:
         for what, value in table.items():
-            yield replace(case, where=part, what=what, **{field: value})
+            yield replace(case, unusual_part=part, how_unusual=what, **{field: value})
 
 
 def _with_each_body(case: Case, *tables: Values) -> Iterator[Case]:

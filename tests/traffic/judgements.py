@@ -16,7 +16,6 @@ from spec.answers import (
     answer_in_words,
     answers_in_words,
     data_of,
-    declines,
     grants_protected_result,
     is_granted,
     is_judged_as_success,
@@ -25,24 +24,25 @@ from spec.answers import (
     is_served,
     refusal_kind,
     says_done_in_words,
+    says_success_false,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, facts_of
 from spec.findings import Conclusion, Finding, Judgement, deviates, finding, holds, inconclusive
-from spec.interface import READS
+from spec.interface import READ_OPERATIONS
 from spec.json_text import is_number
 from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import Reproduction, judge
 from spec.rules.robustness import never_answered
-from tests.traffic.at_times import FOR_THE_TOKEN, refused_at_times
+from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed
 from tests.traffic.money.executions import Execution, Preparation, answers_to_real_codes, executed_and_refused
 from tests.traffic.money.preparing import amounts_of
-from tests.traffic.refused_credentials import MOST_CITED, credentials_in_words, words_for_accepted
+from tests.traffic.refused_credentials import MOST_CITED, accepted_credentials_in_words, credentials_in_words
 from tests.traffic.scenario import Traffic
 
 CodeAndExchanges = tuple[str, list[Exchange]]
@@ -63,11 +63,11 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
-    at_times = refused_at_times(traffic.log, operation, FOR_THE_TOKEN)
+    at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)
     if at_times.refused:
         answer = answer_in_words(at_times.refused[0])
         breach = finding("token-refused-at-times", answer=answer, number=len(at_times.refused))
-        return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.taken)
+        return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
     valid = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     successes = list(filter(succeeded, valid))
@@ -99,14 +99,14 @@ def _proof_of_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...
     They are a request that is granted with the token and, for a read, one that is refused without it, because the
     interface document does not say that a read needs the token.
     """
-    for name in ("executePix", "registerPixKey", *READS):
+    for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:
             continue
         exchanges = traffic.log.targeted(name)
         successes = list(filter(succeeded, exchanges))
         without_token = [exchange for exchange in exchanges if exchange.credential == NO_HEADER and exchange.response]
         refused = [exchange for exchange in without_token if not is_granted(exchange)]
-        if successes and (refused or name not in READS):
+        if successes and (refused or name not in READ_OPERATIONS):
             return successes[-1], *refused[:1]
     return ()
 
@@ -130,7 +130,9 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_token[0])]
     if accepted:
-        return deviates(finding("scheme-accepted", credentials=words_for_accepted(accepted)), with_token[0], *accepted)
+        return deviates(
+            finding("scheme-accepted", credentials=accepted_credentials_in_words(accepted)), with_token[0], *accepted
+        )
     return holds(*in_other_forms)
 
 
@@ -157,7 +159,7 @@ def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges
     granted = list(filter(is_granted, with_result))
     for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
         if exchanges:
-            credentials, answer = words_for_accepted(exchanges), answer_in_words(exchanges[0])
+            credentials, answer = accepted_credentials_in_words(exchanges), answer_in_words(exchanges[0])
             return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
 
     unread = []
@@ -212,7 +214,9 @@ def token_is_required(
         return judgement
     accepted = list(successes_alike)
     compared = dict.fromkeys(successes_alike.values())  # each success once
-    return deviates(finding("answered-alike", credentials=words_for_accepted(accepted)), *accepted, *compared)
+    return deviates(
+        finding("answered-alike", credentials=accepted_credentials_in_words(accepted)), *accepted, *compared
+    )
 
 
 def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]) -> Exchange | None:
@@ -241,7 +245,7 @@ def _shape_of(exchange: Exchange) -> Facts:
     response = exchange.response
     if response is None or not is_granted(exchange):
         return frozenset()
-    if declines(response) or not data_of(response):
+    if says_success_false(response) or not data_of(response):
         return frozenset()
     return facts_of(response.json.value)
 

@@ -1,11 +1,12 @@
 """A refusal that a service keeps: after a wrong token for a code or an account, it refuses the valid token, too.
 
-A cache may keep a 401 for a path, and answer the next caller with it. So a code, or an account, is asked with the valid
-token, then with a wrong one, then with the valid one again. The codes do not exist. The registrations have a body that
-cannot be read, so they register nothing. `at_times.py` reads the answers.
+A cache may keep a 401 for a path, and answer the next caller with it. So a request with the same code, or for the same
+account, is sent with the valid token, then with a wrong one, then with the valid one again. The codes do not exist. The
+registrations have a body that cannot be read, so they register nothing. `at_times.py` compares the answers.
 
 A conforming service may lock a caller or an account after several wrong tokens. So each code and each account gets one
-wrong token at a time, and another one is asked right after it: a caller who is locked out is refused there, too.
+wrong token at a time. Right after it, a request for another code or account is sent with the valid token: if the caller
+is locked out, this request is refused, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Purpose
-from tests.traffic.refused_credentials import ASKED_AFTER_A_WRONG_TOKEN
+from tests.traffic.refused_credentials import IDENTIFIERS_WITH_ONE_WRONG_TOKEN
 from tests.traffic.scenario import Traffic, scenario
 
 _EXECUTE = "executePix"
@@ -35,49 +36,56 @@ class KeptRefusal(Purpose):
 
 @dataclass(frozen=True)
 class _Request:
-    """A request that does nothing: an execution of a synthetic code, or an unreadable registration for an account.
+    """A request that does nothing, for one code or account: it is sent with the valid token and with a wrong one.
 
-    No other registration has the same body, because a service may keep a refusal for a body.
+    It is an execution of a code that does not exist, or a registration with a body that cannot be read. No other
+    registration has the same body, because a service may also keep a refusal for a body.
     """
 
     traffic: Traffic
     operation: str
-    place: str
-    """The path parameter: the code, or the account."""
+    code_or_account: str
+    """The path parameter."""
     body: bytes | None
 
     def send(self, purpose: KeptRefusal, credential: str = VALID) -> None:
-        """Send it with the valid token, or with another credential."""
+        """Send the request with the valid token, or with the wrong token whose name is `credential`."""
         client = self.traffic.client
-        client.send(self.operation, self.place, body=self.body, credential=credential, purpose=purpose)
+        client.send(self.operation, self.code_or_account, body=self.body, credential=credential, purpose=purpose)
 
     def read_with_a_wrong_token(self) -> None:
-        """Read the balance of the account with a wrong token."""
+        """Read the balance of the account of this request with a wrong token (ANOTHER).
+
+        A service may keep the refusal of the read, and refuse the valid token for the same account afterwards.
+        """
         purpose = KeptRefusal.WRONG_TOKEN_IN_A_READ
-        self.traffic.client.send(_READ, self.place, credential=ANOTHER, purpose=purpose)
+        self.traffic.client.send(_READ, self.code_or_account, credential=ANOTHER, purpose=purpose)
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"], needs="fuzz")
 def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
-    """For two codes and two accounts, send a wrong token and right after it the valid one.
+    """For two codes and two accounts, send a wrong token and right after it the valid one, which must be accepted.
 
-    For the accounts this is done twice: the second time the wrong token goes in a read of the account.
+    A service at fault keeps its refusal of the wrong token for the code or account, in a cache for instance. For the
+    accounts this is done twice: the second time the wrong token is in a read of the account. Nothing is sent if
+    limits.wrong_tokens is 0, which forbids wrong tokens.
     """
     profile = traffic.profile
-    operations = [name for name in (_EXECUTE, _REGISTER) if traffic.reach.wants(f"{name}.token.accepted")]
+    operations = [name for name in (_EXECUTE, _REGISTER) if traffic.selection.includes_any(f"{name}.token.accepted")]
     if not profile.limits.wrong_tokens:
         operations = []
-    for operation in filter(traffic.permitted, operations):
-        first, second = (_request(traffic, operation, place) for place in places_asked(operation, profile))
+    for operation in filter(traffic.may_send_to, operations):
+        first, second = (_request(traffic, operation, name) for name in identifiers_asked(operation, profile))
         _ask_after_wrong_tokens(first, second)
-        if operation == _REGISTER and traffic.permitted(_READ):
+        if operation == _REGISTER and traffic.may_send_to(_READ):
             _ask_after_wrong_reads(first, second)
 
 
 def _ask_after_wrong_tokens(first: _Request, second: _Request) -> None:
-    """Send each request with the valid token, with a wrong one, and with the valid one again.
+    """Send each of two requests with the valid token, with a wrong one, and with the valid one again.
 
-    At the end a request for another code or account shows whether the caller as such is locked out.
+    If the third answer refuses the token, the service may have kept the refusal of the second one. At the end a request
+    for another code or account shows whether the caller as such is locked out: then no refusal was kept.
     """
     first.send(KeptRefusal.WITH_THE_TOKEN)
     first.send(KeptRefusal.WRONG_TOKEN, ANOTHER)
@@ -89,7 +97,11 @@ def _ask_after_wrong_tokens(first: _Request, second: _Request) -> None:
 
 
 def _ask_after_wrong_reads(first: _Request, second: _Request) -> None:
-    """For each account, read the balance with a wrong token, and send the registration with the valid one after it."""
+    """For each account, read the balance with a wrong token, and then send the registration with the valid token.
+
+    If the registration is refused, the service may have kept the refusal of the read. A request for another account
+    shows whether the caller as such is locked out.
+    """
     for request in (first, second):
         request.read_with_a_wrong_token()
         request.send(KeptRefusal.WITH_THE_TOKEN)
@@ -97,21 +109,25 @@ def _ask_after_wrong_reads(first: _Request, second: _Request) -> None:
 
 
 def _ask_for_another(request: _Request) -> None:
-    """Send such a request for another code or account, for which no wrong token was sent."""
+    """Send a request like this one for a new code or account, for which no wrong token was sent.
+
+    It is refused only if the service locked the caller out, because of the wrong tokens before.
+    """
     _request(request.traffic, request.operation, synthetic()).send(KeptRefusal.FOR_ANOTHER)
 
 
-def places_asked(operation: str, profile: Profile) -> list[str]:
-    """The path parameters of the requests: two codes that do not exist, or two accounts.
+def identifiers_asked(operation: str, profile: Profile) -> list[str]:
+    """The codes or accounts that get a wrong token: two codes that do not exist, or two accounts.
 
-    The accounts are those of the profile on a sandbox. Elsewhere they are synthetic, because a careless service may
-    register an empty key for a registration that cannot be read.
+    On a sandbox the accounts are those of the profile. Elsewhere they are made up (synthetic), because a careless
+    service may register an empty key if it cannot read the body of a registration.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
-    return [*own, synthetic(), synthetic()][:ASKED_AFTER_A_WRONG_TOKEN]
+    return [*own, synthetic(), synthetic()][:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]
 
 
-def _request(traffic: Traffic, operation: str, place: str) -> _Request:
-    """The request that does nothing for this code or account."""
-    body = b'{"' + synthetic().encode() if operation == _REGISTER else None
-    return _Request(traffic, operation, place, body)
+def _request(traffic: Traffic, operation: str, code_or_account: str) -> _Request:
+    """The request that does nothing for this code or account: an execution, or a registration that cannot be read."""
+    unreadable_body = b'{"' + synthetic().encode()  # JSON that is cut short
+    body = unreadable_body if operation == _REGISTER else None
+    return _Request(traffic, operation, code_or_account, body)

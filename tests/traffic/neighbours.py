@@ -1,14 +1,13 @@
-"""Requests that go right before a valid one, on the connection that the valid one is going to use.
+"""Requests that are sent right before a valid one, on the connection that the valid one is going to use.
 
-The answer of a service at fault may depend on what its connection carried before, or on what the service did last. A
-neighbour is such a request right before a valid one. There are three sorts: a request without a token, a request that
-is refused for what it says, and a read of another account. A valid request follows each sort several times.
+The answer of a service at fault may depend on what its connection carried before, or on what the service did last. So
+a valid request is sent right after each of these, several times: a request without a token, a request that is refused
+for what it says, and a read. They change nothing.
 
-Neighbours change nothing. On a sandbox the requests of `Events` take their place, which do: a key is registered right
+On a sandbox `RequestsOnSandbox` sends others before the executions, which change something: a key is registered right
 after an execution, and a transfer is executed right after a registration and a deletion.
 
-The place of a code is its index among all codes that the run executes. At a quiet place no wrong token goes between the
-neighbour and the execution.
+The index of a code is its position among all codes that the run executes, counted from 0.
 
 Self-tests: traffic/test_at_times.py, reports/sentences/test_plan.py.
 """
@@ -32,13 +31,13 @@ from tests.traffic.together import Send
 _EXECUTE, _REGISTER = "executePix", "registerPixKey"
 
 
-class Neighbour(Purpose):
+class RightBefore(Purpose):
     """Why a request is sent right before a valid one."""
 
     REFUSED_CALLER = "a request without a token, right before a valid one"
     REFUSED_REQUEST = "a request that is refused for what it says, right before a valid one"
     UNKNOWN_CODE = "the same code that does not exist, right before a valid one"
-    OF_SOMEBODY_ELSE = "a read, right before a valid request to another operation"
+    READ = "a read, right before a valid request to another operation"
 
 
 _READ_BEFORE = ("getBalance", "listPixKeys", "listEntries", "listAccounts")
@@ -46,134 +45,150 @@ _TIMES = 3
 """How often a registration follows each sort of refusal: a service of several nodes may be at fault in one of them."""
 
 
-def _reads_of_others(traffic: Traffic) -> list[Send]:
-    """Functions that send the reads that the profile permits, of the last account of the profile."""
+def _reads_of_last_account(traffic: Traffic) -> list[Send]:
+    """Functions that each send one read that the profile permits, such as the balance, of the last account.
+
+    Keys are registered at the first account. So if the profile has two, a service at fault may mix them up.
+    """
     accounts = traffic.profile.accounts
     reads: list[Send] = []
-    for operation in filter(traffic.permitted, _READ_BEFORE):
+    for operation in filter(traffic.may_send_to, _READ_BEFORE):
         names_an_account = operations()[operation].path_parameter is not None
         if names_an_account and not accounts:
             continue
         account = accounts[-1] if names_an_account else None
-        purpose = Neighbour.OF_SOMEBODY_ELSE
+        purpose = RightBefore.READ
         reads.append(partial(traffic.client.send, operation, account, valid=True, purpose=purpose))
     return reads
 
 
-def neighbours_of_registrations(traffic: Traffic) -> list[Send]:
-    """Functions that send what goes right before registrations: each refusal three times, and each read once."""
+def requests_before_registrations(traffic: Traffic) -> list[Send]:
+    """Functions that each send one request right before a registration: refused requests, and one read of each sort.
+
+    The answer of a service at fault may depend on the request before. There are three rounds of refused requests: one
+    without a token, if a selected requirement needs that, and one that is refused for what it says. In the second round
+    the latter is an execution of a code that does not exist, because a refusal by another operation may count, too.
+    """
     refusals: list[Send] = []
-    for turn in range(_TIMES):
-        if traffic.reach.wants(f"{_REGISTER}.token.required"):
-            refusals.append(partial(_send_unreadable, traffic, NO_HEADER, Neighbour.REFUSED_CALLER))
-        if turn == 1 and traffic.permitted(_EXECUTE):
-            purpose = Neighbour.REFUSED_REQUEST
+    for round_number in range(_TIMES):
+        if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
+            refusals.append(partial(_send_unreadable, traffic, NO_HEADER, RightBefore.REFUSED_CALLER))
+        if round_number == 1 and traffic.may_send_to(_EXECUTE):
+            purpose = RightBefore.REFUSED_REQUEST
             refusals.append(partial(traffic.client.send, _EXECUTE, synthetic(), purpose=purpose))
         else:
-            refusals.append(partial(_send_unreadable, traffic, VALID, Neighbour.REFUSED_REQUEST))
-    return [*refusals, *_reads_of_others(traffic)]
+            refusals.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
+    return [*refusals, *_reads_of_last_account(traffic)]
 
 
-def neighbours_of_executions(traffic: Traffic, unknown_code: str) -> Iterator[Send]:
-    """Functions that send what goes right before executions, in turn and without an end.
+def requests_before_executions(traffic: Traffic, unknown_code: str) -> Iterator[Send]:
+    """Functions that each send one request right before an execution: refused requests and reads, without an end.
 
-    `unknown_code` does not exist. It is sent without a token and refused, and then with the token: unless the service
-    keeps the first refusal for this code, it says that the code is unknown.
+    The answer of a service at fault may depend on the request before. `unknown_code` does not exist. It is sent without
+    a token, and then with the valid one. The second answer says that the code is unknown, except if the service keeps
+    its first refusal for this code.
     """
-    reads = cycle(_reads_of_others(traffic))
+    reads = cycle(_reads_of_last_account(traffic))
     while True:
         yield from _refusals_of_code(traffic, unknown_code)
-        read = next(reads, None)
+        read = next(reads, None)  # None if the profile permits no read
         if read:
             yield read
 
 
 def _refusals_of_code(traffic: Traffic, unknown_code: str) -> list[Send]:
-    """Functions that send a code that does not exist: without a token if the selection wants that, then with it."""
+    """Functions that send a code that does not exist, which is refused: first without a token, then with the valid one.
+
+    The first one is left out if no selected requirement is about a missing token.
+    """
     send = partial(traffic.client.send, _EXECUTE, unknown_code)
     refusals: list[Send] = []
-    if traffic.reach.wants(f"{_EXECUTE}.token.required"):
-        refusals.append(partial(send, credential=NO_HEADER, purpose=Neighbour.REFUSED_CALLER))
-    refusals.append(partial(send, purpose=Neighbour.UNKNOWN_CODE))
+    if traffic.selection.includes_any(f"{_EXECUTE}.token.required"):
+        refusals.append(partial(send, credential=NO_HEADER, purpose=RightBefore.REFUSED_CALLER))
+    refusals.append(partial(send, purpose=RightBefore.UNKNOWN_CODE))
     return refusals
 
 
 def _send_unreadable(traffic: Traffic, credential: str, purpose: Purpose) -> Exchange:
-    """Send a registration that can do nothing, because its body cannot be read."""
+    """Send a registration that is refused and can do nothing, because its body cannot be read: it is no whole JSON."""
     return unreadable_request(_REGISTER, credential).send(traffic.client.with_purpose(purpose))
 
 
-# -- events on a sandbox ------------------------------------------------------------------------------------------
+# -- before executions on a sandbox --------------------------------------------------------------------------------
 
-_BEFORE_QUIET_PLACES = 3
-"""Codes that go before the first quiet place: the first one, one that is offered with wrong tokens, and one that goes
-beside a read."""
-_COUNT_OF_QUIET_PLACES = 3
-"""The table in `Events` says what each of them is for."""
+_FIRST_CODES = 3
+"""Codes that are sent before the first one without wrong tokens: the first code of all, one with wrong tokens, and one
+that is executed at the same moment as a read."""
+_CODES_WITHOUT_WRONG_TOKENS = 3
+"""The table in `RequestsOnSandbox` says what each of them is for."""
 
 
-def first_quiet_place(first_prepared: int, codes: int) -> int | None:
-    """Index of the first code that is sent without wrong tokens before; None if there are too few codes for that.
+def first_index_without_wrong_tokens(first_prepared: int, number_of_codes: int) -> int | None:
+    """Index of the first of three codes that are executed without wrong tokens before. None if there are too few codes.
 
-    `first_prepared` is the index of the first code that the run prepares, and `codes` the number of all codes.
+    The executions of these codes are sent right after a certain other request on a sandbox, and a wrong token would
+    come in between. `first_prepared` is the index of the first code that the run prepares.
     """
-    first = max(_BEFORE_QUIET_PLACES, first_prepared)
-    has_room = first + _COUNT_OF_QUIET_PLACES < codes
-    return first if has_room else None
+    first_index = max(_FIRST_CODES, first_prepared)
+    are_enough = first_index + _CODES_WITHOUT_WRONG_TOKENS < number_of_codes
+    return first_index if are_enough else None
 
 
-class Events:
-    """What goes right before the executions of a sandbox, by the place of the code. Each event happens for certain.
+class RequestsOnSandbox:
+    """Sends the requests right before the executions of a sandbox, which may change something.
 
-    | place | right before the execution |
+    The request depends on the index of the code that is executed after it:
+
+    | code | what is sent right before its execution |
     |---|---|
-    | the first quiet place | the preparation of the same transfer, if the run prepares it then |
-    | the second one | a registration, which goes right behind an execution |
+    | the first code without wrong tokens | the preparation of its transfer, if the run prepares it then |
+    | the second one | a registration, which is sent right after an execution |
     | the third one | an execution |
-    | the last place of all | the deletion of the key that was registered |
-    | any other, in turn | a refusal of the caller; a balance; a refused registration; the keys; the entries |
+    | the last code of all | the deletion of the key that was registered |
+    | any other, in turn | a request without a token; a balance; a refused registration; the keys; the entries |
 
-    A code at a quiet place is not offered with wrong tokens, because they would come in between. The last one is not,
-    because no code follows it that could show whether they spent it.
+    The first three get no wrong tokens, because these would come in between. The last code gets none, because no code
+    follows it that could show whether they spent it (so that the service does not execute it any more).
     """
 
-    def __init__(self, traffic: Traffic, unknown_code: str, first_quiet: int, codes: int) -> None:
-        self._quiet_places = range(first_quiet, first_quiet + _COUNT_OF_QUIET_PLACES)
-        self.places_without_wrong_tokens = (*self._quiet_places, codes - 1)
+    def __init__(self, traffic: Traffic, unknown_code: str, first_index: int, number_of_codes: int) -> None:
+        self._indexes = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)
+        self._last_index = number_of_codes - 1
+        self.indexes_without_wrong_tokens = (*self._indexes, self._last_index)
         self._traffic = traffic
-        self._last_place = codes - 1
-        self._in_turn = cycle(_events_in_turn(traffic, unknown_code))
+        self._groups = cycle(_groups_of_requests(traffic, unknown_code))
         self._registration: Exchange | None = None
 
-    def send_before(self, place: int) -> None:
-        """Send what goes right before the execution of the code with this index. The table of the class has all cases.
+    def send_before_execution(self, index: int) -> None:
+        """Send the request, or the two, that come right before the execution of the code with this index.
 
-        Nothing is sent before the first quiet place, whose transfer was just prepared, nor before the third one, which
-        goes right after the execution of the second.
+        The table of the class has all cases. Nothing is sent before the first and the third code without wrong tokens:
+        the transfer of the first one was just prepared, and the third one is executed right after the second one.
         """
-        first, second, third = self._quiet_places
-        if place == second:
+        first, second, third = self._indexes
+        if index == second:
             self._registration = register_right_behind_money(self._traffic)
-        elif place == self._last_place and self._registration:
+        elif index == self._last_index and self._registration:
             self.end()
-        elif place not in (first, third):
-            for send in next(self._in_turn):
+        elif index not in (first, third):
+            for send in next(self._groups):
                 send()
 
     def end(self) -> None:
-        """Delete the key that was registered, if it is not deleted."""
+        """Delete the key that was registered before an execution, if it is not deleted yet."""
         if self._registration:
             Registrar(self._traffic.client, self._traffic.profile).delete_key_of(self._registration)
         self._registration = None
 
 
 def register_right_behind_money(traffic: Traffic) -> Exchange | None:
-    """Register a synthetic key right after a request that moves money, on a sandbox.
+    """Register a synthetic key right after a request that moves money, on a sandbox. Returns the exchange.
 
-    None if the run may not register and delete a key.
+    The answer of a service at fault may depend on the request before. None, and nothing is sent, outside a sandbox, or
+    if the run may not register and delete a key.
     """
     profile = traffic.profile
-    if not profile.is_sandbox or not profile.accounts or not traffic.permitted(_REGISTER):
+    if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
     if registrar.key_for_deletions() is None:
@@ -181,11 +196,14 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
     return registrar.register(registrar.synthetic_key(), Registering.RIGHT_BEHIND_MONEY)
 
 
-def _events_in_turn(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
-    """Groups of functions that send what goes before the codes at the other places, one group for each code in turn."""
-    *refusals_of_the_caller, with_the_token = _refusals_of_code(traffic, unknown_code)
-    refusals_of_a_request: list[Send] = [with_the_token]
-    if traffic.permitted(_REGISTER):
-        refusals_of_a_request.append(partial(_send_unreadable, traffic, VALID, Neighbour.REFUSED_REQUEST))
-    reads = _reads_of_others(traffic)
-    return [refusals_of_the_caller, reads[:1], refusals_of_a_request, reads[1:2], reads[2:3]]
+def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:
+    """Groups of functions that each send one request. One group is sent right before one execution, in turn.
+
+    A group is empty if the profile does not permit its requests; then nothing is sent before that execution.
+    """
+    *without_a_token, with_the_token = _refusals_of_code(traffic, unknown_code)  # the last one has the valid token
+    refused_requests: list[Send] = [with_the_token]
+    if traffic.may_send_to(_REGISTER):
+        refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
+    reads = _reads_of_last_account(traffic)
+    return [without_a_token, reads[:1], refused_requests, reads[1:2], reads[2:3]]

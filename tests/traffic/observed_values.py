@@ -4,13 +4,13 @@ An observation is a pair of a situation and a value, such as "with a wrong token
 verdict: the report shows it, because the interface document does not say how a service behaves there. Each public
 function takes an exchange and the log that it is in, and returns None if the exchange shows nothing:
 
-- A function `by_…` returns the situation that the exchange is in, as a phrase.
+- A function `situation_by_…` returns the situation that the exchange is in, as a phrase.
 - Any other function returns the value: facts of the answer, or a few words. A value names nobody.
 
 Words of this module:
 
 - Only an answer that the same request would get again in a minute is evidence; a server error is not, for instance.
-- The answer that stands is the answer to a request; or, if it is no evidence, that of the same request sent once more.
+- The final answer is the answer to a request; or, if it is no evidence, the answer to the same request sent once more.
 - The class of an invalid request says which part of it is invalid, and how, such as ("pixKey", "missing").
 
 Self-tests: traffic/test_observations.py.
@@ -35,18 +35,18 @@ from spec.answers import (
     member_named,
     refusal_kind,
     refusal_of_the_caller,
-    refused_or_lost,
+    refusal_or_failure,
     registered,
     succeeded,
 )
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, is_plain_value
-from spec.interface import MARK, operations
+from spec.interface import SYNTHETIC_PREFIX, operations
 from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.log import Log
 from spec.message import Text, joined
-from spec.observed import answer_of, answer_that_stands, indistinguishable, is_evidence, is_refused
+from spec.observed import answer_of, final_answer, indistinguishable, is_evidence, is_refused
 from tests.harness.selection import MAY_BE_OPEN
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import OTHER_TYPES, body_sent, type_sent
@@ -60,26 +60,29 @@ _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 
 
 def answer_if_successful(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer to a valid request that succeeded.
+    """Facts of the answer (status, media type, names and types of its members); None if the request did not succeed.
 
-    A refusal shows nothing here, because a valid request is refused for a reason of the moment: a limit, the time of
-    day or the account.
+    For the requirements about the shape of an answer that the document does not describe. A refusal shows nothing
+    here, because a valid request is refused for a reason of the moment: a limit, the time of day or the account.
     """
     return answer_of(exchange) if succeeded(exchange) else None
 
 
 def answer_if_it_stays(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer, if it is evidence: the same request would get it again in a minute."""
+    """Facts of the answer; None if the same request may get another answer in a minute, such as after a server error.
+
+    Only an answer that stays the same shows how a service behaves.
+    """
     return answer_of(exchange) if is_evidence(exchange) else None
 
 
 def answer_to_too_many_requests(exchange: Exchange, log: Log) -> Facts | None:
-    """The answer if it says that too many requests were sent (status 429)."""
-    return answer_of(exchange) if refused_or_lost(exchange) is RefusalKind.RATE_LIMIT else None
+    """Facts of the answer if it says that too many requests were sent (status 429); None for any other answer."""
+    return answer_of(exchange) if refusal_or_failure(exchange) is RefusalKind.RATE_LIMIT else None
 
 
-def by_operation(exchange: Exchange, log: Log) -> Text | None:
-    """The operation; None for an undocumented path."""
+def situation_by_operation(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an exchange, named by its operation, such as "listAccounts"; None for an undocumented path."""
     return exchange.operation or None
 
 
@@ -110,17 +113,27 @@ _FORMATS = (
 
 
 def headers_of_limits(exchange: Exchange, log: Log) -> str | None:
-    """Headers about the rate of requests in the answer to a granted request."""
+    """Names of the headers about a rate limit that the answer to a granted request has, such as "RateLimit".
+
+    The word "none" if it has none of these headers, and None if the request was not granted.
+    """
     return _names_of_headers(exchange, _HEADERS_OF_LIMITS)
 
 
 def headers_of_versions(exchange: Exchange, log: Log) -> str | None:
-    """Headers about versions and deprecation in the answer to a granted request."""
+    """Names of the headers about versions and deprecation that the answer to a granted request has, such as "Sunset".
+
+    The word "none" if it has none of these headers, and None if the request was not granted.
+    """
     return _names_of_headers(exchange, _HEADERS_OF_VERSIONS)
 
 
 def _names_of_headers(exchange: Exchange, names: Iterable[str]) -> str | None:
-    """The headers with these names that the answer to a granted request has. No value of a header is kept."""
+    """Those of the names that the answer to a granted request has as headers, such as "Sunset, Deprecation".
+
+    The word "none" if it has none of them. None if the request was not granted, because a refusal often comes from a
+    part of the service that adds no such headers. Values of headers are left out, because they differ between runs.
+    """
     response = exchange.response
     if response is None or exchange.credential != VALID or not is_granted(exchange):
         return None
@@ -128,27 +141,35 @@ def _names_of_headers(exchange: Exchange, names: Iterable[str]) -> str | None:
     return ", ".join(present) or "none"
 
 
-def by_path_parameter(exchange: Exchange, log: Log) -> Text | None:
-    """The name of the path parameter; None if the operation has none."""
+def situation_by_path_parameter(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an exchange, named by its path parameter: accountId or transactionId; None if it has none."""
     operation = operations().get(exchange.operation)
     return operation.path_parameter if operation else None
 
 
 def format_of_identifier(exchange: Exchange, log: Log) -> str | None:
-    """The format of the identifier in the path of a granted request."""
+    """The format of the account or transaction code in the path, in words such as "digits"; None if refused.
+
+    The identifier itself is not shown.
+    """
     return format_of(exchange.request.last_segment) if succeeded(exchange) else None
 
 
 def format_of(text: str) -> str:
-    """The format of an identifier or a key, in words."""
-    return next((name for name, pattern in _FORMATS if pattern.fullmatch(text)), "other characters")
+    """The format of an identifier or a key, in words such as "digits" or "an e-mail address"."""
+    for name, pattern in _FORMATS:
+        if pattern.fullmatch(text):
+            return name
+    return "other characters"
 
 
 # -- whether an operation wants the token -------------------------------------------------------------------------
 
 
 def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
-    """REQUIRED or NOT_REQUIRED, by the answers to the same request without and with the token.
+    """Whether an operation needs the token: REQUIRED or NOT_REQUIRED, by the answers without and with the token.
+
+    Both requests are the same but for the token.
 
     | without the token | with the token | the token is |
     |---|---|---|
@@ -157,7 +178,8 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     | refused for something else | granted, or another answer | REQUIRED |
     | refused for something else | the same answer | unknown: the text is empty |
 
-    Empty, too, if the same request may get another answer than these in a minute.
+    It is also unknown if the same request may get another answer in a minute, such as after a server error
+    (`is_evidence` is false then).
     """
     if without_token.response is None or not is_evidence(without_token):
         return ""
@@ -172,26 +194,33 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
 
 
 def need_of_the_token_for_a_read(exchange: Exchange, log: Log) -> str | None:
-    """REQUIRED or NOT_REQUIRED for a read, by its answers without and with the token."""
-    [with_token] = log.of(exchange.operation, Reading.WITH_TOKEN)
+    """Whether a read needs the token: REQUIRED or NOT_REQUIRED; None if the answers do not show it.
+
+    `exchange` is the read without the token. It is compared with the same read with the token.
+    """
+    [with_token] = log.of(exchange.operation, Reading.WITH_TOKEN)  # there is exactly one
     return need_of_the_token(exchange, with_token) or None
 
 
 def need_of_the_token_for_a_write(exchange: Exchange, log: Log) -> str | None:
-    """REQUIRED or NOT_REQUIRED for an operation that writes, by its answers to an unreadable body.
+    """Whether an operation that writes needs the token: REQUIRED, NOT_REQUIRED, or words that it is not known.
 
-    If it refuses the body before it looks at the token, the answers do not tell.
+    It is asked with a body that cannot be read, so that nothing is written. If the service refuses the body before it
+    looks at the token, the answers do not show whether the token is needed.
     """
-    if exchange.credential != NO_HEADER or not is_evidence(exchange):
+    is_without_token = exchange.credential == NO_HEADER
+    if not is_without_token or not is_evidence(exchange):  # an answer that may change in a minute shows nothing
         return None
     need = _need_by_unreadable_body(exchange, log)
     return need or "the body is refused first"
 
 
 def _need_by_unreadable_body(exchange: Exchange, log: Log) -> str:
-    """REQUIRED or NOT_REQUIRED, by a request with an unreadable body and the same with the token; empty if they do not
-    tell."""
-    [with_token] = unreadable_requests(log, exchange.operation, VALID)
+    """Whether an operation that writes needs the token: REQUIRED or NOT_REQUIRED; empty if the answers do not show it.
+
+    `exchange` has an unreadable body and no token. It is compared with the same request with the token.
+    """
+    [with_token] = unreadable_requests(log, exchange.operation, VALID)  # there is exactly one
     return need_of_the_token(exchange, with_token)
 
 
@@ -207,8 +236,11 @@ _MISSING = "missing"
 """The unusual thing about a registration that lacks a field."""
 
 
-def by_large_request(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, the part of the request that is large, and in which way, as the situation."""
+def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an exchange whose request is large, such as "registerPixKey, pixKey, a very long text".
+
+    It names the operation, the part of the request that is large, and in which way. None if the request is not large.
+    """
     _, how_it_is_unusual = exchange.unusual
     if how_it_is_unusual not in _LARGE_SIZES or not _represents_its_class(exchange, log):
         return None
@@ -216,35 +248,39 @@ def by_large_request(exchange: Exchange, log: Log) -> Text | None:
 
 
 def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
-    """The refusal of a large request because of its size, or words that say that it was not refused for that."""
+    """Facts of the answer if a large request was refused because of its size; else words that it was not.
+
+    None if the same request may get another answer in a minute.
+    """
     if not is_evidence(exchange):
         return None
-    if refused_or_lost(exchange) is RefusalKind.SIZE:
+    if refusal_or_failure(exchange) is RefusalKind.SIZE:
         return answer_of(exchange)
     return "not refused for its size"
 
 
 def _represents_its_class(exchange: Exchange, log: Log) -> bool:
-    """True if this request is the one that is observed for its class of invalid requests.
+    """True if the report observes this request for its class of invalid requests.
 
-    On a sandbox two deletions of one class are sent, for two accounts. Only one of them is observed.
+    A class is the invalid part of a request and how it is invalid, such as ("pixKey", "missing"). On a sandbox two
+    deletions of one class are sent, for two accounts. Only one of them is observed, so that runs can be compared.
     """
     return _request_of_class(exchange.operation, exchange.unusual, log) == exchange
 
 
 def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exchange | None:
-    """The invalid request of this class that is observed; None if none was sent.
+    """The invalid request that the report observes for a class such as ("pixKey", "missing"); None if none was sent.
 
     Of two deletions of a class, it is the one for a synthetic account, because outside a sandbox only this one is sent,
     and runs shall be comparable. But with an unreadable body it is the one for the account of the profile, because an
-    existing account shows more.
+    existing account shows more. (Synthetic: made up by the suite, so that it belongs to nobody.)
     """
     requests = [exchange for exchange in log.of(operation, Invalid.IS_OBSERVED) if exchange.unusual == unusual]
     _, how_it_is_unusual = unusual
     is_unreadable = how_it_is_unusual in UNREADABLE
     preferred = []
     for exchange in requests:
-        is_for_synthetic_account = MARK in exchange.request.last_segment
+        is_for_synthetic_account = SYNTHETIC_PREFIX in exchange.request.last_segment
         if is_for_synthetic_account != is_unreadable:
             preferred.append(exchange)
     candidates = preferred or requests
@@ -252,14 +288,14 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
 
 
 def _complete_registration(log: Log) -> Exchange | None:
-    """The answer to a registration with every field, with which registrations that lack one are compared.
+    """The registration with every field, with which a registration that lacks a field is compared.
 
-    None if it is no evidence, or if none was sent.
+    None if no such registration was sent, or if it may get another answer in a minute: then it is no evidence.
     """
     complete = _request_of_class(_REGISTER, _COMPLETE, log)
     if complete is None:
         return None
-    answer = answer_that_stands(complete, log)
+    answer = final_answer(complete, log)  # of the same request, sent once more, if only that answer is evidence
     return answer if is_evidence(answer) else None
 
 
@@ -274,57 +310,69 @@ _PHRASES_OF_CREDENTIALS = {
 """By wrong credential, its situation. Every run sends these credentials, whatever its token looks like."""
 
 
-def by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The reason for which a request should be refused, such as its credential or an invalid part, as the situation.
+def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an exchange, named by the reason for which the request should be refused.
 
-    None if another requirement shows how such a request is refused.
+    For example "with a wrong token" or "body: cut short". None if the request is valid, or if another requirement shows
+    how such a request is refused.
     """
     if exchange.credential != VALID:
-        return _by_credential(exchange, log)
+        return _situation_by_credential(exchange, log)
     if exchange.purpose in OTHER_TYPES:
         return "pixKeyType: another word"
     if exchange.purpose is not Invalid.IS_OBSERVED or not _represents_its_class(exchange, log):
         return None
-    return _by_unusual_part(exchange, log)
+    return _situation_by_unusual_part(exchange, log)
 
 
-def by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The operation, and the reason for which the request should be refused; None for an undocumented path."""
+def situation_by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an exchange: its operation, and the reason for which the request should be refused.
+
+    For example "listAccounts, with a wrong token". None for an undocumented path, and if there is no such reason.
+    """
     if not exchange.operation:
         return None
-    refused_part = by_what_is_refused(exchange, log)
-    return None if refused_part is None else joined((exchange.operation, refused_part), ", ")
+    reason = situation_by_what_is_refused(exchange, log)
+    return None if reason is None else joined((exchange.operation, reason), ", ")
 
 
-def _by_credential(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of a request with a wrong credential; None if its answer may depend on something else, too."""
+def _situation_by_credential(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of a request with a wrong credential, such as "without a token".
+
+    None if its answer may depend on something else than the credential.
+    """
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
-    if exchange.operation in MAY_BE_OPEN:  # it writes, and may need no token: only its unreadable requests count
+    if (
+        exchange.operation in MAY_BE_OPEN
+    ):  # it writes, and may need no token: only requests with unreadable bodies count
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None
         if _need_by_unreadable_body(exchange, log) != REQUIRED:
-            return None  # the body is refused. Another requirement shows whether the operation wants the token
+            return None  # perhaps the body is refused, and not the credential
     return _PHRASES_OF_CREDENTIALS.get(exchange.credential)
 
 
-def _by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an invalid request: which part is invalid, and how. None if another requirement shows that."""
+def _situation_by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an invalid request: which part is invalid, and how, such as "body: cut short".
+
+    None if another requirement, named in a comment here, shows how such requests are answered.
+    """
     _, how_it_is_unusual = exchange.unusual
     is_other_account = exchange.operation == _REGISTER and exchange.unusual == _OTHER_ACCOUNT
     if how_it_is_unusual in _LARGE_SIZES or is_other_account:
-        return None  # general.sizeLimit, registerPixKey.account.relation
+        return None  # the requirements general.sizeLimit and registerPixKey.account.relation show these
     if how_it_is_unusual != _MISSING:
         return joined(exchange.unusual, ": ")
     complete = _complete_registration(log)
-    answer = answer_that_stands(exchange, log)
+    answer = final_answer(exchange, log)
     if complete is None or indistinguishable(answer, complete):
-        return None  # registerPixKey.body.required shows whether the field is needed
+        return None  # the answer is not about the field; registerPixKey.body.required shows whether it is needed
     return "a field: missing"
 
 
 def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
-    """The refusal of a request as facts; or the words that it was not refused. None if neither is certain.
+    """Facts of the answer if a request was refused; words if it was not. None if neither is certain.
 
     If an execution gets the same refusal as a code that does not exist, the value says only that, because
     executePix.unknownCode shows the refusal itself.
@@ -339,34 +387,39 @@ def how_it_is_refused(exchange: Exchange, log: Log) -> Facts | str | None:
 
 
 def _is_taken_for_valid(exchange: Exchange) -> bool:
-    """True if the service surely took an invalid request for a valid one.
+    """True if the answer to an invalid request is certainly no refusal, so the service treated it as a valid request.
 
-    Executions, registrations and requests without the token are left out: other requirements show whether a code is
-    unknown, which keys are accepted, and whether the token is wanted.
+    False for executions, registrations and requests without the token, because other requirements show whether a code
+    is unknown, which keys are accepted, and whether the token is needed.
     """
     is_shown_elsewhere = exchange.credential != VALID or exchange.operation in (_EXECUTE, _REGISTER)
     if exchange.response is None or is_shown_elsewhere:
         return False
-    return refusal_kind(exchange.response) is None and not is_page(exchange.response)
+    is_refusal_of_any_kind = refusal_kind(exchange.response) is not None
+    is_from_something_else = is_page(exchange.response)  # an HTML page, perhaps of a gateway
+    return not is_refusal_of_any_kind and not is_from_something_else
 
 
 def _answer_to_unknown_code(log: Log) -> Exchange | None:
-    """The first execution of an unknown code whose answer is evidence; None if there is none."""
+    """The first execution of a code that does not exist, if its answer would be the same again in a minute.
+
+    Other refusals of executions are compared with it. None if there is no such answer.
+    """
     for exchange in log.of(_EXECUTE, Execution.UNKNOWN_CODE):
-        answer = answer_that_stands(exchange, log)
+        answer = final_answer(exchange, log)
         if is_evidence(answer):
             return answer
     return None
 
 
 def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
-    """The value of `code` in a refusal; None if it has no such member."""
+    """The value of the envelope field `code` in a refusal, such as "17"; None if there is none."""
     if exchange.response is None or not is_refused(exchange):
         return None
     code = code_of(exchange.response)
     if code is None:
         return None
-    return number_as_shown(Decimal(code))
+    return number_as_shown(Decimal(code))  # a long number may name somebody, so it is not shown as it is
 
 
 # -- fields of the execution result -------------------------------------------------------------------------------
@@ -379,29 +432,38 @@ _ABSENT = object()
 """Stands for a field that a result does not have. None would be the value null."""
 
 
-def by_code_and_status(exchange: Exchange, log: Log) -> Text | None:
-    """The operation that prepared the transfer; or, if its code was supplied by the profile, the status."""
-    return _by_code(exchange, _status_in_result(exchange), log)
+def situation_by_code_and_status(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an execution result whose status is observed.
+
+    It is named by the operation that prepared the transfer. If the code is one of the profile, nobody knows how its
+    transfer was prepared. Then the status itself names the situation, such as "DONE for a supplied code".
+    """
+    return _situation_by_code(exchange, _status_in_result(exchange), log)
 
 
-def by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
-    """The operation that prepared the transfer; or, if its code was supplied by the profile, the account type."""
-    return _by_code(exchange, _account_type_in_result(exchange), log)
+def situation_by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of an execution result whose account type is observed.
+
+    It is named by the operation that prepared the transfer. If the code is one of the profile, nobody knows how its
+    transfer was prepared. Then the account type itself names the situation, such as "1 for a supplied code".
+    """
+    return _situation_by_code(exchange, _account_type_in_result(exchange), log)
 
 
 def status_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The status of an execution result.
+    """The status of an execution result, such as "DONE".
 
-    For a supplied code only the word "seen", because the phrase of its situation (`by_code_and_status`) has the status.
+    For a code of the profile only the word "seen", because the situation (`situation_by_code_and_status`) already names
+    the status. None if there is no result.
     """
     return _value_or_seen(exchange, _status_in_result(exchange))
 
 
 def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
-    """The account type of an execution result.
+    """The account type of an execution result, such as "1".
 
-    For a supplied code only the word "seen", because the phrase of its situation (`by_code_and_account_type`) has the
-    type.
+    For a code of the profile only the word "seen", because the situation (`situation_by_code_and_account_type`) already
+    names the type. None if there is no result.
     """
     return _value_or_seen(exchange, _account_type_in_result(exchange))
 
@@ -409,35 +471,41 @@ def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
 def unit_of_date(exchange: Exchange, log: Log) -> str | None:
     """The unit of the date in an execution result, such as milliseconds, guessed from its number of digits."""
     date = _in_result(exchange, "date")
-    if not isinstance(date, Decimal):
+    if not isinstance(date, Decimal):  # numbers of JSON are read as Decimal
         return None
-    unit = _UNITS.get(date.adjusted())
-    return f"{unit} since 1970" if unit else f"10^{date.adjusted()}"
+    power_of_ten = date.adjusted()  # 12 for 1767225600000, which has 13 digits
+    unit = _UNITS.get(power_of_ten)
+    return f"{unit} since 1970" if unit else f"10^{power_of_ten}"
 
 
 def status_before_execution(exchange: Exchange, log: Log) -> str | None:
-    """The status of a transfer in the answer to its preparation."""
+    """The status of a transfer in the answer to its preparation, before it is executed; None if it was not prepared."""
     if not succeeded(exchange):
         return None
     data = data_of(exchange.response) or {}
     return status_as_shown(data["status"]) if "status" in data else "no status"
 
 
-def _by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
-    """The situation of a value that depends on the transfer: the operation that prepared it.
+def _situation_by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
+    """The situation of a value that depends on the transfer: the operation that prepared it, such as "transferP2p".
 
-    The next run may have codes of other transfers supplied, with other values, so runs could not be compared by the
-    value. So for a supplied code the situation has the value itself, and what is observed is that it was seen.
+    The transfers of codes in the profile may differ from run to run, so their values cannot be compared between runs.
+    So for such a code the situation is the value itself, such as "DONE for a supplied code", and what is observed is
+    only that this value was seen. `value` is the status or the account type; None if the result has none.
     """
     if value is None:
         return None
     if exchange.purpose is not Execution.PREPARED:
         return joined((value, "for a supplied code"), " ")
-    return next((preparation.operation for preparation in log.with_purpose(Preparation.TO_EXECUTE)), "")
+    preparations = log.with_purpose(Preparation.TO_EXECUTE)  # one run prepares all of its codes with one operation
+    return preparations[0].operation if preparations else ""
 
 
 def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
-    """The value, if the code was prepared by the run; for a supplied code only the word "seen"."""
+    """The value, if the run prepared the transfer; only the word "seen", if the code is one of the profile.
+
+    The transfers of such codes differ from run to run, so that their situation has the value (`_situation_by_code`).
+    """
     is_of_supplied_code = exchange.purpose is not Execution.PREPARED
     if value is not None and is_of_supplied_code:
         return "seen"
@@ -445,13 +513,13 @@ def _value_or_seen(exchange: Exchange, value: str | None) -> str | None:
 
 
 def _status_in_result(exchange: Exchange) -> str | None:
-    """The status of an execution result; None if there is none."""
+    """The status of an execution result as it may be shown, such as "DONE"; None if there is none."""
     value = _in_result(exchange, "status")
     return None if value is _ABSENT else status_as_shown(value)
 
 
 def _account_type_in_result(exchange: Exchange) -> str | None:
-    """The account type of an execution result; None if there is none."""
+    """The account type of an execution result as it may be shown, such as "1"; None if there is none."""
     value = _in_result(exchange, "accountType")
     return None if value is _ABSENT else number_as_shown(value)
 
@@ -463,14 +531,20 @@ def _in_result(exchange: Exchange, field: str) -> object:
 
 
 def status_as_shown(value: object) -> str:
-    """A status as it may be shown: the word itself if it is plain, else words that say what it is."""
+    """A status as a report may show it: the word itself, such as "DONE"; "another text" if it may hold personal data.
+
+    "no text" if it is not even a text.
+    """
     if not isinstance(value, str):
         return "no text"
     return value if is_plain_value(value) else "another text"
 
 
 def number_as_shown(value: object) -> str:
-    """A number as it may be shown: itself if it has few digits, else its power of ten."""
+    """A number as a report may show it: itself if it has few digits, else its power of ten, such as "10^11".
+
+    A long number may be an account or a document of somebody. "no integer" if it is something else.
+    """
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"
     return str(int(value)) if abs(value) <= _LARGEST else f"10^{value.adjusted()}"
@@ -487,52 +561,63 @@ _WORDS_OF_SUCCESS = ("true", "false", "True", "False")
 
 
 def _accepted_or_refused(exchange: Exchange) -> str:
-    """The outcome of a registration in one word."""
+    """Outcome of a registration: the word "accepted" or "refused"."""
     return ACCEPTED if registered(exchange) else REFUSED
 
 
 def word_of_success(exchange: Exchange, log: Log) -> str | None:
-    """The value of Success in the answer to a registration."""
+    """The value of the field Success in the answer to a registration, such as "true".
+
+    Another text than true or false is not shown, because it may hold data. None if there is no such field, or if the
+    same request may get another answer in a minute.
+    """
     if not is_evidence(exchange):
         return None
-    member = member_named(data_of(exchange.response) or {}, "Success")
+    member = member_named(data_of(exchange.response) or {}, "Success")  # also if the answer misspells it
     if not member:
         return None
     _, value = member
     return value if value in _WORDS_OF_SUCCESS else "another value"
 
 
-def by_number_as_type(exchange: Exchange, log: Log) -> Text | None:
-    """The digits that are sent as the type of an e-mail address.
+def situation_by_number_as_type(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of a registration with digits as key type, such as "1 = EMAIL".
 
-    The phrase also names the type of the key, because a service may check whether the key fits the digits.
+    The phrase also names the type of the key, because a service may check whether the key fits the digits. The key is
+    an e-mail address in each of these registrations.
     """
     return f"{type_sent(exchange)} = EMAIL"
 
 
 def outcome_of_registration(exchange: Exchange, log: Log) -> str | None:
-    """Outcome of a registration: accepted or refused."""
+    """Outcome of a registration: "accepted" or "refused"; None if it may be answered otherwise in a minute."""
     return _accepted_or_refused(exchange) if is_evidence(exchange) else None
 
 
-def by_missing_field(exchange: Exchange, log: Log) -> Text | None:
-    """The field that a registration lacks, as the situation."""
+def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of a registration that lacks a field of its body: the name of the field, such as "pixKey".
+
+    None if no field is missing.
+    """
     field, how_it_is_unusual = exchange.unusual
     is_missing = how_it_is_unusual == _MISSING
     return field if is_missing and _represents_its_class(exchange, log) else None
 
 
 def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
-    """REQUIRED or NOT_REQUIRED for the field that a registration lacks, or LIKE_COMPLETE.
+    """Whether a registration needs the field that it lacks: REQUIRED, NOT_REQUIRED, or LIKE_COMPLETE (not known).
+
+    It is compared with a complete registration, whose key is a made-up text and may be refused:
 
     | without the field | complete | the field is |
     |---|---|---|
-    | accepted | accepted | LIKE_COMPLETE: the service takes any key |
+    | accepted | accepted | LIKE_COMPLETE: the service accepts any key |
     | refused | refused in the same way | LIKE_COMPLETE: the service looks at the key first |
     | accepted | refused | NOT_REQUIRED |
     | refused | accepted, or refused in another way | REQUIRED |
 
-    None if an answer is no evidence. But a registration without the field that is accepted is enough for NOT_REQUIRED.
+    None if an answer may be another one in a minute. But if the registration without the field is accepted, this is
+    enough for NOT_REQUIRED.
     """
     if not is_evidence(exchange):
         return None
@@ -546,10 +631,10 @@ def need_of_the_field(exchange: Exchange, log: Log) -> str | None:
 
 
 def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
-    """ACCEPTED, REFUSED or LIKE_COMPLETE for a registration whose body names another account than its path.
+    """How a registration is answered whose body names another account than its path. None for any other registration.
 
-    It is compared with the complete registration, like one that lacks a field. The field account is NOT_REQUIRED if
-    this registration is accepted and the complete one is not, and so on.
+    It is compared with a registration with the right account, in the way in which `need_of_the_field` compares one that
+    lacks a field. LIKE_COMPLETE if both are answered alike: the account in the body seems to make no difference.
     """
     if exchange.unusual != _OTHER_ACCOUNT:
         return None
@@ -560,10 +645,11 @@ def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     return outcomes[need]
 
 
-def by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
-    """Type and format of the key that a valid registration names.
+def situation_by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of a valid registration: type and format of its key, such as "PHONE, + and digits".
 
-    Of a RANDOM key only the type: services ask for it in different ways, so its format is the value that is observed.
+    For a RANDOM key only the type, because services ask for it in different ways: the field pixKey is empty or left
+    out, for example. So its format is the value that is observed.
     """
     if not exchange.valid:
         return None
@@ -572,9 +658,10 @@ def by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
 
 
 def accepted_format(exchange: Exchange, log: Log) -> str | None:
-    """The word ACCEPTED for a key whose format is accepted; for a RANDOM key its format.
+    """The word "accepted" if a key was registered; for a RANDOM key the format in which pixKey was sent.
 
-    A refused key shows nothing. Other formats than that of the profile may be accepted as well.
+    None if the key was refused, because the reason may be another one than its format. The situation has the format of
+    any other key (`situation_by_type_and_format`).
     """
     if not registered(exchange):
         return None
@@ -582,20 +669,26 @@ def accepted_format(exchange: Exchange, log: Log) -> str | None:
 
 
 def _format_of_key(exchange: Exchange) -> str:
-    """The format of the key that a registration names, in words."""
+    """The format of the key in a registration, in words such as "digits"; "left out" if the body has no pixKey."""
     body = body_sent(exchange)
     return format_of(body["pixKey"]) if "pixKey" in body else "left out"
 
 
-def by_type_of_a_synthetic_key(exchange: Exchange, log: Log) -> Text | None:
-    """The type of a registration whose key is a synthetic text, which has the format of no type."""
+def situation_by_type_of_a_synthetic_key(exchange: Exchange, log: Log) -> Text | None:
+    """The situation of a registration whose key is a made-up text that is no phone number, e-mail address or the like.
+
+    For example "EMAIL, a text that is no such key". None for any other registration.
+    """
     if exchange.unusual != _COMPLETE:
         return None
     return joined((type_sent(exchange), "a text that is no such key"), ", ")
 
 
 def outcome_of_a_synthetic_key(exchange: Exchange, log: Log) -> str | None:
-    """Outcome of a registration whose key is a synthetic text, unless it is refused because of the caller."""
+    """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
+
+    None if the answer does not depend on the key: it is a refusal of the caller, or may be another one in a minute.
+    """
     if exchange.response is None or not is_evidence(exchange) or refusal_of_the_caller(exchange.response):
         return None
     return _accepted_or_refused(exchange)

@@ -26,22 +26,22 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import NoteAbout
-from environments.door.limits import WANT_THE_TOKEN
+from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
 from spec.exchange import VALID
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.pen import OurLine
-from tests.harness.selection import ids_tested, in_scope, reach_of, requirement_of, uses
+from tests.harness.selection import ids_tested, in_scope, requirement_of, selection_of, uses
 from tests.harness.session import Session
 from tests.traffic.at_times import ask_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
-from tests.traffic.existence import ask_what_is_open
+from tests.traffic.existence import send_requests_about_existence
 from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
@@ -49,8 +49,8 @@ from tests.traffic.property import Generation
 from tests.traffic.refused_credentials import credentials_in_words
 from tests.traffic.robustness import send_for_unknown_accounts, send_invalid, send_unreadable_requests
 from tests.traffic.scenario import Scenario, Traffic
-from tests.traffic.stateful import World
-from tests.traffic.trust.asking import ask_at_the_start, ask_in_place_of_a_token
+from tests.traffic.stateful import DrawnSequences
+from tests.traffic.trust.asking import send_stand_ins, send_without_token_at_the_start
 from tests.traffic.undescribed import (
     prepare_transfers,
     send_reads,
@@ -58,17 +58,21 @@ from tests.traffic.undescribed import (
     send_reads_beside_refusals,
 )
 
-IN_ORDER: tuple[Scenario, ...] = (ask_at_the_start, register, execute, prepare_transfers)
+IN_ORDER: tuple[Scenario, ...] = (send_without_token_at_the_start, register, execute, prepare_transfers)
 """Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
 transfers that are only prepared."""
 AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, ask_in_place_of_a_token)
+WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, send_stand_ins)
 """Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
 would answer nothing else."""
-AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (send_reads_after_changes, send_first_code_at_the_end, ask_what_is_open)
+AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
+    send_reads_after_changes,
+    send_first_code_at_the_end,
+    send_requests_about_existence,
+)
 """Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
 have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
@@ -84,18 +88,19 @@ class RunTraffic:
     """The requests of the scenarios."""
     generation: Generation
     """The generated requests."""
-    world: World | None
+    sequences: DrawnSequences | None
     """The sequences of registrations, deletions, preparations and executions; None if none were selected."""
 
 
-SENT = pytest.StashKey[RunTraffic]()
+RUN_TRAFFIC = pytest.StashKey[RunTraffic]()
 """Where pytest keeps the traffic for the tests."""
 
 
 def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
-    """Send everything that these tests judge. Then delete the keys that the run registered, if the profile lets it.
+    """Send everything that these tests (`items`) judge, and return it. Then delete the keys that the run registered.
 
-    The keys are deleted whatever happens.
+    The keys are deleted even if sending fails or the user interrupts the run, so that no key of a test stays at the
+    service. No key can have been registered if the profile has no account or does not permit registrations.
     """
     client, profile = session.client, session.profile
     items_to_send_for = _items_to_send_for(client, items)
@@ -107,10 +112,11 @@ def send_and_clean_up(config: pytest.Config, session: Session, items: Sequence[p
 
 
 def _items_to_send_for(client: Client, items: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
-    """The tests that requests are sent for, by what the preflight found.
+    """The tests for which requests are sent. It depends on the first request of the run (GET /v1/accounts).
 
-    None of them if the token is refused. If no path is known, base_url may lead elsewhere, so no key is registered and
-    no code is sent there. An endpoint may be missing all the same, so requests are sent for the tests of that.
+    If that request showed that the token is refused, nothing is sent, because every answer would be a refusal. If it
+    showed that the path is not known, base_url may lead to another service, so no key is registered and no code is sent
+    there. But perhaps only that endpoint is missing. So requests are sent for the tests that show a missing path.
     """
     if client.token_is_refused:
         return []
@@ -120,13 +126,14 @@ def _items_to_send_for(client: Client, items: Sequence[pytest.Item]) -> Sequence
 
 
 def _shows_a_missing_path(requirement: Requirement | None) -> bool:
-    """True if a 404 like that of an undocumented path shows that the requirement is not met.
+    """True if the test of this requirement finds a path that is missing at the service, by an answer 404.
 
-    A path with an account or a code does not show it, because the account or the code may be unknown.
+    Such requirements are "listAccounts.exists" and the one about the prefix /v1. A path with an account or a code shows
+    nothing, because a 404 may mean that the account or the code is unknown.
     """
-    if requirement is None:
+    if requirement is None:  # the test is about no requirement
         return False
-    if requirement.operation is None:
+    if requirement.operation is None:  # the requirement is about the service as a whole
         return requirement.id == "general.versionPrefix"
     has_path_parameter = operations()[requirement.operation].path_parameter is not None
     return requirement.id.endswith(".exists") and not has_path_parameter
@@ -140,21 +147,27 @@ def send_everything(
     items: Sequence[pytest.Item],
     reproduction: Reproduction,
 ) -> RunTraffic:
-    """Send everything that these tests judge, through this client. The seed decides what is drawn.
+    """Send everything that these tests (`items`) judge, through this client, and return it.
 
-    A test says by its fixtures which traffic it judges: `traffic` (the scenarios), `generation` (generated requests)
-    or `world` (sequences).
+    There are three sorts of requests, and a test names in its fixtures which of them it judges:
+
+    - `traffic`: requests of scenarios, which are functions that send requests for certain requirements
+    - `generation`: generated requests, drawn at random or taken from tables. `seed` decides what is drawn.
+    - `sequences`: operations in a drawn order
+
+    `reproduction` judges answers, and knows which deviations showed again when a request was repeated.
     """
     items_in_scope = in_scope(items, profile)
-    traffic = Traffic(client, profile, reach_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
+    traffic = Traffic(client, profile, selection_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
     _share_transfers(traffic)
-    sent_by_scenarios = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
+    # The scenario `send_invalid` sends some invalid requests to these operations, so they are not generated again.
+    sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
-    world = None
-    if profile.accounts and any(uses(item, "world") for item in items_in_scope):
-        reach = reach_of(ids_tested(items_in_scope, "traffic", "world"), profile)
-        world = World(client, profile, reach, reproduction)
-    run_traffic = RunTraffic(traffic, generation, world)
+    sequences = None
+    if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
+        selection = selection_of(ids_tested(items_in_scope, "traffic", "sequences"), profile)
+        sequences = DrawnSequences(client, profile, selection, reproduction)
+    run_traffic = RunTraffic(traffic, generation, sequences)
     _draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
@@ -162,46 +175,60 @@ def send_everything(
 
 
 def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
-    """Draw the sequences, and note which operations the tests want generated requests to: these are drawn later."""
+    """Draw the sequences of operations, and note to which operations the tests (`items`) need generated requests.
+
+    The generated requests are drawn later, in a thread. How many are drawn depends on the option --examples and on the
+    profile.
+    """
     profile = run_traffic.traffic.profile
     for item in items:
         if uses(item, "generation"):
-            operation = item.callspec.params["operation"]  # type: ignore[attr-defined]
+            operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
-    if run_traffic.world is not None:
-        run_traffic.world.draw(seed, examples_of(config, profile))
+    if run_traffic.sequences is not None:
+        run_traffic.sequences.draw(seed, examples_of(config, profile))
 
 
 def _share_transfers(traffic: Traffic) -> None:
-    """Have the door share limits.transfers among the operations that may prepare a transfer."""
-    preparing = [operation for operation in PREPARING if traffic.permitted(operation)]
+    """Divide the number of transfers that the profile permits among the operations that may prepare a transfer.
+
+    So requests to one operation cannot use up the number before another operation is tested. Operations for which the
+    profile has a valid body are named apart, because they need requests that succeed, too.
+    """
+    preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
     traffic.client.door.budget.share_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
-    """Send the traffic of a run, phase after phase."""
+    """Send all requests of a run, phase after phase. Each phase ends before the next one begins.
+
+    Each constant in capital letters is a tuple of scenarios, which are functions that send requests.
+    """
     traffic, generation = run_traffic.traffic, run_traffic.generation
-    world = run_traffic.world
+    sequences = run_traffic.sequences
     generation.begin()  # it draws in a thread of its own while other requests wait for their answers
-    traffic.send(IN_ORDER)
-    if world is not None:  # after the executions, because it executes a transfer twice if there is room left
-        world.follow()
-    traffic.send(AT_ONCE)
-    traffic.send(SIDE_BY_SIDE)
-    traffic.send(WITH_STAND_INS)
-    traffic.send(AFTER_OTHER_ANSWERS)
+    traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
+    if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
+        sequences.follow()
+    traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
+    traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
+    traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
+    traffic.send(AFTER_OTHER_ANSWERS)  # requests that depend on the answers so far
     generation.send(traffic.together)
-    traffic.send(LAST)
+    traffic.send(LAST)  # requests that other answers are compared with
     generation.send_smaller_cases()
-    if world is not None:
-        world.send_shorter_sequences()
+    if sequences is not None:
+        sequences.send_shorter_sequences()
 
 
 def _note_lockouts(traffic: Traffic) -> None:
-    """Note each operation that locks the caller out after wrong tokens, with the credentials that were tried."""
-    door = traffic.client.door
-    for operation in filter(door.backoff.locks_out, WANT_THE_TOKEN):
+    """Write a line for the report about each operation that locked the run out because of wrong tokens.
+
+    To lock out is to refuse the valid token, too. The line names the wrong credentials that were tried before.
+    """
+    door = traffic.client.door  # sends every request, and collects lines for the report
+    for operation in filter(door.backoff.has_locked_out_caller, DOCUMENT_THE_TOKEN):
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
@@ -210,54 +237,62 @@ def _note_lockouts(traffic: Traffic) -> None:
 
 # -- the run -------------------------------------------------------------------------------------------------------
 
-_NEW_LINE = "\r\x1b[K"
+_ERASE_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
 _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
 """Seconds between two lines of progress: on a terminal, in the place of the line before; elsewhere below it."""
 
 
 def check_target(session: Session) -> None:
-    """Check the target once. A run whose target cannot be reached ends here."""
-    run, foreign = session.run, session.display.foreign
+    """Send the first request (the preflight), to see if the service can be reached. If it cannot, pytest ends here.
+
+    The run has the exit status for an unreachable service then, because there is no verdict on the service.
+    """
+    run = session.run
+    without_known_values = session.display.without_known_values  # replaces tokens, accounts and keys in a text
     reason = preflight(session.client)
     if reason:
-        run.unreachable = foreign(reason)
+        run.unreachable = without_known_values(reason)
         why = f"{run.base_url} cannot be reached: {reason}; this is no verdict on the service"
-        pytest.exit(foreign(why), returncode=RunVerdict.UNREACHABLE.exit_status)
+        pytest.exit(without_known_values(why), returncode=RunVerdict.UNREACHABLE.exit_status)
 
 
 def send_showing_progress(session: Session, tests: pytest.Session) -> None:
-    """Send everything that the tests judge, and print how far it is, unless pytest is quiet."""
+    """Send everything that the tests judge, keep it for their fixtures, and print the progress.
+
+    No progress is printed if pytest is quiet (-q) or has no terminal output.
+    """
     terminal = tests.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or terminal.verbosity < 0:
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
         return
     progress = partial(_progress_of, session)
     terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
     with _progress_printed(sys.stdout, progress):
-        tests.config.stash[SENT] = send_and_clean_up(tests.config, session, tests.items)
+        tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
     terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
 
 
 def _progress_of(session: Session) -> str:
-    """The number of requests that were sent, and the most that may be sent."""
+    """The progress of the run in words, such as "120 of at most 2000 requests"."""
     return f"{len(session.door.exchanges)} of at most {session.profile.limits.requests} requests"
 
 
 @contextmanager
-def _progress_printed(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
-    """Have a thread print the line of this moment again and again, while the body of `with` runs and prints nothing.
+def _progress_printed(file: TextIO, progress: Callable[[], str]) -> Iterator[None]:
+    """Have a thread print the progress again and again, while the body of `with` runs and prints nothing.
 
-    On a terminal each line takes the place of the line before, and at the end nothing of it stays.
+    `progress` returns the line of the moment. On a terminal each line replaces the line before, and the last one is
+    removed at the end. In a file, such as the log of a CI, each line is written below the line before, and less often.
     """
-    in_place = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    interval_s = _SHOWN_IN_PLACE_S if in_place else _SHOWN_IN_A_LOG_S
+    replaces_line = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"  # a dumb terminal cannot erase a line
+    interval_s = _SHOWN_IN_PLACE_S if replaces_line else _SHOWN_IN_A_LOG_S
     stopped = threading.Event()
 
     def print_until_stopped() -> None:
-        """Print the line after each interval, until the body of `with` has ended."""
+        """Print the progress after each interval, until the body of `with` has ended."""
         while not stopped.wait(interval_s):
-            _print(file, f"{_NEW_LINE}{line()}" if in_place else f"{line()}\n")
+            _print(file, f"{_ERASE_LINE}{progress()}" if replaces_line else f"{progress()}\n")
 
     thread = threading.Thread(target=print_until_stopped, daemon=True)
     thread.start()
@@ -266,12 +301,15 @@ def _progress_printed(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
     finally:
         stopped.set()
         thread.join()
-        if in_place:
-            _print(file, _NEW_LINE)
+        if replaces_line:
+            _print(file, _ERASE_LINE)
 
 
 def _print(file: TextIO, text: str) -> None:
-    """Write a text at once. If the file is closed, such as a pipe, nobody reads it any more."""
+    """Write a text to a file, and flush it, so that it is seen at once.
+
+    An error is ignored: it means that nobody reads the text any more, for example because a pipe was closed.
+    """
     with suppress(OSError):
         file.write(text)
         file.flush()

@@ -28,12 +28,12 @@ from reports.sentences.explanation import LastRun, explanation, last_run, last_r
 from reports.sentences.plan import Plan, plan_lines, purposes_in_words
 from reports.showing.show import Display
 from spec.exchange import VALID, Response
-from spec.interface import PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import parts_of_pointer
 from spec.requirements import Requirement, requirements
 from spec.rules import Reproduction
 from tests.harness.options import PRINTING, explains, options_given
-from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection
+from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection_in_words
 from tests.traffic.enough import few_exchanges
 from tests.traffic.phases import send_everything
 
@@ -75,7 +75,7 @@ def _print_plan(profile: Profile, resend: Container[str], session: pytest.Sessio
     if config.getoption("new_journal"):
         trouble = "--new-journal starts it, and what can be read of an old one still counts"
     about_the_journal = "; ".join(text for text in (journal, trouble) if text)
-    print_lines(plan_lines(plan, profile, about_the_journal, selection(config)))
+    print_lines(plan_lines(plan, profile, about_the_journal, selection_in_words(config)))
 
 
 # -- what is required, and what the last run saw ----------------------------------------------------------------------
@@ -86,7 +86,7 @@ def _print_explanation(profile: Profile, ids: Container[str], session: pytest.Se
     the selected ones are printed."""
     config = session.config
     chosen = [requirement for requirement in requirements().values() if requirement.id in ids]
-    if selection(config):
+    if selection_in_words(config):
         selected = set(map(requirement_of, session.items))
         chosen = [requirement for requirement in chosen if requirement in selected]
     run = _last_run(config, profile, [requirement.id for requirement in chosen])
@@ -146,7 +146,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     return Plan(
         door.exchanges,
         denied=denied,
-        executes=traffic.reach.spends_codes,
+        executes=traffic.selection.needs_real_codes,
         barred=list(door.guard.barred),
         cut=list(door.unsent),
         few=list(few_exchanges(traffic)),
@@ -183,7 +183,7 @@ class _PlanningWire:
 
     def _data_of_success(self, operation: str) -> object:
         """The value of `data` in a successful answer: a new code, an empty list of keys, or a documented result."""
-        if operation in PREPARING and self._plan:
+        if operation in PREPARING_OPERATIONS and self._plan:
             self._count_prepared += 1
             return _nested(_path_in_data(self._plan.code_at), f"plan-{self._count_prepared}")
         if operation == "listPixKeys" and self._key_at:

@@ -23,7 +23,7 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
-from spec.interface import MONEY, READS, operations
+from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
 from spec.rules import Reproduction, judge
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.traffic.case import SMALLER, Case, safe_cases
@@ -58,11 +58,11 @@ class Generated(Purpose):
 def _purpose_of(case: Case) -> Generated:
     """Why a case is sent: a valid read, an invalid request of `invalid.py`, or a drawn request.
 
-    Only the invalid requests of `invalid.py` say which part of the request is invalid (`case.where`).
+    Only the invalid requests of `invalid.py` say which part of the request is invalid (`case.unusual_part`).
     """
     if case.valid:
         return Generated.READ
-    return Generated.INVALID if case.where else Generated.DRAWN
+    return Generated.INVALID if case.unusual_part else Generated.DRAWN
 
 
 class Generation:
@@ -117,7 +117,7 @@ class Generation:
     def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
         """The cases of one operation, of all sorts."""
         examples, profile = self._examples[operation], self._profile
-        if operation in READS:
+        if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
         observed = False if operation in self._observed else None  # False: without those that scenarios send
         yield from invalid_requests(operation, profile, observed=observed)
@@ -172,7 +172,7 @@ class Generation:
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
-        self._sent.append((replace(permitted, what=SMALLER), exchange))
+        self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
         self._findings.pop(case.operation, None)  # to be computed again, because they lack this answer
         return exchange
 
@@ -192,7 +192,7 @@ class Generation:
             findings = Findings(self._reproduction)
             for case, exchange in self._sent:
                 if case.operation == operation:
-                    findings.take(case, exchange)
+                    findings.add(case, exchange)
             self._findings[operation] = findings
         return self._findings[operation]
 
@@ -206,7 +206,7 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
 
 def _may_send_smaller(operation: str, profile: Profile) -> bool:
     """True if parts of a drawn request move no money. On a sandbox a prepared transfer is worth nothing."""
-    moves_money = operations()[operation].permission in MONEY
+    moves_money = operations()[operation].permission in MONEY_PERMISSIONS
     return operation != "executePix" and (profile.is_sandbox or not moves_money)
 
 
@@ -229,7 +229,7 @@ class _Search:
         """Take the answers that the run has already."""
         for case, exchange in self.generation.sent:
             if case.operation == self.operation:
-                case_without_words = replace(case, where="", what="")  # equal cases are equal requests then
+                case_without_words = replace(case, unusual_part="", how_unusual="")  # equal cases = equal requests
                 self.answers.setdefault(case_without_words, []).append(exchange)
 
     def shows(self, case: Case) -> bool:

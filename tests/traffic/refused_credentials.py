@@ -1,11 +1,13 @@
-"""Wrong tokens that go with real codes and keys: which of them limits.wrong_tokens permits, and how messages name them.
+"""Requests with real codes and keys, but without the valid token: how many are sent, and how messages name them.
 
 | word | meaning |
 |---|---|
+| real code, real key | the transaction code of a transfer; a key that a service may register |
+| unauthorized request | a request without a token or with a wrong one, which must be refused |
 | form | a kind of wrong credential, such as a token with another signature, or no header at all |
-| way | an unusual spelling of the request, such as two spaces behind the scheme |
-| table | all combinations of forms and ways that are worth a request (`wrong_tokens.py`); a `Row` is one of them |
-| plain request | the one without a token and with the usual spelling |
+| way | an unusual way to write the request, such as two spaces behind the scheme; also called its spelling |
+| table | all unauthorized requests that are worth sending, each with a form and perhaps a way (`wrong_tokens.py`) |
+| plain request | the request without a token that is written in the usual way |
 
 The interface document says which two operations need the token (Authentication 1).
 
@@ -17,7 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, Row, forms, rows
+from environments.door.wrong_tokens import (
+    ANOTHER,
+    NO_HEADER,
+    OTHER_SCHEMES,
+    UnauthorizedRequest,
+    forms,
+    table_of_unauthorized_requests,
+)
 from environments.profiles.model import Profile
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
@@ -28,123 +37,142 @@ MOST_CITED = 9
 """Exchanges that a judgement names if they all show the same. The number is a choice."""
 _MOST_NAMED = 6
 """Credentials that a finding names. The number is a choice."""
-_CODES_WITH_ROWS = 5
-"""Codes of a sandbox among which the rows are shared out: four are offered, and if one of them was perhaps spent, its
-rows are sent again with a fifth one."""
+_CODES_WITH_WRONG_TOKENS = 5
+"""Codes of a sandbox among which the wrong tokens are divided: four codes and one more. If a code is refused after its
+wrong tokens, they may have spent it. Then they are sent again with the fifth code, to see if they were the reason."""
 _WITH_A_REGISTERED_KEY = 3
-"""Requests without the valid token for keys that are registered."""
-ASKED_AFTER_A_WRONG_TOKEN = 2
-"""Accounts that are asked with the valid token right after a wrong one: to lock an account takes more than one, so a
-refusal that both get is kept."""
-ASKED_AGAIN = 4
-"""Requests for the code that was executed first, sent again: without a token and with a wrong one, both right after its
-execution and at the end of the run.
+"""Requests without the valid token for keys that are registered already. The table does not have them."""
+IDENTIFIERS_WITH_ONE_WRONG_TOKEN = 2
+"""Codes, and accounts, that get the valid token right after one wrong token. A service that refuses it then keeps its
+refusal for that code or account: one wrong token is too little to lock an account. Two, to see the refusal twice."""
+REQUESTS_FOR_EXECUTED_CODE = 4
+"""Requests without the valid token for the code that was executed first. There are two right after its execution, and
+two at the end of the run: one without a token and one with a wrong one.
 
-On a sandbox, as many requests are kept back for wrong tokens with keys that are no e-mail addresses."""
-
-
-# -- which rows are sent ----------------------------------------------------------------------------------------------
+On a sandbox as many registrations are kept for wrong tokens with keys that are no e-mail addresses."""
 
 
-def wrong_token_rows(traffic: Traffic, operation: str) -> list[Row]:
-    """The wrong tokens that are sent with real codes or keys, in the order of the table.
+# -- which unauthorized requests are sent ---------------------------------------------------------------------------
 
-    There are as many as limits.wrong_tokens permits. The plain request without a token is always among them, because
-    the limit does not count it.
+
+def unauthorized_requests(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
+    """The requests without a token or with a wrong one that are sent to an operation with real codes or keys.
+
+    They come from the table of all such requests that are worth sending, in its order: the likeliest faults first. They
+    are as many as limits.wrong_tokens permits. The plain request (without a token, and written in the usual way) is
+    always among them, because the limit does not count it.
     """
-    most_counted = _most_rows(traffic, operation)
-    chosen: list[Row] = []
+    most_counted = _most_unauthorized(traffic, operation)
+    chosen: list[UnauthorizedRequest] = []
     counted = 0
-    for row in _whole_table(traffic, operation):
-        is_plain = row == Row(NO_HEADER)
+    for request in _whole_table(traffic, operation):
+        is_plain = request == UnauthorizedRequest(NO_HEADER)
         if is_plain:
-            chosen.append(row)
+            chosen.append(request)
         elif counted < most_counted:
-            chosen.append(row)
+            chosen.append(request)
             counted += 1
     return chosen
 
 
-def _most_rows(traffic: Traffic, operation: str) -> int:
-    """Most requests with a wrong token that may have real codes or keys.
+def _most_unauthorized(traffic: Traffic, operation: str) -> int:
+    """Largest number of requests from the table of wrong tokens that are sent to an operation with real codes or keys.
 
-    It is limits.wrong_tokens without the requests that are kept back for other uses:
+    It is limits.wrong_tokens minus the requests that are kept for other uses:
 
-    1. The requests for the code that was executed first; on a sandbox as many for registrations (`ASKED_AGAIN`).
-    2. For registrations: the wrong tokens with keys that are no rows of the table, or that go to own accounts.
-    3. For executions, on a sandbox: the rows of one code. They are sent again with another code if the first one was
-       perhaps spent by a wrong token.
+    1. For executions: the later requests for the code that was executed first, because a service may show its result to
+       anybody. On a sandbox as many are kept for registrations, for keys that are no e-mail addresses.
+    2. For registrations: the unauthorized requests that the table does not have (`_registrations_outside_the_table`).
+    3. For executions, on a sandbox: those of one code. If a wrong token perhaps spent a code, its requests are sent
+       once more with another code.
 
-    If 1 leaves anything, at least one row is sent.
+    At least one request is sent, unless the uses in 1 need the whole limit.
     """
     profile = traffic.profile
     is_execution = operation == "executePix"
     most = profile.limits.wrong_tokens
     if is_execution or profile.is_sandbox:
-        most -= ASKED_AGAIN
+        most -= REQUESTS_FOR_EXECUTED_CODE
     fewest = min(most, 1)
     if not is_execution:
-        most -= _tokens_besides_the_rows(profile)
+        most -= _registrations_outside_the_table(profile)
     elif profile.is_sandbox:
-        most -= most // _CODES_WITH_ROWS
+        most -= most // _CODES_WITH_WRONG_TOKENS
     return max(fewest, most)
 
 
-def _tokens_besides_the_rows(profile: Profile) -> int:
-    """Number of wrong tokens that go with keys, or at own accounts, beside the rows of the table."""
-    with_own_accounts = len(profile.accounts[:ASKED_AFTER_A_WRONG_TOKEN]) if profile.is_sandbox else 0
+def _registrations_outside_the_table(profile: Profile) -> int:
+    """Number of registrations without the valid token that count against limits.wrong_tokens beside those of the table.
+
+    There are three sorts: for keys that are registered already; with the token under a scheme other than Bearer; and on
+    a sandbox for own accounts, to see whether a refusal is kept for an account.
+    """
+    with_own_accounts = len(profile.accounts[:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]) if profile.is_sandbox else 0
     return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
-def _whole_table(traffic: Traffic, operation: str) -> list[Row]:
-    """Every row of the table for an operation. Which forms there are depends on the access token, such as a JWT."""
-    names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
-    return rows(names, has_a_body=operation == "registerPixKey")
+def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
+    """All requests without the valid token that are worth sending to an operation.
 
-
-def rows_of_one_code(table: Sequence[Row], place: int, number_of_codes: int) -> list[Row]:
-    """The wrong tokens that one of several codes is sent with, in the order of sending.
-
-    The rows of the table are shared out among `number_of_codes` codes in turns. `place` is the index of this code. Its
-    rows are, in this order:
-
-    1. One with a wrong token. Its request leaves right after the execution of the code before, on the same connection,
-       and some services do not check the token on a connection that was authorized before.
-    2. The rows without a header. Each code has at least one.
-    3. The other rows with wrong tokens.
+    Which wrong tokens there are depends on the valid token: only a signed token (JWT) can get another signature. Only
+    a registration has a body, which some of the requests write in an unusual way.
     """
-    without_header = [row for row in table if row.credential == NO_HEADER]
-    with_token = [row for row in table if row.credential != NO_HEADER]
-    tokens_of_code = with_token[place::number_of_codes]
-    bare_of_code = without_header[place::number_of_codes] or without_header[:1]
-    return [*tokens_of_code[:1], *bare_of_code, *tokens_of_code[1:]]
+    names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
+    return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey")
+
+
+def unauthorized_requests_for_code(
+    table: Sequence[UnauthorizedRequest], index_of_code: int, number_of_codes: int
+) -> list[UnauthorizedRequest]:
+    """The requests without the valid token that are sent with one of several codes, in the order of sending.
+
+    The requests of the table are divided among the codes. With three codes, the first code (index 0) gets the first,
+    the fourth and the seventh request, and so on. Those of one code are, in this order:
+
+    1. One with a wrong token. It is sent right after the execution of the code before, on the same connection, because
+       some services do not check the token on a connection that was authorized before.
+    2. Those without a token. Each code has at least one of them.
+    3. The others with wrong tokens.
+    """
+    without_header = [request for request in table if request.credential == NO_HEADER]
+    with_wrong_token = [request for request in table if request.credential != NO_HEADER]
+    wrong_tokens_of_code = with_wrong_token[index_of_code::number_of_codes]
+    without_header_of_code = without_header[index_of_code::number_of_codes] or without_header[:1]
+    return [*wrong_tokens_of_code[:1], *without_header_of_code, *wrong_tokens_of_code[1:]]
 
 
 def send_first_code_again(client: Client) -> None:
-    """Send the code that was executed first once more: without a token, and with a wrong one.
+    """Send the code that was executed first once more without a token, and once more with a wrong one.
 
-    A service with a cache may answer anybody with the result of the execution. The door does not send the requests if
-    as many as limits.wrong_tokens were sent.
+    A service with a cache may answer anybody with the result of the execution. Nothing is sent if no code was executed.
+    If limits.wrong_tokens is reached, the door (which sends all requests) does not send these requests.
     """
     code = client.door.guard.first_executed
     if code:
-        for credential in (NO_HEADER, ANOTHER):
+        for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
             client.send("executePix", code, credential=credential)
 
 
 # -- credentials in words ---------------------------------------------------------------------------------------------
 
 
-def tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
-    """Sentence with the wrong credentials in these requests, and with the share of all pairs of a form and a way."""
+def credentials_tried_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
+    """Sentence for the verdict: which wrong credentials were tried in these requests, and how many are left out.
+
+    A pair is a wrong credential (form) and an unusual way to write the request, such as ("no header", "a query"). The
+    sentence says how many of all pairs for the operation were tried.
+    """
     pairs = _pairs_of_form_and_way(_whole_table(traffic, operation))
     pairs_tried = pairs & _pairs_of_form_and_way(exchanges)
     share = say("{number} of {all} pairs of a form and a way", number=len(pairs_tried), all=len(pairs))
     return say("credentials tried: {names} ({share})", names=credentials_in_words(exchanges), share=share)
 
 
-def _pairs_of_form_and_way(requests: Iterable[Row | Exchange]) -> set[tuple[str, str]]:
-    """Each pair of a form and a way in these requests. The way is empty if the request has the usual spelling."""
+def _pairs_of_form_and_way(requests: Iterable[UnauthorizedRequest | Exchange]) -> set[tuple[str, str]]:
+    """Each pair of a wrong credential (form) and an unusual way to write the request, such as ("no header", "a query").
+
+    The second part is empty for a request that is written in the usual way.
+    """
     pairs: set[tuple[str, str]] = set()
     for request in requests:
         for way in request.spelling or ("",):
@@ -152,27 +180,31 @@ def _pairs_of_form_and_way(requests: Iterable[Row | Exchange]) -> set[tuple[str,
     return pairs
 
 
-def words_for_accepted(exchanges: Sequence[Exchange]) -> Text:
-    """Names of the wrong credentials that a service accepted, which are those of the exchanges.
+def accepted_credentials_in_words(exchanges: Sequence[Exchange]) -> Text:
+    """Names of the wrong credentials in these exchanges, all of which a service accepted, for a finding.
 
-    They are the first few names, and the number of the others. If a credential was accepted with the usual spelling,
-    the unusual spellings with which it was accepted, too, are left out.
+    They are the first few names, and the number of the others. If a credential was also accepted in a request that is
+    written in the usual way, its unusual spellings are left out, because they are not the cause.
     """
     accepted_as_usual = {exchange.credential for exchange in exchanges if not exchange.spelling}
     named = []
     for exchange in exchanges:
         if not exchange.spelling or exchange.credential not in accepted_as_usual:
             named.append(exchange)
-    names = list(dict.fromkeys(map(_credential_in_words, named)))
+    names = list(dict.fromkeys(map(_credential_in_words, named)))  # each name once, in order
     return joined(capped(names, _MOST_NAMED), ", ")
 
 
 def credentials_in_words(exchanges: Sequence[Exchange]) -> Text:
-    """Names of the credentials of the requests with the usual spelling; if there are none, of all requests."""
+    """Names of the credentials in these requests, as a list in one line: "no header, the text null".
+
+    Only requests that are written in the usual way are named, because the others repeat their credentials. If all
+    requests have an unusual spelling, all are named.
+    """
     with_usual_spelling = [exchange for exchange in exchanges if not exchange.spelling]
     return joined(map(_credential_in_words, with_usual_spelling or exchanges), ", ")
 
 
 def _credential_in_words(exchange: Exchange) -> Text:
-    """Name of the credential of a request, followed by the unusual ways in which the request is spelled."""
+    """Name of the credential of a request and of its unusual spellings: "the text null + a slash at the end"."""
     return joined((say(exchange.credential), *exchange.spelling), " + ")

@@ -1,6 +1,6 @@
 """Invalid requests and unreadable ones: what is sent, and which of them tested something.
 
-An unreadable request has a body that nobody can read, so it can do nothing. It goes with the valid token and without
+An unreadable request has a body that nobody can read, so it can do nothing. It is sent with the valid token and without
 it, to see if an operation needs the token.
 
 The kind of an invalid request says which part of it is invalid, and in which way: ("pixKey", "missing") for instance.
@@ -26,7 +26,7 @@ from environments.profiles.model import Profile, fill
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.answers import answer_in_words, is_refusal
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import KEY_TYPES, PREPARING
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.json_text import as_bytes, is_number, read_json
 from spec.log import Log
 from spec.message import Text, joined, say
@@ -60,7 +60,7 @@ class Reference(Purpose):
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
 _INVALID_CREDENTIALS = (NO_HEADER, ANOTHER)
-"""Credentials that unreadable requests have besides the valid one."""
+"""What unreadable requests have in the place of the valid token: no token, and a wrong one (ANOTHER)."""
 
 
 _SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in SURVEYS]
@@ -69,23 +69,27 @@ _SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in INVALI
 
 @scenario(serves=[*_SURVEYS_OF_ALL, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
 def send_invalid(traffic: Traffic) -> None:
-    """Send the invalid requests whose answers are observed."""
+    """Send invalid requests to the operations that the selected requirements are about.
+
+    Their answers become observations in the report: the interface document does not show how a service refuses.
+    """
     cases: list[Case] = []
-    for operation in sorted(traffic.reach.subjects):
+    for operation in sorted(traffic.selection.tested_operations):
         cases += invalid_requests(operation, traffic.profile, observed=True)
     _send_cases(traffic, with_transfers_last(cases), Invalid.IS_OBSERVED)
 
 
 @scenario(serves=["general.otherTokens", "*.refusal"], needs="fuzz")
 def send_unreadable_requests(traffic: Traffic) -> None:
-    """Send requests with an unreadable body to the operations that perhaps need no token (MAY_BE_OPEN).
+    """Send requests with an unreadable body to the operations of which it is not known whether they need the token.
 
-    Each gets one without a token, one with a wrong token, and one with the valid token. If the operation needs the
-    token, the answers differ. Nothing is done in any case, because nobody can read the body.
+    These operations are MAY_BE_OPEN. Each gets one request without a token, one with a wrong token, and one with the
+    valid token. If the operation needs the token, the answers differ. No request can do anything, because nobody can
+    read its body.
     """
-    operations = list(filter(traffic.permitted, MAY_BE_OPEN))
-    if not traffic.reach.wants("general.otherTokens"):
-        operations = traffic.subjects_among(*operations)
+    operations = list(filter(traffic.may_send_to, MAY_BE_OPEN))
+    if not traffic.selection.includes_any("general.otherTokens"):
+        operations = traffic.tested_among(*operations)
     cases = []
     for operation in operations:
         for credential in (*_INVALID_CREDENTIALS, VALID):
@@ -93,7 +97,7 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     _send_cases(traffic, cases, Unreadable.IS_THE_TOKEN_WANTED)
 
 
-_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING)
+_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
 """Operations whose malformed requests name an account that nobody has, except on a sandbox."""
 _ROBUST_WITH_AN_ACCOUNT = [f"{name}.{end_of_id}" for name, end_of_id in product(_NAME_AN_ACCOUNT, ROBUSTNESS)]
 _TIMES_OF_A_REFERENCE = 2
@@ -103,34 +107,40 @@ as a time, must not be compared."""
 
 @scenario(serves=_ROBUST_WITH_AN_ACCOUNT, needs="fuzz")
 def send_for_unknown_accounts(traffic: Traffic) -> None:
-    """Send valid requests for accounts that nobody has to each operation. On a sandbox none are sent.
+    """Send valid requests for made-up accounts, which nobody has, so that other answers can be compared with theirs.
 
-    A malformed request that is answered like them tested nothing, because the service looked up the account first.
+    Outside a sandbox malformed requests also name such an account, so that they can harm nobody. If a malformed request
+    gets the same answer as these valid ones, it tested nothing: the service refused the account, and did not look at
+    what is malformed. On a sandbox none are sent, because malformed requests name an account of the profile there.
     """
     profile = traffic.profile
     if profile.is_sandbox:
         return
     cases = []
-    for operation in traffic.subjects_among(*_NAME_AN_ACCOUNT):
+    for operation in traffic.tested_among(*_NAME_AN_ACCOUNT):
         for _ in range(_TIMES_OF_A_REFERENCE):
             cases.append(_request_for_an_unknown_account(operation, profile))
     _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
 
 
 def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> None:
-    """Send these cases together, with this purpose."""
+    """Have the requests of these cases sent at the same time as those of other scenarios, with this purpose.
+
+    A case is a request that is not sent yet.
+    """
     client = traffic.client.with_purpose(purpose)
     sends: list[Send] = [partial(case.send, client) for case in cases]
     traffic.send_together(sends)
 
 
 def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
-    """A valid request, but with a synthetic account and a synthetic key, which nobody has.
+    """A request that is valid but for its account and key: they are made up (synthetic), and nobody has them.
 
-    A deletion has the body that the profile names for it; if that names no key, one that names nobody.
+    The body of a deletion is that of the profile. If it has no place for a key, the service may take it for a deletion
+    of all keys, so another body is sent, which names a made-up key.
     """
     members = documented_members(operation, profile)
-    if operation in PREPARING:
+    if operation in PREPARING_OPERATIONS:
         return Case(operation, body=as_bytes(members))
     account = synthetic()
     key = f"{synthetic()}@example.com"
@@ -147,7 +157,11 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
 
 
 def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exchange]:
-    """The unreadable requests to an operation with these credentials, in the order of the credentials."""
+    """The requests to an operation whose body nobody can read, with these credentials, in the order of the credentials.
+
+    Without `credentials`: those without a token, and those with a wrong one. The answers show whether the operation
+    needs the token.
+    """
     by_credential = []
     for credential in credentials or _INVALID_CREDENTIALS:
         for exchange in log.of(operation, Unreadable.IS_THE_TOKEN_WANTED):
@@ -157,9 +171,10 @@ def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exc
 
 
 def kinds_of_invalid_request_not_sent(log: Log, operation: str) -> Text:
-    """Sentence with the kinds of invalid request to an operation that were not sent, with the limits that forbade them.
+    """Sentence for the verdict: which kinds of invalid request an operation did not get, and because of which limit.
 
-    All requests that Schemathesis draws are one kind here. Empty if at least one request of each kind was sent.
+    A kind is the part that is invalid, and how, such as ("pixKey", "missing"). All requests that Schemathesis generates
+    are one kind here. Empty if at least one request of each kind was sent.
     """
     requests = [exchange for exchange in _requests_of_all_kinds(log, operation) if not exchange.valid]
     kinds_sent = {exchange.unusual for exchange in requests if exchange.number}
@@ -175,7 +190,10 @@ def kinds_of_invalid_request_not_sent(log: Log, operation: str) -> Text:
 
 
 def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
-    """The invalid requests of a scenario to an operation, and the generated ones, also if they were not sent."""
+    """The invalid requests to an operation: those of `send_invalid`, and those that Schemathesis generates.
+
+    Requests that a limit of the run kept back are among them; they have the number 0.
+    """
     return [*log.of(operation, Invalid.IS_OBSERVED), *log.generated(operation)]
 
 
@@ -183,10 +201,13 @@ def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
 
 
 def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why the robustness of an operation could be tested on a sandbox only; empty if it was tested.
+    """Reason why this run could not test the robustness of an operation (its answers to malformed requests).
 
-    It was not tested if each malformed request was answered like a valid one for an account that nobody has: then the
-    service looked up the account, and never looked at what is malformed.
+    Outside a sandbox malformed requests name an account that nobody has. If each of them is answered like a valid
+    request for such an account, the service looked up the account, and never looked at what is malformed. Then only a
+    run on a sandbox can test it.
+
+    Empty if it was tested, or if there is nothing to compare.
     """
     valid_for_unknown_account = _refused_for_unknown_account(log, operation)
     members = documented_members(operation, profile)
@@ -206,7 +227,11 @@ def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
 def with_untested_out_of_scope(
     results: Iterable[RequirementResult], log: Log, profile: Profile
 ) -> list[RequirementResult]:
-    """The results, but a robustness requirement whose malformed requests tested nothing is out of scope, not passed."""
+    """The results of the requirements, in which those on robustness are out of scope if their requests tested nothing.
+
+    Such a requirement is passed otherwise, only because no malformed request reached the part of the service that reads
+    its content (`why_only_on_a_sandbox`).
+    """
     results_in_scope = []
     for result in results:
         operation, _, end_of_id = result.id.partition(".")
@@ -217,10 +242,11 @@ def with_untested_out_of_scope(
 
 
 def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, operation: str) -> Text:
-    """Sentence with the kinds of invalid request to an operation that tested nothing; empty if there is none.
+    """Sentence for the verdict: which kinds of invalid request to an operation tested nothing; empty if there are none.
 
-    Each request of such a kind was answered like a valid one for an account that nobody has. Only kinds with an unusual
-    body or Content-Type count.
+    A kind is the part that is invalid, and how, such as ("pixKey", "missing"). It tested nothing if each of its
+    requests was answered like a valid one for an account that nobody has: the service looked no further than the
+    account. Only kinds with an unusual body or Content-Type count, because the question is whether the body was read.
     """
     valid_for_unknown_account = _refused_for_unknown_account(log, operation)
     if not valid_for_unknown_account:
@@ -246,10 +272,10 @@ def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, ope
 
 
 def _refused_for_unknown_account(log: Log, operation: str) -> list[Exchange]:
-    """The valid requests for accounts that nobody has; empty unless all were refused.
+    """The valid requests for accounts that nobody has, if all of them were refused; otherwise empty.
 
-    If one was granted, the service does not look up the account first. So it has read the malformed requests, too, and
-    they tested something.
+    Answers to malformed requests are compared with theirs. If one was granted, the service does not look up the account
+    first. So it has read the malformed requests, too, and they tested something.
     """
     requests = log.of(operation, Reference.UNKNOWN_ACCOUNT)
     are_refused = all(exchange.response and is_refusal(exchange.response) for exchange in requests)
@@ -259,7 +285,8 @@ def _refused_for_unknown_account(log: Log, operation: str) -> list[Exchange]:
 def _tested_nothing(exchange: Exchange, valid_for_unknown_account: list[Exchange], profile: Profile) -> bool:
     """True if an invalid request got the same answer as the valid ones for accounts that nobody has.
 
-    A request for an account of the profile tested something in any case.
+    Then the service refused the account, and may not have looked at what is invalid. A request for an account of the
+    profile tested something in any case.
     """
     is_for_own_account = exchange.request.last_segment in profile.accounts
     return not is_for_own_account and indistinguishable(exchange, *valid_for_unknown_account)
@@ -268,8 +295,9 @@ def _tested_nothing(exchange: Exchange, valid_for_unknown_account: list[Exchange
 def _is_malformed(exchange: Exchange, members: Members) -> bool:
     """True for a request with the valid token whose body or Content-Type is not as documented.
 
-    Such a body is no JSON object, lacks one of the members, or has one of another type, or an undocumented key type.
-    Any other text counts as documented, because the interface document does not say what it may hold.
+    `members` are the names and values of a documented body. A body is malformed if it is no JSON object, if it lacks
+    one of the members, if a member has another JSON type, or if its pixKeyType is not documented. Any other text counts
+    as documented, because the interface document does not say what it may hold.
     """
     if exchange.valid or exchange.credential != VALID:
         return False
@@ -283,7 +311,7 @@ def _is_malformed(exchange: Exchange, members: Members) -> bool:
 
 
 def _is_of_the_same_type(value: Any, documented: Any) -> bool:
-    """True if both are numbers, or if the value has the type of the documented one and is not empty."""
+    """True if a value has the same JSON type as the documented one: both are numbers; or else not empty, and alike."""
     if is_number(documented):
         return is_number(value)
     return bool(value) and isinstance(value, type(documented))

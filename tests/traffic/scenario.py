@@ -25,10 +25,10 @@ from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text
 from spec.rules import Reproduction
-from tests.harness.selection import Reach
+from tests.harness.selection import Selection
 from tests.traffic.together import Send, Together
 
-ENOUGH = 6
+ENOUGH_ANSWERS = 6
 """Valid exchanges that a statement rests on, in each situation that it names. If one node of three is at fault, six
 answers miss it in one run of eleven, and a run has more than six of most. A profile may leave no room for so many."""
 
@@ -44,19 +44,23 @@ class Scenario:
     """A permission of the profile, beyond those of the operations; empty if it needs none."""
 
     def is_for(self, requirement_id: str) -> bool:
-        """True if the scenario serves the requirement."""
-        return any(fnmatchcase(requirement_id, group) for group in self.serves)
+        """True if the scenario serves the requirement, so that its requests show whether the requirement is met.
+
+        For example, a scenario that serves "executePix.*" is for "executePix.status".
+        """
+        return any(fnmatchcase(requirement_id, pattern) for pattern in self.serves)
 
 
 def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[Traffic], None]], Scenario]:
-    """Decorator that makes a scenario of a function that sends requests.
+    """Decorator that turns a function that sends requests into a `Scenario`, so that a run can choose it.
 
-    `serves` are ids of requirements, in which `*` stands for anything. `needs` is a permission of the profile beyond
-    those of the operations; empty if the scenario needs none.
+    `serves` are ids of requirements that the requests show, in which `*` stands for anything, such as "executePix.*".
+    `needs` is a permission of the profile that the operations do not need by themselves, such as "fuzz" for invalid
+    requests. It is empty if the scenario needs none.
     """
 
     def declare(send: Callable[[Traffic], None]) -> Scenario:
-        """The scenario that the decorated function becomes."""
+        """The decorated function as a scenario, which takes its place in the module."""
         return Scenario(send, tuple(serves), needs)
 
     return declare
@@ -66,53 +70,62 @@ def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[T
 
 
 class Traffic:
-    """Requests of a run that are not generated, to the operations that the selection reaches."""
+    """Sends the requests of the scenarios of a run, and has their answers. Generated requests are not part of it."""
 
     def __init__(
-        self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction | None = None
+        self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction | None = None
     ) -> None:
         self.client = client
-        self.profile = profile
-        self.reach = reach
-        self.reproduction = reproduction or Reproduction()
-        self.together = Together(client)
-        self.missing: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
-        self._to_send_together: list[Sequence[Send]] = []
+        self.profile = profile  # what the user says of the tested service, and permits to send
+        self.selection = selection  # the requirements that the command line selects, and their operations
+        self.reproduction = reproduction or Reproduction()  # judges answers, also those to requests that are repeated
+        self.together = Together(client)  # sends several requests at once
+        self.why_not_sent: dict[str, Text] = {}  # by operation or requirement, why nothing was sent for it
+        self._to_send_together: list[Sequence[Send]] = []  # for each call of `send_together`, its requests
 
     @property
     def log(self) -> Log:
-        """Everything that was sent so far."""
+        """All requests that were sent so far with their answers. They are asked for by operation and purpose."""
         return self.client.door.log
 
     def send(self, scenarios: Iterable[Scenario]) -> None:
-        """Have these scenarios send their requests, one after the other.
+        """Have these scenarios send their requests, one scenario after the other.
 
-        Scenarios that the selection does not need, or that the profile does not permit, are left out. The requests that
-        were handed to `send_together` go last, at the same time. Then requests whose answers deviate are sent again.
+        Scenarios that serve no selected requirement, or that the profile does not permit, are left out. A scenario may
+        hand requests to `send_together`, because they do not depend on an order: all of these are sent last, at the
+        same time. Then requests whose answers deviate are sent again, to see whether the deviation shows again.
         """
-        for selected in filter(self.selects, scenarios):
-            selected.send(self)
-        lists = self._to_send_together
+        for selected_scenario in filter(self.selects, scenarios):
+            selected_scenario.send(self)
+        requests_by_call = self._to_send_together
         self._to_send_together = []
-        self.together.send_in_turns(lists)
+        self.together.send_in_turns(requests_by_call)
         self.together.send_deviating_again()
 
     def send_together(self, sends: Sequence[Send]) -> None:
-        """Have these requests sent at the same time as those of other scenarios, after all scenarios of this phase."""
+        """Have these requests sent later, at the same time as such requests of other scenarios.
+
+        `send` sends them when all of its scenarios have run.
+        """
         self._to_send_together.append(sends)
 
     def selects(self, scenario: Scenario) -> bool:
-        """True if the scenario serves a selected requirement, and the profile permits it."""
-        is_permitted = not scenario.needs or scenario.needs in self.profile.allow
-        return is_permitted and any(map(scenario.is_for, self.reach.names))
+        """True if the scenario serves a requirement that the command line selects, and the profile permits it."""
+        needs_no_permission = not scenario.needs
+        is_permitted = needs_no_permission or scenario.needs in self.profile.allow
+        return is_permitted and any(map(scenario.is_for, self.selection.ids_with_operations))
 
-    def permitted(self, operation: str) -> bool:
-        """True if the selection reaches the operation, and the profile permits it."""
-        return operation in self.reach.operations
+    def may_send_to(self, operation: str) -> bool:
+        """True if the selected requirements need requests to the operation, and the profile permits them.
 
-    def subjects_among(self, *operations: str) -> list[str]:
-        """Those of the operations that the selected requirements are about.
-
-        Other operations are reached only because their requests must come first.
+        Some are needed only as a preparation: a transfer is prepared before it is executed, for example.
         """
-        return [operation for operation in operations if operation in self.reach.subjects]
+        return operation in self.selection.operations
+
+    def tested_among(self, *operations: str) -> list[str]:
+        """The operations, among these, that a selected requirement is about.
+
+        An operation is left out if no requirement about it is selected, even if requests to it prepare something for
+        another operation.
+        """
+        return [operation for operation in operations if operation in self.selection.tested_operations]

@@ -15,9 +15,9 @@ from environments.profiles.model import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange, Purpose
 from spec.key_list import Listing
-from tests.harness.selection import Reach
+from tests.harness.selection import Selection
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.money.preparing import prepare
+from tests.traffic.money.preparing import prepare_executable_transfers
 
 
 class Step(Enum):
@@ -130,7 +130,7 @@ class Following:
 
     registrar: Registrar
     profile: Profile
-    reach: Reach
+    selection: Selection
     purpose: Purpose
     key: PixKey | None
     """None if the run may not register and delete a key."""
@@ -169,7 +169,7 @@ class Following:
 
     def _read(self, operation: str) -> Exchange | None:
         """Read the list of keys, or the balance, of the first account; None if the selection does not reach that."""
-        if operation not in self.reach.operations:
+        if operation not in self.selection.operations:
             return None
         return self.registrar.client.send(operation, self.profile.accounts[0], valid=True, purpose=self.purpose)
 
@@ -177,7 +177,7 @@ class Following:
 
     def _register(self) -> Exchange | None:
         """Register the key of the sequence; None if there is none, or if the selection does not reach registrations."""
-        if self.key is None or "registerPixKey" not in self.reach.operations:
+        if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
         exchange = self.registrar.register(self.key, self.purpose)
         self.key_is_registered = self.key_is_registered or registered(exchange)
@@ -189,7 +189,7 @@ class Following:
         If it is not registered, the deletion is sent on a sandbox only: elsewhere the service might delete the key of
         somebody else.
         """
-        if self.key is None or "registerPixKey" not in self.reach.operations:
+        if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
         if not self.key_is_registered and not self.profile.is_sandbox:
             return None
@@ -203,14 +203,16 @@ class Following:
         """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
         client = self.registrar.client
         guard = client.door.guard
-        preparations = prepare(client, self.profile, min(1, guard.executions_possible), self.purpose)
+        preparations = prepare_executable_transfers(
+            client, self.profile, min(1, guard.count_possible_executions()), self.purpose
+        )
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 
     def _execute(self) -> Exchange | None:
         """Execute the oldest transfer that was prepared; None if there is none, or no room in limits.executions."""
         client = self.registrar.client
-        if not self._prepared or not client.door.guard.executions_possible:
+        if not self._prepared or not client.door.guard.count_possible_executions():
             return None
         code = self._prepared.pop(0)
         exchange = client.send("executePix", code, valid=True, purpose=self.purpose)
@@ -225,7 +227,7 @@ class Following:
         """
         client = self.registrar.client
         guard = client.door.guard
-        if not self._executed or not guard.executions_possible or not guard.permit_again(self._executed):
+        if not self._executed or not guard.count_possible_executions() or not guard.permit_again(self._executed):
             return None
         return client.send("executePix", self._executed, purpose=self.purpose)
 

@@ -17,7 +17,7 @@ from environments.profiles.model import PixKey, Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.rules import Reproduction, judge
-from tests.harness.selection import Reach
+from tests.harness.selection import Selection
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 from tests.traffic.collecting import Findings, requirements_of
 from tests.traffic.keys.registrar import Registrar
@@ -59,24 +59,24 @@ class InSequence(Purpose):
     SHORTER = "a step of a part of a drawn sequence, to see if that shows the same finding"
 
 
-class World:
+class DrawnSequences:
     """The sequences of one run, which register and delete keys and move money.
 
     Draws them, sends their requests, and hands the answers in to `Findings`, which judges them. It also executes one
     transfer twice.
     """
 
-    def __init__(self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> None:
+    def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
         self.client = client.of_part(SEQUENCES)
         self.profile = profile
-        self.reach = reach
+        self.selection = selection
         self.registrar = Registrar(self.client, profile)
-        self.of_keys = Findings(reproduction)
+        self.findings_without_transfers = Findings(reproduction)
         """The answers to sequences without transfers."""
-        self.of_transfers = Findings(reproduction)
+        self.findings_with_transfers = Findings(reproduction)
         """The answers to executions, and to sequences with transfers."""
-        self.twice: ExecutedTwice | None = None  # None if no transfer was executed twice
-        self.losing_keys: list[Exchange] = []
+        self.executed_twice: ExecutedTwice | None = None  # None if no transfer was executed twice
+        self.executions_losing_a_key: list[Exchange] = []
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
         self._with_transfers: list[tuple[Step, ...]] = []
@@ -101,7 +101,11 @@ class World:
     def _may_execute(self) -> bool:
         """True if sequences may execute transfers: on a sandbox, transfers that the run prepares, if a selected
         requirement needs an execution."""
-        return self.profile.is_sandbox and self.profile.transactions.prepare is not None and self.reach.spends_codes
+        return (
+            self.profile.is_sandbox
+            and self.profile.transactions.prepare is not None
+            and self.selection.needs_real_codes
+        )
 
     def follow(self) -> None:
         """Send everything that was drawn, and execute one transfer twice.
@@ -112,7 +116,7 @@ class World:
         first, *others = self._with_keys
         own_key = self.registrar.reusable_key()
         followed_first = self._follow_sequence(first, own_key)
-        self._hand_in(followed_first, self.of_keys)
+        self._hand_in(followed_first, self.findings_without_transfers)
         self._execute_twice()
         self._follow_with_transfers()
         followed_together = self._follow_together(others)
@@ -123,7 +127,7 @@ class World:
         sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
         all_followed = self.registrar.together.send_all(sends)
         for followed in all_followed:
-            self._hand_in(followed, self.of_keys)
+            self._hand_in(followed, self.findings_without_transfers)
         return all_followed
 
     def _follow_deviating_again(self, all_followed: Iterable[Followed], sequences: Iterable[Sequence[Step]]) -> None:
@@ -136,7 +140,7 @@ class World:
             sequence for sequence, followed in zip(sequences, all_followed, strict=True) if _deviates(followed)
         ]
         for sequence in deviating[:_MOST_AGAIN]:
-            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.of_keys)
+            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
 
     def _follow_with_transfers(self) -> None:
         """Follow the sequences with transfers, one after the other.
@@ -147,7 +151,7 @@ class World:
         may_follow_again = True
         for sequence in self._with_transfers:
             if (
-                not self.client.door.guard.executions_possible
+                not self.client.door.guard.count_possible_executions()
             ):  # without an execution, the transfers would stay prepared
                 return
             followed = self._follow_with_transfer(sequence)
@@ -159,9 +163,9 @@ class World:
         """Follow a sequence with transfers, and have its answers judged."""
         key = self._synthetic_key()
         followed = self._follow_sequence(sequence, key)
-        self._hand_in(followed, self.of_transfers)
+        self._hand_in(followed, self.findings_with_transfers)
         if key is not None:
-            self.losing_keys += executions_that_lose_a_key(followed, key, self.profile.key_at)
+            self.executions_losing_a_key += executions_that_lose_a_key(followed, key, self.profile.key_at)
         return followed
 
     def send_shorter_sequences(self) -> None:
@@ -172,7 +176,7 @@ class World:
         from tests.traffic.drawing import search_for_shorter_sequence
 
         requests_left = _MOST_SHORTER_IN_ALL
-        for findings in (self.of_keys, self.of_transfers):
+        for findings in (self.findings_without_transfers, self.findings_with_transfers):
             for requirement_id, finding, case in findings.found_by_drawn_requests_alone():
                 steps = [Step(step) for step in case.steps]
                 if executes(steps):
@@ -198,8 +202,8 @@ class World:
 
         The key is deleted at the end if it is still registered. Nothing is sent once a limit of the profile is reached.
         """
-        following = Following(self.registrar, self.profile, self.reach, purpose, key)
-        if not self.of_keys.cut and not self.of_transfers.cut:
+        following = Following(self.registrar, self.profile, self.selection, purpose, key)
+        if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
                 following.take(step)
         following.end()
@@ -219,20 +223,20 @@ class World:
         if executes(steps):
             what = WITH_EXECUTION
         names = tuple(step.value for step in steps)
-        findings.take(Case(exchange.operation, what=what, valid=True, steps=names), exchange)
+        findings.add(Case(exchange.operation, how_unusual=what, valid=True, steps=names), exchange)
 
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
     def _execute_twice(self) -> None:
         """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
-        is_wanted = self._may_execute() and self.reach.wants("executePix.repeated")
-        if is_wanted and not self.of_keys.cut:
-            self.twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
+        is_wanted = self._may_execute() and self.selection.includes_any("executePix.repeated")
+        if is_wanted and not self.findings_without_transfers.why_incomplete:
+            self.executed_twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
 
     def _hand_in_execution(self, exchange: Exchange) -> None:
         """Hand in the answer to an execution for judging. The second execution of a code is no valid request."""
         steps = (Step.EXECUTE,) if exchange.valid else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._hand_in_answer(exchange, steps, self.of_transfers)
+        self._hand_in_answer(exchange, steps, self.findings_with_transfers)
 
     def _read_balances(self) -> Mapping[str, Exchange]:
         """Read the balances of the first accounts of the profile. Returns the answers by account.
@@ -241,13 +245,13 @@ class World:
         limit of the profile is reached.
         """
         answers: dict[str, Exchange] = {}
-        if "getBalance" not in self.reach.operations:
+        if "getBalance" not in self.selection.operations:
             return answers
         for account in self.profile.accounts[:_MOST_BALANCES]:
-            if self.of_transfers.cut:
+            if self.findings_with_transfers.why_incomplete:
                 break
             answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
-            self._hand_in_answer(answer, (Step.BALANCE,), self.of_transfers)
+            self._hand_in_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
             answers[account] = answer
         return answers
 
@@ -256,7 +260,7 @@ class World:
 class _Search:
     """A search for the shortest sequence that shows a finding."""
 
-    world: World
+    sequences: DrawnSequences
     findings: Findings
     """All findings of sequences of this sort, to which the new answers are handed in."""
     requirement_id: str
@@ -270,7 +274,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         """Note which of the sequences that were followed already show the finding."""
-        for case, exchange in self.findings.taken:
+        for case, exchange in self.findings.cases_with_answers:
             is_shown_before = self.shown_by.get(case.steps[:-1], False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
 
@@ -283,7 +287,7 @@ class _Search:
         steps = tuple(step.value for step in sequence)
         if steps not in self.shown_by:
             may_be_followed = self.times_sent + len(steps) < self.most  # one less: it may delete its key at the end
-            followed = self.world.follow_shorter(sequence, self.findings) if may_be_followed else []
+            followed = self.sequences.follow_shorter(sequence, self.findings) if may_be_followed else []
             self.times_sent += len(followed)
             self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in followed)
         return self.shown_by[steps]

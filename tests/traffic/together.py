@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from environments.door.client import NOTHING, Client
 from environments.door.permission import synthetic
-from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refused_or_lost
+from spec.answers import ABOUT_THE_CALLER, grants_protected_result, is_judged_as_success, refusal_or_failure
 from spec.exchange import VALID, Exchange, Purpose
 from spec.log import numbers_superseded
 from spec.rules import RULES, judge, robustness_of
@@ -45,32 +45,32 @@ class Together:
     """Sends requests at the same time, if the run may send several at once; else one after the other.
 
     A companion is a request to the same operation, with the valid token, that does nothing: an execution of a synthetic
-    code, or a registration with an empty body for a synthetic account.
+    code, or a registration with an empty body for a synthetic account. (Synthetic: made up by the suite.)
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._door = client.door
+        self._door = client.door  # sends every request, and keeps all exchanges of the run
         self._count_examined = 0  # exchanges of the run that `send_deviating_again` has examined
-        self._times_by_kind = Counter[Hashable]()  # in these exchanges
+        self._times_by_kind = Counter[Hashable]()  # by kind of deviation, how many of these exchanges have it
 
     @property
-    def is_possible(self) -> bool:
-        """True if several requests may be on the wire at once."""
-        return self._door.backoff.most > 1
+    def may_send_several(self) -> bool:
+        """True if the profile lets the run wait for the answers to several requests at once (`limits.parallel`)."""
+        return self._door.backoff.most_at_start > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
         """Call these functions at the same time, each of which sends a request. Returns their results, in order.
 
-        An answer that may have suffered from the other requests is doubtful. Such a request is sent once more when all
-        others have their answer. Then the exchange of that second time is returned in the place of the first one.
+        An answer is doubtful if the other requests may be its reason, such as a dropped connection. Such a request is
+        sent once more when all others have their answer. Then its second exchange is returned instead of the first one.
         """
-        if not self.is_possible or len(sends) < 2:
+        if not self.may_send_several or len(sends) < 2:
             return list(map(_call, sends))
         count_before = len(self._door.exchanges)
         # Twice as many threads as requests that may be under way, because some threads wait: for the other request of
         # a pair that leaves at the same moment, or until the door lets one more request out.
-        threads = min(len(sends), 2 * self._door.backoff.most)
+        threads = min(len(sends), 2 * self._door.backoff.most_at_start)
         with ThreadPoolExecutor(threads, "pix-together") as pool:
             results = list(pool.map(_call, sends))
         self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: nothing else is on the wire
@@ -81,7 +81,7 @@ class Together:
 
         Results that are no exchanges, and exchanges that were not sent again, stay as they are.
         """
-        superseded = numbers_superseded(self._door.exchanges)
+        superseded = numbers_superseded(self._door.exchanges)  # numbers of exchanges that were sent again
         with_later_answers: list[Any] = []
         for result in results:
             later_exchange = None
@@ -91,28 +91,32 @@ class Together:
         return with_later_answers
 
     def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> None:
-        """Send the requests of several lists at the same time: first those at the head of each list, and so on."""
+        """Send the requests of several lists at the same time.
+
+        They start in this order: the first request of each list, the second one of each, and so on. So requests to
+        different operations are mixed, because each list is usually about one operation.
+        """
         in_order: list[Send] = []
-        for turn in zip_longest(*lists):
-            in_order += filter(None, turn)  # None stands for a list that is shorter
+        for requests_of_one_turn in zip_longest(*lists):
+            in_order += filter(None, requests_of_one_turn)  # None fills up a list that is shorter than the longest
         self.send_all(in_order)
 
-    def meeting(self, *sends: Send) -> list[Send]:
-        """Functions that send these two requests at the same moment: each waits until the other one is ready, too.
+    def pair_at_same_moment(self, *sends: Send) -> list[Send]:
+        """Two functions that send these two requests at the same moment: each waits until the other one is ready, too.
 
-        They must be called in two threads, as `send_all` does.
+        They must be called in two threads, as `send_all` does, because each of them waits for the other.
         """
-        barrier = threading.Barrier(2)
+        barrier = threading.Barrier(2)  # lets two threads continue when both have reached it
         return [partial(self._door.send_at_same_moment, barrier, send) for send in sends]
 
-    def send_beside(self, send: Send, send_companion: Send) -> Exchange:
+    def send_with_companion(self, send: Send, send_companion: Send) -> Exchange:
         """Send a request and a companion at the same moment, and return the exchange of the request.
 
-        The request is sent in the thread of the caller, because this thread may hold the lock of the journal, without
-        which no real code is sent.
+        A companion is another request that only has to be under way meanwhile. The request itself is sent in the thread
+        of the caller: if it names a real transaction code, this thread holds the lock that is needed to send the code.
         """
         count_before = len(self._door.exchanges)
-        send_in_this_thread, send_in_the_pool = self.meeting(send, send_companion)
+        send_in_this_thread, send_in_the_pool = self.pair_at_same_moment(send, send_companion)
         with ThreadPoolExecutor(1, "pix-beside") as pool:
             pool.submit(send_in_the_pool)
             answer = send_in_this_thread()
@@ -123,11 +127,14 @@ class Together:
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
         """Send each of these requests at the same moment as a companion of its own. Returns their exchanges in order.
 
-        Without companions if the run may send only one request at a time.
+        A companion is a valid request to the same operation that does nothing. A service may accept a wrong token while
+        it processes a valid request, and this would show it. There are no companions if the run may send only one
+        request at a time.
         """
-        if not self.is_possible:
+        if not self.may_send_several:
             return self.send_all(sends)
-        pairs_at_once = max(1, self._door.backoff.most // 2)  # a pair is two of the requests that may be under way
+        # A pair is two of the requests that may be under way.
+        pairs_at_once = max(1, self._door.backoff.most_at_start // 2)
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
             requests_and_companions: list[Send] = []
@@ -137,16 +144,17 @@ class Together:
         return answers
 
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
-        """Functions that send a request and its companion at the same moment.
+        """Two functions that send a request, and a companion (a valid request that does nothing), at the same moment.
 
-        If the companion has its answer and the request is still under way, a second companion is sent.
+        If the companion has its answer and the request is still under way, a second companion is sent: then the service
+        may process the request only now.
         """
         request_is_answered = threading.Event()
-        body = NOTHING if operation == "executePix" else {}
+        body = NOTHING if operation == "executePix" else {}  # an execution has no body; an empty one registers no key
         send_companion = partial(self._client.send, operation, json=body, purpose=Company.COMPANION)
 
         def send_request() -> Exchange:
-            """Send the request, and say when it has its answer."""
+            """Send the request. When it has its answer, or none comes, set the event that the companions wait for."""
             try:
                 return send()
             finally:
@@ -159,20 +167,22 @@ class Together:
                 return answer
             return send_companion(synthetic())
 
-        return self.meeting(send_request, send_companions)
+        return self.pair_at_same_moment(send_request, send_companions)
 
     # -- once more, alone -----------------------------------------------------------------------------------------
 
     def _send_doubtful_again(self, batch: Sequence[Exchange]) -> None:
-        """Send the doubtful requests of a batch again, one at a time; of requests that are alike only the first few.
+        """Send the doubtful requests of a batch again, one at a time, so that each gets its answer alone.
 
-        `_kind_of_doubt` says which are doubtful, and which are alike.
+        A request is doubtful if the other requests of the batch may be the reason for its answer. Of doubtful requests
+        of one kind (the same operation, refused in the same way) only the first few are sent again.
         """
-        superseded = numbers_superseded(batch)  # the door itself has sent those again
+        superseded = numbers_superseded(batch)  # the door itself has sent these again, for example after a 429
         times_by_kind = Counter[Hashable]()
         for exchange in batch:
             kind = _kind_of_doubt(exchange)
-            if kind is None or exchange.number in superseded:
+            is_doubtful = kind is not None
+            if not is_doubtful or exchange.number in superseded:
                 continue
             times_by_kind[kind] += 1
             if times_by_kind[kind] <= _MOST_SENT_AGAIN:
@@ -181,14 +191,16 @@ class Together:
     def send_deviating_again(self) -> None:
         """Send requests again whose answers deviate from a rule, to see whether the deviation shows again.
 
-        It is called when nothing else is under way. Of the requests since the last call, it sends the first few with
-        each kind of deviation. A robustness requirement is broken only by a deviation that shows twice. A deviation of
-        a success counts in any case; its message says whether it shows also if the request is alone.
+        A robustness requirement, such as "no server error", is broken only by a deviation that shows twice. A deviation
+        of a successful answer counts in any case, and its message says whether it also shows if the request is alone.
+
+        Only the requests since the last call are examined. Of those with the same deviation, the first few are sent.
+        The method is called when no other request is under way.
         """
         not_examined = self._door.exchanges[self._count_examined :]
-        second_answers = {answer.number for answer in self._door.sent_again.values() if answer}
+        numbers_of_second_answers = {answer.number for answer in self._door.sent_again.values() if answer}
         for exchange in not_examined:
-            if exchange.number in second_answers:
+            if exchange.number in numbers_of_second_answers:  # a request is sent again only once
                 continue
             kinds = set(_kinds_of_deviations(exchange))
             self._times_by_kind.update(kinds)
@@ -199,7 +211,7 @@ class Together:
 
 
 def _call(function: Callable[[], T]) -> T:
-    """Call a function, and return its result. For `map`, which needs a function with one argument."""
+    """Call a function, and return its result. `map` calls it with each function that sends a request."""
     return function()
 
 
@@ -207,36 +219,42 @@ def _call(function: Callable[[], T]) -> T:
 
 
 def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
-    """What kind of doubtful exchange it is: equal for exchanges that are alike. None if it is not doubtful.
+    """The kind of a doubtful exchange, as a value that is equal for exchanges of one kind. None if it is not doubtful.
 
-    A request is doubtful if it may get another answer when it is sent alone. That is so if other requests were under
-    way, and if its answer is one of these:
+    An exchange is doubtful if its request may get another answer when it is sent alone. That is so if other requests
+    were under way, and if one of these is true:
 
-    - the refusal of a valid request
-    - a refusal of the caller, although the token is valid
-    - none: the connection was lost
-    - a deviation from a robustness requirement
+    - A valid request was refused.
+    - The caller was refused (such as a 401), although the token is valid.
+    - There is no answer, because the connection was lost.
+    - The answer deviates from a robustness requirement, such as a server error.
 
-    Generated requests to one operation are alike if they are refused in the same way. A targeted request is like no
-    other.
+    Generated requests to one operation are of one kind if they are refused in the same way. Any other request is of a
+    kind of its own, so that each of them is sent again.
     """
     if exchange.was_alone or is_judged_as_success(exchange):
         return None
-    outcome = refused_or_lost(exchange)
+    outcome = refusal_or_failure(exchange)
     is_lost = exchange.response is None
-    refuses_the_caller = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
+    is_invalid_with_the_token = exchange.credential == VALID and not exchange.valid
+    refuses_the_caller = is_invalid_with_the_token and outcome in ABOUT_THE_CALLER
     is_doubtful = is_lost or exchange.expects_success or refuses_the_caller
     if outcome and is_doubtful:
+        # `part` is the name of the part of generated traffic. It is empty for any other request.
         return exchange.operation, outcome, exchange.part or exchange.number
-    return next(_deviations(exchange, robustness_of(exchange.operation)), None)
+    deviations_from_robustness = _deviations(exchange, robustness_of(exchange.operation))
+    return next(deviations_from_robustness, None)
 
 
 def _kinds_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
     """Each deviation of an exchange for which its request is sent again, as a value that is equal for equal deviations.
 
+    A value is a requirement and the code of a deviation, such as ("executePix.status", "status"). The deviations are:
+
     - If other requests were under way: any deviation of a valid request, and a result that was granted without the
-      valid token.
-    - In any case: a deviation from a robustness requirement.
+      valid token, because these may be mistakes under load.
+    - In any case: a deviation from a robustness requirement (a server error, a stack trace, a dropped connection),
+      because it must show twice.
     """
     requirement_ids = robustness_of(exchange.operation)
     was_beside_others = not exchange.was_alone
@@ -248,7 +266,7 @@ def _kinds_of_deviations(exchange: Exchange) -> Iterator[Hashable]:
 
 
 def _deviations(exchange: Exchange, requirement_ids: Iterable[str]) -> Iterator[Hashable]:
-    """The requirement and the code of each deviation of an exchange."""
+    """Each deviation of an exchange from these requirements: the requirement, and the code that names the deviation."""
     for requirement_id in requirement_ids:
         for finding in judge(requirement_id, exchange).findings:
             yield requirement_id, finding.code

@@ -1,8 +1,8 @@
-"""Reads and orders: requests whose answers the interface document does not describe.
+"""Reads and preparations: requests whose answers the interface document does not describe.
 
-An order is a request with a body that prepares a transfer. The document lists both under "Other endpoints". They are
-sent to observe the answers. Reads also show whether an account or the token is valid, and whether a service mixes up
-answers.
+A read is a GET request that changes nothing, such as GET /v1/accounts. A preparation is a request whose body prepares a
+transfer. The document lists both under "Other endpoints". They are sent to observe the answers. Reads also show whether
+an account or the token is valid, and whether a service mixes up answers.
 
 Self-tests: traffic/test_observations.py.
 """
@@ -17,25 +17,25 @@ from environments.profiles.loading import NO_ACCOUNT
 from environments.profiles.model import Profile
 from spec.answers import answers_in_words, is_granted
 from spec.exchange import VALID, Exchange, Purpose
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.log import Log
 from spec.message import Text, say
 from spec.observed import is_evidence
-from tests.harness.judging import require_supplied
+from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
-from tests.traffic.at_times import MAY_MISS_A_PATH
+from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER
 from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
-from tests.traffic.money.preparing import filled, prepare_one
+from tests.traffic.money.preparing import filled_body, prepare_one_transfer
 from tests.traffic.neighbours import register_right_behind_money
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _MORE_READS = 4
-"""Times that a read is repeated right away. It is fewer than ENOUGH, because reads are also sent later, and right
-before registrations and executions."""
-CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
+"""Times that a read is repeated right away. It is fewer than ENOUGH_ANSWERS, because reads are also sent later, and
+right before registrations and executions."""
+_OPERATIONS_THAT_CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING_OPERATIONS})
 """Operations after which each read is repeated, because they may change its answer."""
 
 
@@ -55,121 +55,141 @@ class Refused(Purpose):
     BESIDE_A_READ = "a request that is refused at the same moment as a read"
 
 
-class Order(Purpose):
+class PreparationAlone(Purpose):
     """Why a body is sent that prepares a transfer, which is not executed."""
 
     ONE_OF_EACH = "a valid body, to see the answer"
     ONCE_MORE = "the same body once more, because one answer of several may differ"
 
 
-@scenario(serves=[f"{operation}.*" for operation in PREPARING])
+@scenario(serves=[f"{operation}.*" for operation in PREPARING_OPERATIONS])
 def prepare_transfers(traffic: Traffic) -> None:
-    """Send a valid body to each operation that prepares transfers, unless executions needed one already."""
-    for operation in traffic.subjects_among(*PREPARING):
-        if not traffic.log.of(operation, Preparation.TO_EXECUTE):
-            _send_order(traffic, operation)
+    """Send a valid body to each operation that prepares transfers, to observe its answer.
+
+    Operations to which a transfer was prepared for an execution are left out, because their answer is known. On a
+    sandbox (a service without real money) more is sent: a registration right after the last preparation, because a
+    service at fault may let a transfer spoil the next request, and the same bodies several times.
+    """
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
+        was_prepared_to_execute = traffic.log.of(operation, Preparation.TO_EXECUTE)
+        if not was_prepared_to_execute:
+            _send_preparation(traffic, operation)
     if traffic.profile.is_sandbox:
-        registration = register_right_behind_money(traffic)
+        registration = register_right_behind_money(traffic)  # None if keys may not be registered and deleted
         if registration:
             Registrar(traffic.client, traffic.profile).delete_key_of(registration)
-        _send_granted_orders_again(traffic)
+        _send_granted_preparations_again(traffic)
 
 
-def _send_order(traffic: Traffic, operation: str) -> None:
-    """Send one body to an operation that prepares transfers: the first of these that exists.
+def _send_preparation(traffic: Traffic, operation: str) -> None:
+    """Send one body to an operation that prepares transfers, to observe the answer. It is the first that exists of:
 
-    1. The body that the profile names for the operation.
-    2. The body of `transactions.prepare`, if it is for this operation. The report lists the transfer as not executed.
-    3. An empty object, which is not valid.
+    1. The body that the profile has for the operation in `requests`.
+    2. The body of `transactions.prepare` of the profile, if it is for this operation and if executions are permitted.
+       The report then lists the transfer as not executed.
+    3. An empty object, which is not valid, so that at least a refusal is observed.
     """
     client, profile = traffic.client, traffic.profile
     body = profile.requests.get(operation)
     plan = profile.transactions.prepare
     is_planned = plan is not None and plan.operation == operation and permits(profile, "executePix")
     if body:
-        client.send(operation, json=filled(body.json, profile), valid=True, purpose=Order.ONE_OF_EACH)
+        client.send(operation, json=filled_body(body.json, profile), valid=True, purpose=PreparationAlone.ONE_OF_EACH)
     elif plan and is_planned:
-        prepare_one(client, profile, plan, purpose=Order.ONE_OF_EACH)
+        prepare_one_transfer(client, profile, plan, purpose=PreparationAlone.ONE_OF_EACH)
     else:
-        client.send(operation, json={}, purpose=Order.ONE_OF_EACH)
+        client.send(operation, json={}, purpose=PreparationAlone.ONE_OF_EACH)
 
 
-def _send_granted_orders_again(traffic: Traffic) -> None:
-    """Send the bodies that were granted again, together, until there are ENOUGH answers to each."""
+def _send_granted_preparations_again(traffic: Traffic) -> None:
+    """Send the bodies that were granted several times more, at the same time, because one answer of several may differ.
+
+    There are ENOUGH_ANSWERS to each body then, so that a faulty node of the service is found.
+    """
     sends: list[Send] = []
-    for operation in traffic.subjects_among(*PREPARING):
-        granted = list(filter(is_granted, traffic.log.of(operation, Order.ONE_OF_EACH)))
+    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
+        granted = list(filter(is_granted, traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body
-            send = partial(traffic.client.send, operation, body=body, valid=True, purpose=Order.ONCE_MORE)
-            sends += [send] * (ENOUGH - len(granted))
+            send = partial(traffic.client.send, operation, body=body, valid=True, purpose=PreparationAlone.ONCE_MORE)
+            sends += [send] * (ENOUGH_ANSWERS - len(granted))
     traffic.together.send_all(sends)
 
 
-@scenario(serves=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"])
+@scenario(serves=[*(f"{operation}.*" for operation in READ_OPERATIONS), "*.exists", "*.token.accepted"])
 def send_reads(traffic: Traffic) -> None:
-    """Send each read with the token and without it, unless it needs an account and there is none.
+    """Send each operation that only reads, with the token and without it, to see if it needs the token.
 
-    The reads in MAY_MISS_A_PATH are sent more often, to see whether some node of the service does not know their path.
+    A read is left out if its path names an account and the profile has none. A conforming service answers the reads in
+    OPERATIONS_FOUND_ALWAYS_OR_NEVER with 404 always or never. So they are sent more often, to see whether some node of
+    the service does not know their path.
     """
     sends: list[Send] = []
-    for operation in filter(traffic.permitted, READS):
-        if traffic.profile.accounts or not operations()[operation].path_parameter:
+    for operation in filter(traffic.may_send_to, READ_OPERATIONS):
+        needs_account = operations()[operation].path_parameter is not None
+        if traffic.profile.accounts or not needs_account:
             sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
-            if operation in MAY_MISS_A_PATH:
+            if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
                 sends += [partial(_send_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 
 
 def _send_read(traffic: Traffic, operation: str, purpose: Purpose, credential: str = VALID) -> Exchange:
-    """Send a read, of the first account of the profile if it names an account. It is valid if the token is."""
+    """Send a read, and return its exchange: the request with its answer.
+
+    If its path names an account, it is the first account of the profile. `credential` is the name of the token: the
+    request counts as valid if it has the valid token, because nothing else in it can be wrong.
+    """
     account = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
     return traffic.client.send(operation, account, credential=credential, valid=credential == VALID, purpose=purpose)
 
 
-def _operations_read(traffic: Traffic) -> list[str]:
-    """The operations that `send_reads` has sent a read to."""
-    return [operation for operation in READS if traffic.log.of(operation, Reading.WITH_TOKEN)]
+def _operations_that_were_read(traffic: Traffic) -> list[str]:
+    """The reading operations to which `send_reads` has sent a read before. Only these can be compared with later."""
+    return [operation for operation in READ_OPERATIONS if traffic.log.of(operation, Reading.WITH_TOKEN)]
 
 
-@scenario(serves=[f"{operation}.shape" for operation in READS])
+@scenario(serves=[f"{operation}.shape" for operation in READ_OPERATIONS])
 def send_reads_after_changes(traffic: Traffic) -> None:
-    """Send each read once more if requests were sent that may have changed its answer."""
-    if traffic.reach.operations & CHANGE_ACCOUNTS:
-        for operation in _operations_read(traffic):
+    """Send each read once more, to see the answer after changes: a list of keys that is no longer empty, for example.
+
+    Nothing is sent if the run sends no request that may change an account, such as a registration.
+    """
+    if traffic.selection.operations & _OPERATIONS_THAT_CHANGE_ACCOUNTS:
+        for operation in _operations_that_were_read(traffic):
             _send_read(traffic, operation, Reading.AFTER_CHANGES)
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])
 def send_reads_beside_refusals(traffic: Traffic) -> None:
-    """Send each read at the same moment as a request that must be refused: `_requests_to_refuse` says which.
+    """Send each read at the same moment as a request that must be refused, such as one without the token.
 
-    A service may mix up the answers to two such requests.
+    A service at fault may mix up the answers to two such requests, so that the valid read gets the refusal.
     """
-    if not traffic.together.is_possible:
+    if not traffic.together.may_send_several:
         return
     sends: list[Send] = []
-    for operation in _operations_read(traffic):
+    for operation in _operations_that_were_read(traffic):
         for send_refused in _requests_to_refuse(traffic, operation):
             send_read = partial(_send_read, traffic, operation, Reading.BESIDE_A_REFUSAL)
-            sends += traffic.together.meeting(send_read, send_refused)
+            sends += traffic.together.pair_at_same_moment(send_read, send_refused)
     traffic.together.send_all(sends)
 
 
 def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
-    """Up to three requests that a service refuses for different reasons:
+    """Functions that send a request which must be refused, each for another reason. `operation` is a read. They send:
 
     - the same read without the token
     - the balance of an account that nobody has
-    - an unreadable registration, if the run may send registrations
+    - a registration with a body that cannot be read, if the run may send registrations
     """
     client, purpose = traffic.client, Refused.BESIDE_A_READ
     requests: list[Send] = [
         partial(_send_read, traffic, operation, purpose, NO_HEADER),
         partial(client.send, "getBalance", synthetic(), purpose=purpose),
     ]
-    if traffic.permitted("registerPixKey"):
+    if traffic.may_send_to("registerPixKey"):
         unreadable_registration = unreadable_request("registerPixKey", VALID)
         requests.append(partial(unreadable_registration.send, client.with_purpose(purpose)))
     return requests
@@ -178,43 +198,46 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
 # -- questions to the log -------------------------------------------------------------------------------------------
 
 
-def reads_or_orders(log: Log, operation: str) -> list[Exchange]:
-    """The reads, or the orders (bodies that prepare a transfer), of one operation. The read with the token comes first.
+def reads_or_preparations(log: Log, operation: str) -> list[Exchange]:
+    """The requests to an operation whose answers are not described: its reads, or its preparations of transfers.
 
-    Raises NotExercised if no account is supplied.
+    The read with the token comes first. Raises NotExercised, which skips the running test, if there are none: then the
+    profile has no account.
     """
-    if operation in READS:
+    if operation in READ_OPERATIONS:
         exchanges = log.of(operation, Reading.WITH_TOKEN) + log.of(operation, Reading.WITHOUT_TOKEN)
     else:
-        exchanges = log.of(operation, Preparation.TO_EXECUTE, Order.ONE_OF_EACH)
-    require_supplied(exchanges, NO_ACCOUNT)
+        exchanges = log.of(operation, Preparation.TO_EXECUTE, PreparationAlone.ONE_OF_EACH)
+    not_exercised_unless(exchanges, NO_ACCOUNT)
     return exchanges
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """All valid requests of the scenarios to an undescribed operation, and the read without the token.
+    """All requests to an operation whose answers are not described, but whose successful answers a test can judge.
 
-    Raises NotExercised if no account is supplied.
+    They are the valid requests of the scenarios, and the read without the token, which may succeed, too. Raises
+    NotExercised, which skips the running test, if the profile has no account.
     """
-    exchanges = reads_or_orders(traffic.log, operation)
+    exchanges = reads_or_preparations(traffic.log, operation)
     answers = exchanges + [exchange for exchange in traffic.log.valid(operation) if exchange not in exchanges]
     # Requests that were not sent (number 0) come last: the answer to an earlier one is the reason, and is shown first.
     return sorted(answers, key=lambda exchange: exchange.number == 0)
 
 
 def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why no answer of the operation shows its shape, and what the profile should say.
+    """Reason why no answer shows the shape of a successful answer, and which line of the profile to add or to check.
 
-    If all answers may be others in a minute (`is_evidence`), the reason has only the answers, because the profile is
-    not the cause.
+    The text is shown for a test that is skipped. If all answers were errors of the moment, such as a server error, the
+    reason has only the answers, because the profile is not the cause.
     """
     valid = [exchange for exchange in log.targeted(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
-    if valid and not any(map(is_evidence, valid)):
+    are_all_of_the_moment = not any(map(is_evidence, valid))
+    if valid and are_all_of_the_moment:
         return say("no valid request succeeded ({answer})", answer=answer)
-    needs_a_body = bool(profile.accounts) and operation not in READS
+    needs_a_body = bool(profile.accounts) and operation not in READ_OPERATIONS
     line_of_profile = f"requests.{operation}" if needs_a_body else "accounts"
-    is_supplied = bool(profile.accounts) and operation in {*READS, *profile.requests}
+    is_supplied = bool(profile.accounts) and operation in {*READ_OPERATIONS, *profile.requests}
     if is_supplied:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=line_of_profile)
     return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=line_of_profile)

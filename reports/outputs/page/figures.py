@@ -1,5 +1,8 @@
 """Figures on the page: the two tiles, the requirements by heading with their tallies, and the requests over time.
 
+A tile is a coloured box at the top of the page with a verdict and a text. A lane is the horizontal strip of one
+operation in the picture of the requests over time, and a stroke is the short vertical line of one request in a lane.
+
 Self-tests: reports/outputs/page/test_rendering.py.
 """
 
@@ -28,11 +31,11 @@ _NONE_TESTED = {
 
 
 def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
-    """The verdict of a tile, and its text.
+    """The verdict and the text of a tile, which is one of the two coloured boxes at the top of the page.
 
-    There are two tiles: `documented` is about all levels but robustness, and `robustness` about that one. The text has
-    a sentence on the level itself, and one on each other level that has failures. A tile passes if each requirement of
-    its level was tested, in a run that came to a whole verdict on the service.
+    The tile `documented` is about all levels except robustness, the tile `robustness` about that level. The text has a
+    sentence on the level itself, and one on each other level that has failures. A tile passes if nothing fails, each
+    requirement of its level was tested, and the run has a complete verdict on the service.
     """
     entries = _entries_of_tile(document, level)
     failures = Counter(entry.level for entry in entries if entry.fails)
@@ -49,29 +52,35 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     verdict = Verdict.NOT_EXERCISED
     if failures:
         verdict = Verdict.FAIL
-    elif _is_tested_whole(document, level):
+    elif _is_completely_tested(document, level):
         verdict = Verdict.PASS
     return verdict, joined(sentences)
 
 
 def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirement]:
-    """The requirements that a tile is about: those of robustness, or those of all other levels."""
+    """The requirements that a tile (a box with a verdict at the top of the page) is about.
+
+    The tile `robustness` is about requirements of that level, and the other tile about those of all other levels.
+    """
     if level == "robustness":
         return [entry for entry in document.requirements if entry.level == "robustness"]
     return [entry for entry in document.requirements if entry.level != "robustness"]
 
 
-def _is_tested_whole(document: RunDocument, level: str) -> bool:
-    """True if each requirement of a level was tested, in a run with a verdict on the service that is not partial."""
+def _is_completely_tested(document: RunDocument, level: str) -> bool:
+    """True if each testable requirement of a level was tested, in a run with a complete verdict on the service.
+
+    A partial verdict is not complete, because permissions or a selection left out requests.
+    """
     coverage = document.coverage.get(level)
     if coverage is None or coverage.tested == 0:
         return False
-    is_whole_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
-    return is_whole_verdict and coverage.tested == coverage.testable
+    is_complete_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
+    return is_complete_verdict and coverage.tested == coverage.testable
 
 
 def _level_in_words(level: str, number_of_failures: int, coverage: Coverage) -> Text:
-    """Number of requirements of a level that were tested, and that fail."""
+    """A sentence for a tile of the page: `9 of 10 testable documented requirements tested, 1 fails`."""
     failing = say("none fails")
     if number_of_failures:
         failing = say_many("{n} fails", "{n} fail", n=number_of_failures)
@@ -95,13 +104,16 @@ class Chapter:
 
 
 def chapters(entries: Iterable[ReportedRequirement]) -> list[Chapter]:
-    """The requirements by their heading in the interface document, in its order."""
+    """The requirements in groups, by their heading in the interface document. A group counts its verdicts in words."""
     groups = grouped(entries, lambda entry: requirements()[entry.id].heading)
     return [Chapter(heading, rows, _tally(rows)) for heading, rows in groups.items()]
 
 
 def _tally(entries: list[ReportedRequirement]) -> list[tuple[Verdict, Text]]:
-    """Number of requirements by verdict and level, in words."""
+    """For each combination of verdict and level that occurs, the verdict and the number in words: `12 documented pass`.
+
+    The page shows the words in the colour of the verdict.
+    """
     numbers = Counter((entry.verdict, entry.level) for entry in entries)
     combinations = [combination for combination in product(Verdict, LEVELS) if numbers[combination]]
     return [(verdict, _number_in_words(numbers[verdict, level], level, verdict)) for verdict, level in combinations]
@@ -116,8 +128,8 @@ def _number_in_words(number: int, level: str, verdict: Verdict) -> Text:
 # -- requests over time -------------------------------------------------------------------------------------------
 
 _STROKES = {"succeeded": (5, 15), "refused": (9, 15), "failed": (1, 19)}
-"""Top and foot of a stroke on a lane of 20 pixels, by the outcome of the request. Colours alone do not tell them apart
-on paper."""
+"""Upper and lower end of the vertical line of a request, in a strip 20 pixels high, by the outcome of the request. The
+ends differ, because colours cannot be told apart in a black-and-white print."""
 
 
 def duration(milliseconds: float) -> str:
@@ -160,9 +172,12 @@ class Timeline:
 
 
 def timeline(document: RunDocument) -> Timeline:
-    """The requests of a run over time, in a lane for each operation."""
+    """The requests of a run over time, for the picture on the page: one lane (a horizontal strip) for each operation.
+
+    Operations without a request have no lane. The last lane is for requests to undocumented paths.
+    """
     failing = set(chain(*(entry.exchanges for entry in document.requirements if entry.fails)))
-    # Never 0, because moments are divided by it.
+    # Never 0, because the times of the requests are divided by it.
     end_ms = max((exchange.at_ms for exchange in document.exchanges), default=0) or 1
     by_operation = grouped(document.exchanges, _operation_or_nothing)
     lanes = []
@@ -175,7 +190,10 @@ def timeline(document: RunDocument) -> Timeline:
 
 
 def _lane(operation: str, strokes: dict[str, Strokes], latency: Latency | None) -> Lane:
-    """The lane of an operation. The empty operation stands for undocumented paths."""
+    """The lane of an operation in the picture of requests over time: its label, its numbers, and its lines.
+
+    An empty `operation` means requests to undocumented paths.
+    """
     return Lane(
         operation=operation or UNDOCUMENTED,
         number=sum(strokes_of_outcome.number for strokes_of_outcome in strokes.values()),
@@ -188,31 +206,39 @@ def _lane(operation: str, strokes: dict[str, Strokes], latency: Latency | None) 
 def _strokes_by_outcome(
     exchanges: Sequence[ListedExchange], failing: Container[int], end_ms: float
 ) -> dict[str, Strokes]:
-    """The strokes of the requests of one operation, by their outcome. `failing` has the numbers that show a failure."""
+    """The vertical lines for the requests of one operation, by the outcome of the request (`succeeded`, `refused` …).
+
+    `failing` has the numbers of the requests that show a failure. `end_ms` is the time of the last request of the run.
+    """
     by_outcome = grouped(exchanges, lambda exchange: _outcome(exchange, failing))
     return {outcome: _strokes(outcome, by_outcome.get(outcome, []), end_ms) for outcome in _STROKES}
 
 
 def _operation_or_nothing(exchange: ListedExchange) -> str:
-    """The operation of a request; empty for an undocumented path."""
+    """The operation of a request; empty if its path is not documented. Requests are grouped by this."""
     return exchange.operation if exchange.operation in operations() else ""
 
 
 def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> Strokes:
-    """A vertical stroke for each request, at the time when it was sent.
+    """An SVG path with a vertical line for each request, at the time when it was sent. All have the same outcome.
 
-    In a path of SVG, `M8 5` moves the pen to x = 8 and y = 5, and `V15` draws a vertical line to y = 15.
+    In an SVG path, `M8 5` moves the pen to x = 8 and y = 5, and `V15` draws a vertical line to y = 15. The strip of an
+    operation is 1,000 units wide, from the start of the run to the last request at `end_ms`.
     """
-    top, foot = _STROKES[outcome]
+    upper_end, lower_end = _STROKES[outcome]
     path = ""
     for exchange in exchanges:
         x = 1000 * exchange.at_ms / end_ms
-        path += f"M{x:.0f} {top}V{foot}"
+        path += f"M{x:.0f} {upper_end}V{lower_end}"
     return Strokes(len(exchanges), path)
 
 
 def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
-    """The outcome of a request. A request that shows a failure, or got no answer, has failed."""
+    """The outcome of a request: `succeeded` (a status below 300), `refused`, or `failed`.
+
+    A request has failed if it got no answer, or if its number is among the `failing` ones: those whose answer shows
+    that a requirement is not met. `result` is the status, or a text if there was no answer.
+    """
     if exchange.number in failing or not isinstance(exchange.result, int):
         return "failed"
     return "succeeded" if exchange.result < HTTPStatus.MULTIPLE_CHOICES else "refused"

@@ -2,8 +2,9 @@
 
 A QA manager reads its first screen in a minute, and an engineer acts on the findings.
 
-An exchange has two sides, `request` and `response`, and each is shown in lines. A mark is at a line that deviates, and
-names the requirement. Invisible characters are shown as escapes.
+An exchange is a request with its response. Both are shown in lines. A mark is put beside a line that deviates from a
+requirement, and names that requirement. Invisible characters are shown as escapes. A JSON pointer, such as `/data/id`,
+tells where in a body the deviation is.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ _GENERAL = "general"
 
 
 def summary_html(run: Run, document: RunDocument) -> str:
-    """The suite's part of the page as HTML. The templates escape every value."""
+    """The HTML of report.html before the table of tests: verdict, findings, requirements and requests.
+
+    The templates escape every value, because some values come from the service.
+    """
     variables = {**_first_screen(run, document), **_requirements(document), **exchange_list(run, document)}
     variables["timeline"] = timeline(document)
     variables["fixes"] = {finding.cause: fix_for(requirements()[finding.cause]) for finding in document.findings}
@@ -61,7 +65,11 @@ def summary_html(run: Run, document: RunDocument) -> str:
 
 
 def page_title(document: RunDocument) -> Message:
-    """The title of the page: the environment, and the verdict. A partial run has its result, which says more."""
+    """The title of the page: the environment, and the verdict.
+
+    For a partial run it has the result, such as `no failure, 9 of 9 requirements tested`, because the word "partial"
+    does not tell whether something fails.
+    """
     name = printable(document.environment.name)
     verdict = joined((say(document.verdict), exception_in_words(document)), " ")
     if document.verdict == RunVerdict.PARTIAL:
@@ -70,8 +78,10 @@ def page_title(document: RunDocument) -> Message:
 
 
 def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
-    """Template variables of the first screen (the verdict, its basis, what was left out, the provenance) and the
-    findings."""
+    """Variables of the template report.html: verdict, permissions, untested requirements, digests, and findings.
+
+    `excerpt` is a function that the template calls.
+    """
     return {
         "alerts": [alert.text for alert in document.alerts],
         "notes": document.other_notes,
@@ -95,9 +105,13 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
 
 
 def _requirements(document: RunDocument) -> dict[str, Any]:
-    """Template variables: the requirements by id, by what is missing and by section, and the choices of the filters."""
+    """Variables of the template report.html: the requirements by id, by missing condition and by section.
+
+    `choices` are what a reader can select in the filters of the page.
+    """
     entries = document.requirements
     names_of_operations = {entry.operation or _GENERAL for entry in entries}
+    # Levels whose deviations make the run fail. False is sorted before True.
     failing_levels_first = sorted(entries, key=lambda entry: entry.level not in document.environment.fail_on)
     return {
         "by_id": {entry.id: entry for entry in entries},
@@ -117,12 +131,12 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
 
 
 def _counted_by_level(entries: Iterable[ReportedRequirement]) -> Text:
-    """Number of requirements of each level, in words."""
+    """Number of requirements of each level, in words: `2 documented and 1 implied`. The template calls this."""
     return level_by_level(entry.level for entry in entries)
 
 
 def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFinding]]:
-    """The findings by the heading that they stand under. Headings without a finding are left out."""
+    """The findings by the heading under which the page lists them. Headings without a finding are left out."""
     new = [finding for finding in findings if finding.fails]
     groups = {
         "Failing": [finding for finding in new if finding.level != "robustness"],
@@ -134,7 +148,10 @@ def _findings(findings: Sequence[ReportedFinding]) -> dict[str, list[ReportedFin
 
 
 def _by_message(entries: Iterable[ReportedRequirement], verdict: Verdict) -> dict[str, list[ReportedRequirement]]:
-    """The requirements of that verdict by their message, which says what is missing."""
+    """The requirements with that verdict by their message, such as "there is no transaction code".
+
+    The page lists them under their message, so that a reader sees what to supply.
+    """
     return grouped([entry for entry in entries if entry.verdict == verdict], attrgetter("message"))
 
 
@@ -146,8 +163,8 @@ _MOST_LINES = 6
 """Lines of an excerpt. The whole exchange is one click away."""
 _DEEPEST = 32
 """Levels that are indented, because a body that was cut may be as deep as it is long."""
-_BODIES_KEPT = 64
-"""Bodies whose lines are kept, because a service says the same to many requests."""
+_BODIES_REMEMBERED = 64
+"""Bodies whose lines are remembered, because a service says the same to many requests."""
 
 
 MarkedPlace = tuple[str, str]
@@ -167,7 +184,7 @@ class Line:
 
     @property
     def html(self) -> Markup:
-        """The line without its indentation. Quotes are not escaped, because JSON is full of them."""
+        """The line as HTML, without its indentation. Quotes need no escape outside of tags, and JSON has many."""
         return Markup(escape(self.name + self.text, quote=False))
 
 
@@ -183,10 +200,10 @@ Marks = list[tuple[str, ReportedRequirement]]
 
 
 def places_of(requirement: ReportedRequirement, number: int = 0) -> list[MarkedPlace]:
-    """The places in the exchange with this number that show the findings of a requirement.
+    """Where in an exchange the deviations of a requirement can be seen: `[("response", "/data/id")]`.
 
-    If no finding has a place, it is the first line of the response. Findings that name other exchanges are left out.
-    0 stands for any exchange.
+    `number` is the number of the exchange; 0 means any exchange. Deviations in other exchanges are left out. If the
+    place of a deviation is not known, it is the first line of the response: `("response", "")`.
     """
     findings = [finding for finding in requirement.found if _is_about(finding, number)]
     places = chain(*map(_places_of_finding, findings))
@@ -194,14 +211,15 @@ def places_of(requirement: ReportedRequirement, number: int = 0) -> list[MarkedP
 
 
 def _is_about(finding: Finding, number: int) -> bool:
-    """True if a finding names the exchange with this number, or no exchange at all. 0 stands for any exchange."""
+    """True if a finding was made in the exchange with this number, or names no exchange. The number 0 means any."""
     return not finding.exchanges or number in (0, *finding.exchanges)
 
 
 def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
-    """The places of a finding: its pointers, or else the place that findings.yaml gives (`request Authorization`).
+    """Where a finding is marked: `("response", "/data/id")` for a value, `("request", "Authorization")` for a header.
 
-    A finding about the request is also marked at the first line of the response, which shows what came of it.
+    If the finding has no JSON pointers, the place is the one that findings.yaml gives for its kind. A finding about the
+    request is also marked at the first line of the response, because that shows how the service answered.
     """
     if finding.pointers:
         yield from (("response", pointer or "/") for pointer in finding.pointers)
@@ -214,9 +232,10 @@ def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
 
 
 def marks_of(deviating: Iterable[ReportedRequirement], side: str, number: int = 0) -> Marks:
-    """The marks of one side (`request` or `response`) of the exchange with this number.
+    """Which lines of a request or a response are marked: place (a header or a JSON pointer) and requirement.
 
-    `deviating` has the requirements that deviate in it. 0 stands for any exchange.
+    `side` is `request` or `response`. `deviating` are the requirements from which the exchange with this number
+    deviates; the number 0 means any exchange.
     """
     marks: Marks = []
     for requirement in deviating:
@@ -227,9 +246,10 @@ def marks_of(deviating: Iterable[ReportedRequirement], side: str, number: int = 
 
 
 def message_lines(first_line: str, content: ShownRequest | ShownResponse | None, marks: Marks) -> MessageLines:
-    """The request or the response of an exchange in lines. None stands for a missing response.
+    """A request or a response in lines, with a mark beside each line that deviates from a requirement.
 
-    A missing header, member or body that is marked has a line, too.
+    `content` is None if no response came. If a required header or member is missing, a line with its name is added,
+    because a mark needs a line.
     """
     head = [Line(first_line)]
     body: list[Line] = []
@@ -249,7 +269,10 @@ def message_lines(first_line: str, content: ShownRequest | ShownResponse | None,
 
 
 def _line_of_header(name: str, head: list[Line]) -> Line:
-    """The line of a header; the first line for an empty name. A missing header gets a new line at the end."""
+    """The line of the header with this name. `head` is the first line, whose name is empty, and the header lines.
+
+    If the header is missing, a new line with its name is added to `head`, so that it can be marked.
+    """
     for line in head:
         if line.name.lower() == name.lower():
             return line
@@ -259,13 +282,16 @@ def _line_of_header(name: str, head: list[Line]) -> Line:
 
 
 def _body(text: str) -> list[Line]:
-    """A body in lines. Each message has lines of its own, because they get its marks."""
+    """A body in lines without marks. The lines are new objects, because marks of this request or response are added."""
     return [replace(line, marks=[]) for line in _lines_of_body(text)]
 
 
-@lru_cache(_BODIES_KEPT)
+@lru_cache(_BODIES_REMEMBERED)
 def _lines_of_body(text: str) -> list[Line]:
-    """A body in lines. JSON is laid out, even if it was cut, with its tokens as they are; any other text is not."""
+    """A body in lines. The result is remembered, so that the caller must not change it.
+
+    JSON gets a line for each member and item, even if the body was cut short. Any other text keeps its own lines.
+    """
     json_text = text.removeprefix(BYTE_ORDER_MARK)
     is_cut_json = is_json_like(json_text) and json_text.endswith(CUT)
     if is_cut_json or read_json(json_text.encode("utf-8", "replace")).readable:
@@ -274,7 +300,11 @@ def _lines_of_body(text: str) -> list[Line]:
 
 
 def _json_lines(text: str) -> list[Line]:
-    """JSON with a line for each member and item. Empty objects and arrays stay in one line."""
+    """A JSON text in indented lines, one for each member and item. `{}` and `[]` are written in one line.
+
+    The text is divided into its smallest pieces (tokens) instead of being parsed, because it may be cut short, and
+    because numbers must be shown exactly as the service wrote them.
+    """
     lines = list[Line]()
     before = ""  # the token before this one; empty at the start
     for token in tokens(text):
@@ -296,9 +326,10 @@ def _json_lines(text: str) -> list[Line]:
 
 
 def _line_that_begins_with(token: Token) -> Line:
-    """An empty line, indented for its first token, with the pointer to the value that starts there.
+    """A new line of a JSON text that starts with this token: without text, but with indent and JSON pointer.
 
-    A closing brace starts no value. A mark that leads deeper than the indentation is at a line around it.
+    The pointer tells which value starts in the line, so that a deviation can be marked there. A closing brace starts no
+    value. Below 32 levels lines have no pointer, and a deviation is marked at a line further outside.
     """
     depth = len(token.path) - 1
     starts_value = token.text not in ("}", "]") and depth <= _DEEPEST
@@ -307,38 +338,39 @@ def _line_that_begins_with(token: Token) -> Line:
 
 
 def _line_at(wanted: str, body: list[Line]) -> Line:
-    """The line in the body at which the JSON value of a pointer starts. `wanted` is the pointer.
+    """The line of a body at which a JSON value starts, so that it can be marked. `wanted` is the pointer to the value.
 
-    - If a name stands twice in an object, it is the last of both lines, because JSON parsers keep the last value.
-    - For a missing member, a new line with its name is inserted after the line of the object that should have it.
-    - For a pointer that leads nowhere, it is the first line.
+    - If an object has a name twice, it is the later line, because JSON parsers use the last value.
+    - If the member is missing, a new line with its name is inserted after the line of the object that should have it.
+    - If not even a surrounding value has a line, it is the first line.
     """
-    places = {line.pointer: place for place, line in enumerate(body)}
-    enclosing = wanted  # pointer to the innermost value around the wanted one that has a line
-    while enclosing and enclosing not in places:
+    line_numbers = {line.pointer: number for number, line in enumerate(body)}
+    enclosing = wanted  # becomes the pointer to the innermost value around the wanted one that has a line
+    while enclosing and enclosing not in line_numbers:
         enclosing = enclosing.rpartition("/")[0]
-    place = places.get(enclosing, 0)
+    number = line_numbers.get(enclosing, 0)
     missing_name = wanted.removeprefix(enclosing).strip("/")
-    leads_nowhere = enclosing not in places
-    if not missing_name or leads_nowhere:
-        return body[place]
-    line = Line("", f'"{missing_name}"', f"  {body[place].indent}", wanted)
-    body.insert(place + 1, line)
+    no_value_has_a_line = enclosing not in line_numbers
+    if not missing_name or no_value_has_a_line:
+        return body[number]
+    line = Line("", f'"{missing_name}"', f"  {body[number].indent}", wanted)
+    body.insert(number + 1, line)
     return line
 
 
 def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
-    """A few lines of an exchange that show the deviation of a requirement, and their side: `request` or `response`.
+    """At most six lines of a request or a response that show how it deviates from a requirement.
 
-    They are the deviating header, or lines of the body around the deviating one. If no line shows the deviation, they
-    are the first lines of the body of the response, which may have none.
+    Returned are `request` or `response`, and the lines: the deviating header, or lines of the body around the deviating
+    line. If the deviation is in no header and no body, they are the first lines of the body of the response.
     """
     side, place = places_of(requirement, exchange.number)[0]
     content = exchange.request if side == "request" else exchange.response
     if content:
         head, body = message_lines("", content, [(place, requirement)])
-        marked_headers = [line for line in head[1:] if line.marks]
-        lines = marked_headers or _from_mark_on(body)
+        header_lines = head[1:]  # without the line that has method and address, or the status
+        marked_headers = [line for line in header_lines if line.marks]
+        lines = marked_headers or _lines_from_first_mark(body)
         if lines:
             return side, lines[:_MOST_LINES]
     if exchange.response is None:
@@ -346,11 +378,11 @@ def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[
     return "response", _body(exchange.response.body)[:_MOST_LINES]
 
 
-def _from_mark_on(body: list[Line]) -> list[Line]:
-    """The lines from two before the first line with a mark on; none if no line has a mark."""
-    for place, line in enumerate(body):
+def _lines_from_first_mark(body: list[Line]) -> list[Line]:
+    """The first marked line of a body, the two lines before it and all lines after it; none if no line is marked."""
+    for number, line in enumerate(body):
         if line.marks:
-            return body[max(place - _LINES_BEFORE, 0) :]
+            return body[max(number - _LINES_BEFORE, 0) :]
     return []
 
 
@@ -370,7 +402,11 @@ class WholeExchange(NamedTuple):
 
 
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
-    """Template variables: the exchanges that the page cites, those of findings first, and what deviates in each."""
+    """Variables of the template report.html: the requests and responses to which the page links, and their deviations.
+
+    Those of findings come first. At most 300 are shown whole, because a page with more is slow. Of an exchange without
+    recorded content (an outline) only a line is shown.
+    """
     deviating = _deviating_by_exchange(document)
     cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}
     whole = {}
@@ -390,7 +426,7 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
 
 
 def _deviating_by_exchange(document: RunDocument) -> dict[int, list[ReportedRequirement]]:
-    """The requirements that deviate, by the number of an exchange that shows it."""
+    """The requirements that are not met, by the number of each exchange that shows the deviation."""
     by_number: dict[int, list[ReportedRequirement]] = {}
     for requirement in document.requirements:
         if requirement.deviates:
@@ -400,7 +436,10 @@ def _deviating_by_exchange(document: RunDocument) -> dict[int, list[ReportedRequ
 
 
 def _cited_numbers(document: RunDocument) -> Iterable[int]:
-    """Numbers of the exchanges that the page links, each once: those of findings, requirements, and keys left."""
+    """Numbers of the exchanges to which the page links, each once: of findings, requirements, and undeleted keys.
+
+    Of each finding, requirement or key only the first three are linked.
+    """
     cited_by = [
         *(finding.exchanges for finding in document.findings),
         *(requirement.exchanges for requirement in document.requirements),
@@ -410,9 +449,9 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
 
 
 def _whole_exchange(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> WholeExchange:
-    """The request and the response of an exchange in lines, with marks for the requirements that deviate.
+    """The request and the response of an exchange in lines, with marks at lines that deviate from a requirement.
 
-    Without a response, its first line says why.
+    `deviating` are these requirements. If no response came, the only line of the response says why.
     """
     request = exchange.request
     response = exchange.response

@@ -33,10 +33,10 @@ _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
 
 def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
-    """The whole page around our part, which pytest-html fills in. `table_script` draws its table of tests.
+    """The template of the whole page. pytest-html fills in its table of tests, which `table_script` draws.
 
-    The policy of the page permits the two scripts by their digests, and no fetching. If markup of a service came
-    through in spite of all escaping, it could neither run nor reach another machine.
+    The page has a Content-Security-Policy. It permits only the two scripts, by their digests, and no requests to other
+    machines. If HTML of a service were shown without escaping, by mistake, it could neither run nor send data.
     """
     scripts = [template("report.js", language_tag).render(), table_script]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
@@ -45,18 +45,27 @@ def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
 
 
 def template(name: str, language_tag: str = ENGLISH) -> Template:
-    """A template of the page in a language. Raises jinja2.TemplateNotFound."""
+    """The template with this file name, such as `report.html`, with its texts in a language.
+
+    Raises jinja2.TemplateNotFound.
+    """
     return _environment(language_tag).get_template(name)
 
 
 def _digest(script: str) -> str:
-    """SHA-256 of a script, as a Content-Security-Policy has it (CSP level 3, source lists)."""
+    """SHA-256 of a script in base64, as the Content-Security-Policy of a page names a script that may run.
+
+    Source: Content Security Policy level 3, source lists.
+    """
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 @cache
 def _environment(language_tag: str) -> Environment:
-    """The settings, filters and translations of the templates in a language."""
+    """The settings of jinja2 for templates in a language. Templates use the filters named here, as in `{{ x | date }}`.
+
+    A name that a template uses and nobody gives is an error (`StrictUndefined`), and every value is escaped.
+    """
     page_language = language(language_tag)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -86,12 +95,14 @@ class _Filters:
     """Filters of the templates for texts."""
 
     def __init__(self, language: Language) -> None:
+        """`language` is the language of the page."""
         self._language = language
 
     def said(self, text: Text) -> str:
-        """A text of the suite in the language of the page. A sentence without a translation is marked as English.
+        """A text of the suite in the language of the page.
 
-        A single word, such as an operation, may be the same in both languages.
+        If a sentence has no translation, it is marked as English, so that a screen reader reads it correctly. A single
+        word is not marked, because a name such as `executePix` is the same in both languages.
         """
         translated = self._language.text(text)
         is_sentence = " " in translated
@@ -101,9 +112,10 @@ class _Filters:
         return translated
 
     def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
-        """The observations of a requirement in one situation: the answer as a whole, then names and types in its body.
+        """What was observed for a requirement: facts of the answer as a whole, then names and types in its body.
 
-        Names and types are not translated.
+        For example `200 application/json: data.id string`. `places` has the observed facts by their place in the
+        answer; the place `ANSWER` is the answer as a whole. Names and types are not translated.
         """
         separator = Markup(f" {self._language.text(say('or'))} ")
         answers = separator.join(self._answer(text, requirement_id) for text in places.get(ANSWER, ()))
@@ -115,17 +127,22 @@ class _Filters:
         return Markup(": ").join(parts)
 
     def _answer(self, text: str, requirement_id: str) -> str:
-        """A fact about an answer as a whole: status and media type, words of ours, or a value of the service."""
+        """One observed fact about an answer as a whole, as the page shows it.
+
+        Only words of the suite are translated. Status and media type (`200 application/json`) and values of the service
+        (`DONE`) are not.
+        """
         begins_with_status = text[:3].isdecimal()
         if begins_with_status:
             return _NOT_TRANSLATED.format(text)
-        is_ours = requirement_id not in OF_THE_SERVICE or text == "seen"  # a word of `tests/traffic/observed_values.py`
-        return self._language.text(text) if is_ours else text
+        # The word "seen" is one of the suite (tests/traffic/observed_values.py), also among values of the service.
+        is_text_of_suite = requirement_id not in OF_THE_SERVICE or text == "seen"
+        return self._language.text(text) if is_text_of_suite else text
 
     def command(self, lines: str) -> str:
-        """Lines of a shell. Comments are translated, and commands stay."""
+        """Shell lines in which the comments are translated and the commands are unchanged."""
         return "\n".join(map(self._command_line, lines.split("\n")))
 
     def _command_line(self, line: str) -> str:
-        """A line of a shell, translated if it is a comment."""
+        """A shell line, translated if it is a comment."""
         return self._language.text(line) if line.startswith(_COMMENT) else line

@@ -23,27 +23,27 @@ def secrets():
 def test_a_code_that_becomes_known_is_guarded_and_hidden(manual_run):
     """After one call the door enters the code in the journal before it sends it, and output hides it."""
     display = Display(manual_run.secrets)
-    shown_before = display.foreign("PREPARED-77")
+    shown_before = display.without_known_values("PREPARED-77")
     manual_run.secrets.learn("code", "PREPARED-77")
     manual_run.execute("PREPARED-77")
 
     assert shown_before == "PREPARED-77"
     assert manual_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
     assert manual_run.outcomes_in_journal[0] == "sent"
-    assert display.foreign("PREPARED-77") == "<code 3>"
+    assert display.without_known_values("PREPARED-77") == "<code 3>"
 
 
 def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
     """After a refresh the next request carries the new token, and output shows neither the new nor the old one."""
     target = Target("http://127.0.0.1", secrets, fetch=lambda: ANOTHER)
     display = Display(secrets)
-    shown_before = display.foreign(f"{TOKEN} {ANOTHER}")
+    shown_before = display.without_known_values(f"{TOKEN} {ANOTHER}")
 
     assert target.refresh()
     assert not target.refresh()
     assert secrets.token() == ANOTHER
     assert shown_before == f"<token> {ANOTHER}"
-    assert display.foreign(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <token>"
+    assert display.without_known_values(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <token>"
 
 
 def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
@@ -51,7 +51,7 @@ def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
     token = SignsItsToken().token
     secrets.learn_token(token)
 
-    shown = Display(secrets).foreign(
+    shown = Display(secrets).without_known_values(
         f"{token.split('.')[1]}; {wrong_tokens(token)['a wrong token (of a JWT: another signature)']}"
     )
 

@@ -13,9 +13,9 @@ import pytest
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Server, Service
-from spec.interface import MONEY, READS, operations_reached
+from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations_reached
 from spec.requirements import requirements
-from tests.harness.selection import ids_of, reach_of, selection
+from tests.harness.selection import ids_of, selection_in_words, selection_of
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import collected_tests, try_in_memory
 from tests.selftest.proof.gate import trial_of_plain_sandbox
@@ -100,10 +100,10 @@ def test_k_refuses_words_that_are_no_id(expression, line):
 
 def test_a_requirement_about_any_answer_moves_no_money():
     """If only operations that move money are permitted, nothing is sent."""
-    only_money = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
+    only_money = selection_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY_PERMISSIONS))
 
     assert only_money.operations == frozenset()
-    assert not only_money.spends_codes
+    assert not only_money.needs_real_codes
 
 
 def requirements_by_traffic(names):
@@ -114,7 +114,7 @@ def requirements_by_traffic(names):
         traffic = Counter(
             (exchange.operation, exchange.valid, exchange.credential, bool(exchange.part)) for exchange in exchanges
         )
-        groups[frozenset(traffic.items()), reach_of({name}, SANDBOX).operations].add(name)
+        groups[frozenset(traffic.items()), selection_of({name}, SANDBOX).operations].add(name)
     return groups
 
 
@@ -170,8 +170,8 @@ NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]
 @pytest.mark.parametrize(
     ("options", "reached"),
     [
-        (["-k", "listAccounts"], set(READS)),
-        ([NODE], {"createPix", *READS}),
+        (["-k", "listAccounts"], set(READ_OPERATIONS)),
+        ([NODE], {"createPix", *READ_OPERATIONS}),
     ],
     ids=["-k", "a node id"],
 )
@@ -201,9 +201,9 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
 def test_options_that_leave_tests_out_are_selections(name, option, monkeypatch):
     """The verdict of a selection is at best partial."""
     config = collected_tests().config
-    before = selection(config)
+    before = selection_in_words(config)
     monkeypatch.setattr(config.option, name, ["x"], raising=False)
-    after = selection(config)
+    after = selection_in_words(config)
 
     assert before is None
     assert after == option

@@ -183,7 +183,7 @@ def do_work_of_an_answer(data):
     for listing in (Listing(list_of_keys, "/data/keys/*/key"), Listing(list_of_keys)):
         for number in range(3):
             listing.may_show(f"+551190000000{number}")
-        _ = listing.shows(KEY), listing.marks_of(KEY), listing.incomplete
+        _ = listing.shows(KEY), listing.values_beside(KEY), listing.incomplete
 
 
 @pytest.mark.parametrize("shape", OF_GROWING_SIZE)

@@ -15,7 +15,7 @@ from environments.sandbox import Request as Asked
 from environments.sandbox import Response as Answer
 from environments.sandbox import Service
 from spec.exchange import Exchange, Purpose, Request, Response
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.json_text import as_bytes
 from spec.rules import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
@@ -162,7 +162,7 @@ class FailsAfterASecondRegistration(Service):
 
     def finish(self, request: Asked, operation: str | None, response: Answer) -> Answer:
         if operation == "registerPixKey":
-            self.was_repeated = MARK.encode() in request.body and request.body == self.last
+            self.was_repeated = SYNTHETIC_PREFIX.encode() in request.body and request.body == self.last
             self.last = request.body
         return replace(response, status=500) if operation == "listPixKeys" and self.was_repeated else response
 

@@ -11,7 +11,7 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Service
-from spec.interface import MARK, operations
+from spec.interface import SYNTHETIC_PREFIX, operations
 from tests.harness.selection import ids_of
 from tests.selftest.planned import BEYOND_THE_PLAN, plan_of
 from tests.selftest.proof.directly import try_in_memory
@@ -101,7 +101,7 @@ class DropsUnknownAccounts(Falls):
     OPERATIONS, FALL = ("getBalance",), DROPPED
 
     def trips(self, request: Request) -> bool:
-        return MARK in request.path
+        return SYNTHETIC_PREFIX in request.path
 
 
 def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():

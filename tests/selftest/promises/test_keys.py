@@ -15,7 +15,7 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Response, Service
 from reports.result.run_verdict import result_of_run
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import UUID
 from tests.selftest.proof.borderline import EvpAndDigitsAreTheOneRandomKey
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
@@ -213,7 +213,7 @@ def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
 
     accounts_with_keys = {account for account, _ in service.held}
     if is_bank:
-        accounts_with_keys = {account for account in accounts_with_keys if not account.startswith(MARK)}
+        accounts_with_keys = {account for account in accounts_with_keys if not account.startswith(SYNTHETIC_PREFIX)}
     assert accounts_with_keys == set()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.sandbox import Server
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.services.keys_of_others import (
     ACCOUNT,
     EMAIL,
@@ -489,7 +489,7 @@ def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(tmp_path):
     writes = [
         request for request in requests_to_own_account if request.method != "GET" and "/pix/keys/" in request.path
     ]
-    keys_of_run = (MARK.encode(), OWN["key"].encode())
+    keys_of_run = (SYNTHETIC_PREFIX.encode(), OWN["key"].encode())
 
     assert writes != []
     assert [request for request in writes if not any(key in request.body for key in keys_of_run)] == []

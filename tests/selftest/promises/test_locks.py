@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.door.backoff import IN_VAIN
+from environments.door.backoff import ASKED_TO_COME_BACK_LATER
 from environments.sandbox import Response
 from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
 from tests.selftest.services.serving import SocketService, has_real_code, response_bytes
@@ -46,7 +46,7 @@ def test_no_code_is_sent_again_to_a_service_that_locks(status, most, tmp_path):
     codes_received = service.executions + service.refused
     assert len(set(codes_received)) == len(codes_received)
     assert len(refused_answers) == len(service.refused)
-    assert manual_run.door.unsent == ({IN_VAIN: {"executePix"}} if refused_answers else {})
+    assert manual_run.door.unsent == ({ASKED_TO_COME_BACK_LATER: {"executePix"}} if refused_answers else {})
 
 
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
@@ -60,4 +60,4 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
 
     assert service.executions == [CODE]
     assert manual_run.outcomes_in_journal.count("sent") == 1
-    assert manual_run.door.unsent == {IN_VAIN: {"executePix"}}
+    assert manual_run.door.unsent == {ASKED_TO_COME_BACK_LATER: {"executePix"}}

@@ -251,7 +251,7 @@ def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
     """
     manual_run = ManualRun(service, tmp_path)
     log = manual_run.execute_all(sandbox_profile(tmp_path, CODES))
-    [lost_offer] = log.sent("executePix", Execution.OFFERED)
+    [lost_offer] = log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
 
     assert service.executions == [CODE, THIRD_CODE]
     assert manual_run.door.guard.unknown == [lost_offer.number]

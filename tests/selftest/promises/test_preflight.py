@@ -10,7 +10,7 @@ from environments.sandbox import Refusal, Response, Service
 from reports.result.run_verdict import result_of_run
 from reports.result.verdicts import TESTED, RunVerdict, Verdict
 from spec.exchange import Failure, FailureKind
-from spec.interface import READS, operations
+from spec.interface import READ_OPERATIONS, operations
 from spec.requirements import LEVELS
 from spec.rules.robustness import never_answered
 from tests.selftest.exchanges import answer
@@ -180,7 +180,7 @@ def test_a_target_that_drops_all_connections_is_unreachable(tmp_path):
         manual_run = ManualRun(service, tmp_path)
 
         assert preflight(manual_run.client) == "the connection was dropped without an answer"
-        assert {exchange.operation for exchange in manual_run.door.exchanges} == {*READS, "executePix"}
+        assert {exchange.operation for exchange in manual_run.door.exchanges} == {*READ_OPERATIONS, "executePix"}
 
 
 def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
@@ -293,7 +293,7 @@ def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body,
     run_suite_in_memory(bank, profile_off_sandbox(tmp_path), among=ALL_TESTS)
 
     assert bank.methods == {"GET"}
-    assert len(bank.received) == 3 + len(READS)
+    assert len(bank.received) == 3 + len(READ_OPERATIONS)
 
 
 def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
@@ -302,7 +302,7 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     """
     service = TakesTheTokenFor()
     model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
-    operations_asked = [name for name in operations() if name in (*READS, "executePix")]
+    operations_asked = [name for name in operations() if name in (*READ_OPERATIONS, "executePix")]
     *names, last = operations_asked
     requests_sent = ["listAccounts", "listAccounts", *operations_asked]  # at first, and with a wrong token
 
@@ -375,8 +375,8 @@ def test_where_no_path_is_known_no_code_and_no_key_is_sent(permitted, tmp_path):
 @pytest.mark.parametrize(
     "bank",
     [
-        AnswersNotFoundTo(READS, words="no such account:"),
-        AnswersNotFoundTo(frozenset(READS) - {"getBalance"}),
+        AnswersNotFoundTo(READ_OPERATIONS, words="no such account:"),
+        AnswersNotFoundTo(frozenset(READ_OPERATIONS) - {"getBalance"}),
     ],
     ids=["in words of their own", "except one"],
 )

@@ -1,6 +1,6 @@
 """How many transfers a run prepares, and whom its invalid and generated requests name: nobody.
 
-A request to one of four operations (PREPARING), such as createPix, prepares a transfer; an execution of its code moves
+A request to one of four operations (PREPARING_OPERATIONS), such as createPix, prepares a transfer; an execution of its code moves
 the money. `limits.transfers` of the profile is the most transfers that a run may prepare. The service of these tests
 accepts everything, and keeps a log of its own.
 """
@@ -20,7 +20,7 @@ from environments.door.prepared import may_have_prepared
 from environments.sandbox import Request, Response
 from reports.result.run_verdict import result_of_run
 from spec.exchange import Response as Answer
-from spec.interface import MARK, PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import leaves_of
 from spec.rules import ROBUSTNESS
 from tests.selftest.exchanges import EXECUTION_RESULT, execution
@@ -64,7 +64,7 @@ class AcceptsEverything(FakeBank):
         """The answer of the sandbox, or a success in the place of its refusal. The request is logged."""
         if response.status == 401:
             return response
-        if operation in PREPARING:
+        if operation in PREPARING_OPERATIONS:
             self.prepared.append((operation, _body_value(request.body)))
             result = b'{"code": 0, "data": {"transactionId": "SBX-0123456789ABCDEF"}}'
             return Response(200, result, response.headers) if response.status >= 300 else response
@@ -129,14 +129,16 @@ def test_no_more_transfers_succeed_than_the_limit(service_and_model):
     counts = Counter(name for name, _ in service.prepared)
 
     assert len(service.prepared) == LIMIT
-    assert counts == dict.fromkeys(PREPARING, LIMIT // len(PREPARING))
+    assert counts == dict.fromkeys(PREPARING_OPERATIONS, LIMIT // len(PREPARING_OPERATIONS))
 
 
 def test_each_operation_sends_one_valid_body_and_the_rest_of_its_share_invalid_ones(service_and_model):
     """The limit is divided equally among the four operations. One transfer of each share is for the valid body."""
     service, _ = service_and_model
 
-    assert Counter(name for name, _ in service.invalid) == dict.fromkeys(PREPARING, LIMIT // len(PREPARING) - 1)
+    assert Counter(name for name, _ in service.invalid) == dict.fromkeys(
+        PREPARING_OPERATIONS, LIMIT // len(PREPARING_OPERATIONS) - 1
+    )
 
 
 @pytest.mark.parametrize("limit", [2, 4])
@@ -147,13 +149,15 @@ def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_opera
     they are empty objects. A refused one does not count, so a limit of 2 is enough for all of them.
     """
     manual_run = ManualRun(service, tmp_path, transfers=limit)
-    manual_run.door.budget.share_transfers(PREPARING, PREPARING)
+    manual_run.door.budget.share_transfers(PREPARING_OPERATIONS, PREPARING_OPERATIONS)
     for _ in range(6):
         manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
-    for operation in PREPARING:
+    for operation in PREPARING_OPERATIONS:
         manual_run.client.send(operation, json={}, valid=True)
 
-    assert Counter(request.path for request in service.received) == {operations()[name].path: 1 for name in PREPARING}
+    assert Counter(request.path for request in service.received) == {
+        operations()[name].path: 1 for name in PREPARING_OPERATIONS
+    }
 
 
 def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_and_model):
@@ -182,12 +186,12 @@ def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     profile = profile_off_sandbox(tmp_path, allow=allow, sandbox=UNUSED_ADDRESS, transactions=None, limits=limits)
     model = run_suite_in_memory(service, profile, among=ALL_TESTS)
     messages = {row.id: str(result.message) for row, result in result_of_run(model).results}
-    robustness_ids = [f"{operation}.{ending}" for operation, ending in product(PREPARING, ROBUSTNESS)]
+    robustness_ids = [f"{operation}.{ending}" for operation, ending in product(PREPARING_OPERATIONS, ROBUSTNESS)]
     transfers_by_operation = Counter(name for name, _ in service.prepared)
 
     assert not [note for note in report_notes(model) if "limits." in note]
     assert {messages[id] for id in robustness_ids} == {""}
-    assert all(transfers_by_operation[name] > 60 for name in PREPARING)
+    assert all(transfers_by_operation[name] > 60 for name in PREPARING_OPERATIONS)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +223,7 @@ def test_a_spent_transfer_limit_leaves_no_preparing_operation_unexercised(servic
     _, model = service_and_model
     not_exercised = {row.id for row, result in result_of_run(model).results if result.verdict == "not-exercised"}
     ids_of_preparing_operations = {
-        f"{operation}.{ending}" for operation in PREPARING for ending in ("exists", "serverError")
+        f"{operation}.{ending}" for operation in PREPARING_OPERATIONS for ending in ("exists", "serverError")
     }
 
     assert [note for note in report_notes(model) if note.startswith(f"limits.transfers ({LIMIT}) is spent")] != []
@@ -304,7 +308,11 @@ class RefusesWhatItPrepares(AcceptsEverything):
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         answer = super().finish(request, operation, response)
         status, body = self.refuses_with
-        return Response(status, body, answer.headers) if operation in PREPARING and answer.status < 300 else answer
+        return (
+            Response(status, body, answer.headers)
+            if operation in PREPARING_OPERATIONS and answer.status < 300
+            else answer
+        )
 
 
 @pytest.mark.parametrize(
@@ -362,7 +370,7 @@ def test_invalid_bodies_name_nobody(bank):
     numbers_that_are_no_account = [item for name, item in named_items if is_number(item) and name != "account"]
 
     assert len(named_items) > 150
-    assert [text for text in texts if text and not text.startswith(MARK)] == []
+    assert [text for text in texts if text and not text.startswith(SYNTHETIC_PREFIX)] == []
     assert [number for number in numbers_that_are_no_account if number not in (0, -1)] == []
 
 
@@ -374,7 +382,7 @@ def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
             if "value" in path and is_number(item):
                 amounts.append((operation, item))
 
-    assert {operation for operation, _ in amounts} == set(PREPARING)
+    assert {operation for operation, _ in amounts} == set(PREPARING_OPERATIONS)
     assert [(name, number) for name, number in amounts if not 0 < number <= AMOUNT_OF_PROFILE[name]] == []
 
 
@@ -397,7 +405,7 @@ def test_no_key_at_the_own_account_is_hard_to_delete(bank):
     unprintable = re.compile(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]")
 
     assert len(keys) > 20
-    assert [key for key in keys if not key.strip() or key.strip() == MARK or len(key) > 200] == []
+    assert [key for key in keys if not key.strip() or key.strip() == SYNTHETIC_PREFIX or len(key) > 200] == []
     assert [text for text in (*keys, *bodies_without_json) if unprintable.search(text)] == []
 
 
@@ -435,7 +443,7 @@ def test_generated_requests_name_no_code(service_and_profile):
         segments += re.split(r"[/\\]", code)
 
     assert segments != []
-    assert [segment for segment in segments if not segment.startswith(MARK)] == []
+    assert [segment for segment in segments if not segment.startswith(SYNTHETIC_PREFIX)] == []
     assert not [request for request in service.received if profile.transactions.codes[0].encode() in request.body]
 
 
@@ -459,10 +467,10 @@ def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(servic
     ]
 
     assert writes != []
-    assert [body for body in writes if MARK.encode() not in body] == []
+    assert [body for body in writes if SYNTHETIC_PREFIX.encode() not in body] == []
 
 
-@pytest.mark.parametrize("operation", PREPARING)
+@pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_path):
     """No invalid body has a CPF, a CNPJ or a telephone number of the profile, even if only its digits are read.
 

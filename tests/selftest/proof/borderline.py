@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from environments.sandbox import Refusal, Response, Service
-from spec.interface import PREPARING, READS
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from tests.selftest.proof.mutants.making_faults import (
     ChangesAnswers,
     ChangesEnvelopes,
@@ -194,7 +194,7 @@ NO_CODE = ("IsText", "IsBare", "HasItsCodeAsText")
 """Answers that show no code, or no success."""
 READ = ("listPixKeys", "createPix")
 """Operations whose answers tell the run which keys there are, and which codes."""
-for _operation in (*READS, *PREPARING):
+for _operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS):
     for _name, (_row, _hidden, _changed) in BROKEN.items():
         if _name in ONE_READ and _operation != "getBalance":
             continue

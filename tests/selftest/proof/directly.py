@@ -43,10 +43,15 @@ from tests.harness.judging import DeviationError, Untested
 from tests.harness.session import SESSION, Session, session_of
 from tests.harness.watching import begin_test, collect_results, record_test
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, Trial, results_by_requirement
-from tests.traffic.phases import SENT, RunTraffic, send_and_clean_up
+from tests.traffic.phases import RUN_TRAFFIC, RunTraffic, send_and_clean_up
 
 _TODAY = time.time()
-for _module, _name in ((models, "parse_url"), (models, "requote_uri"), (interface, "_readings"), (bodies, "_read")):
+for _module, _name in (
+    (models, "parse_url"),
+    (models, "requote_uri"),
+    (interface, "_paths_as_servers_may_read"),
+    (bodies, "_read"),
+):
     setattr(_module, _name, lru_cache(maxsize=2_000)(getattr(_module, _name)))  # the same is sent to every service
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 
@@ -97,7 +102,7 @@ class SentInTrial:
     def caller(self) -> Callable[[Any, dict[str, Any]], None]:
         """A function that calls one test of this run with the values of its fixtures."""
         config = collected_tests().config
-        config.stash[SESSION], config.stash[SENT] = self.session, self.sent
+        config.stash[SESSION], config.stash[RUN_TRAFFIC] = self.session, self.sent
         return partial(_call, self.session)
 
 
@@ -263,7 +268,7 @@ class _MemoryWire:
     def attempt(self, sending: Sending) -> Response | Failure:
         """The answer of the service to the next request."""
         self._attempts += 1
-        return self.answer(self._attempts, sending.sent)
+        return self.answer(self._attempts, sending.plain_request)
 
     def answer(self, number: int, sent: exchange.Request) -> Response | Failure:
         """The answer of the service to a request.

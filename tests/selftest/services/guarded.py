@@ -28,7 +28,7 @@ class SilentConnections:
 
     def attempt(self, sending):
         if sending.request.method != "GET":
-            self.sent.append(sending.sent.body)
+            self.sent.append(sending.plain_request.body)
         return Response(200, (), json.dumps({"code": 0, "data": {"keys": []}}).encode())
 
     def connect(self, base_url):

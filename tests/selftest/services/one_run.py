@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from environments.door.client import Client
 from environments.door.door import Door, permit_everything
 from environments.door.event_log import LogKey
-from environments.door.journal import NEVER_SENT, Journal, Outcome
+from environments.door.journal import NEVER_SENT_WITH_VALID_TOKEN, Journal, Outcome
 from environments.door.limits import Budget
 from environments.door.wire import Wire
 from environments.profiles.loading import load
@@ -23,7 +23,7 @@ from spec.exchange import VALID
 from spec.interface import operations
 from spec.log import Log
 from spec.requirements import requirements
-from tests.harness.selection import ids_of, reach_of
+from tests.harness.selection import ids_of, selection_of
 from tests.selftest.proof.directly import run_tests_in_memory
 from tests.selftest.schemas import schema_deviations
 from tests.selftest.services.running import TOKEN_VARIABLES, RunResult, write_profile
@@ -84,7 +84,7 @@ class ManualRun:
     def outcomes_in_journal(self):
         """The outcomes in the journal of codes that were sent with the valid token, such as `sent` and `success`."""
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
-        return [event for event in events if event in list(Outcome) and event not in NEVER_SENT]
+        return [event for event in events if event in list(Outcome) and event not in NEVER_SENT_WITH_VALID_TOKEN]
 
     def execute_all(self, profile: Profile, *, pair=False) -> Log:
         """Send everything that a run sends to the execution, transfers that it prepares included.
@@ -93,7 +93,7 @@ class ManualRun:
         """
         wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
         self.secrets.learn("code", *profile.transactions.codes)
-        traffic = Traffic(self.client, profile, reach_of(wanted, profile))
+        traffic = Traffic(self.client, profile, selection_of(wanted, profile))
         execute.send(traffic)
         return traffic.log
 

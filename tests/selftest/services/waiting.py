@@ -16,10 +16,10 @@ class EndsWhenSet(Ending):
     silent = threading.Event()
 
     @property
-    def cuts(self):
+    def cuts_requests_off(self):
         is_set = self.silent.is_set()
         self.silent.clear()
-        return is_set or super().cuts
+        return is_set or super().cuts_requests_off
 
 
 class ThreadWithResult(threading.Thread):

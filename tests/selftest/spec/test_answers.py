@@ -7,7 +7,7 @@ from spec.answers import (
     execution_results,
     grants_protected_result,
     is_refusal,
-    may_be_registered,
+    is_uncertain_registration,
     refusal_kind,
     refusal_of_the_caller,
     refuses_the_token,
@@ -105,7 +105,7 @@ def test_a_registration_without_a_clear_answer_may_have_been_granted(exchange, u
 
     Without a connection, no request arrived. A page answers an invalid request as a refusal does.
     """
-    assert may_be_registered(exchange) is unknown
+    assert is_uncertain_registration(exchange) is unknown
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import spec.exchange
-from spec.answers import RefusalKind, code_of, declines, refusal_kind
+from spec.answers import RefusalKind, code_of, refusal_kind, says_success_false
 from spec.exchange import LARGE, Response, is_readable, json_error
 
 
@@ -34,7 +34,7 @@ def test_small_facts_of_a_large_body_are_kept(monkeypatch):
     responses = [Response(200, (), json.dumps({"code": number, "data": padding}).encode()) for number in range(5)]
     facts = [
         [fact(response) for response in responses]
-        for fact in (code_of, refusal_kind, declines, is_readable, json_error, refusal_kind)
+        for fact in (code_of, refusal_kind, says_success_false, is_readable, json_error, refusal_kind)
     ]
 
     assert facts[0] == [0, 1, 2, 3, 4]

@@ -7,7 +7,7 @@ import pytest
 from spec.exchange import Exchange, Failure, FailureKind, Purpose
 from spec.log import Log, numbers_superseded
 from tests.selftest.exchanges import answer
-from tests.traffic.money.executions import Execution, executed_and_refused, perhaps_spent
+from tests.traffic.money.executions import Execution, executed_and_refused, perhaps_spent_by_wrong_tokens
 from tests.traffic.undescribed import Reading
 
 WITH_TOKEN, AFTER_CHANGES = Reading.WITH_TOKEN, Reading.AFTER_CHANGES
@@ -103,7 +103,7 @@ def executions(*sent: tuple[str, int, Execution]) -> Log:
 )
 def test_a_refusal_with_done_was_executed_if_the_code_is_of_the_run_alone(offered, purpose, is_certain):
     """The execution is certain only if the run prepared the code and had not sent it before."""
-    log = executions((offered, 401, Execution.OFFERED), ("TX-1", 409, purpose))
+    log = executions((offered, 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-1", 409, purpose))
 
     assert bool(executed_and_refused(log)) is is_certain
 
@@ -119,10 +119,10 @@ def test_a_refused_code_is_perhaps_spent_if_a_code_like_it_was_executed(confirme
     A supplied code may have expired, so the success of a prepared code says nothing about it.
     """
     log = executions(
-        ("TX-1", 200, confirmed), ("TX-2", 401, Execution.OFFERED), ("TX-2", 404, Execution.SUPPLIED)
+        ("TX-1", 200, confirmed), ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-2", 404, Execution.SUPPLIED)
     )  # fmt: skip
 
-    assert [exchange.number for exchange in perhaps_spent(log)] == ([3] if is_spent else [])
+    assert [exchange.number for exchange in perhaps_spent_by_wrong_tokens(log)] == ([3] if is_spent else [])
 
 
 def test_targeted_attempted_and_generated_requests_are_asked_for_apart():

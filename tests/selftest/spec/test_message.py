@@ -1,6 +1,6 @@
 """Messages: a template and its values, which become text in the last step."""
 
-from spec.message import Message, changed, in_a_row, joined, message_of, say, say_many, texts_in_values
+from spec.message import Message, changed, joined, joined_with_repeats, message_of, say, say_many, texts_in_values
 
 
 def shouted(one: str, many: str, number: int) -> str:
@@ -40,12 +40,12 @@ def test_texts_are_joined_once_each():
 
 def test_texts_in_a_row_are_not_translated():
     """They are names. A message in a row is translated."""
-    row = in_a_row(["a", say("b")], ", ")
+    row = joined_with_repeats(["a", say("b")], ", ")
 
     assert isinstance(row, Message)
     assert row.rendered(lambda one, many, number: one.replace("b", "B")) == "a, B"
-    assert str(in_a_row(["a", "b", "c"], ", ")) == "a, b, c"
-    assert (in_a_row([], ", "), in_a_row(["a"], ", ")) == ("", "a")
+    assert str(joined_with_repeats(["a", "b", "c"], ", ")) == "a, b, c"
+    assert (joined_with_repeats([], ", "), joined_with_repeats(["a"], ", ")) == ("", "a")
 
 
 def test_values_are_changed_and_words_are_not():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.observed import head_of, indistinguishable, is_evidence, is_refused, is_temporary
+from spec.observed import answer_without_body, indistinguishable, is_evidence, is_refused, is_temporary
 from tests.selftest.exchanges import REGISTRATION_RESULT, answer, execution, registration, unanswered
 
 TEXT = (("Content-Type", "text/plain"),)
@@ -66,8 +66,8 @@ def test_the_head_of_an_answer():
     headers = (("Content-Type", "application/json"), ("WWW-Authenticate", "bearer realm=x"), ("Allow", "GET"))
     response = answer("executePix", b"", status=401, headers=headers).response
 
-    assert head_of(response) == "401 application/json [Allow: present; WWW-Authenticate: Bearer]"
-    assert head_of(replace(response, headers=(("WWW-Authenticate", "Tok3n x"),))) == (
+    assert answer_without_body(response) == "401 application/json [Allow: present; WWW-Authenticate: Bearer]"
+    assert answer_without_body(replace(response, headers=(("WWW-Authenticate", "Tok3n x"),))) == (
         "401 [WWW-Authenticate: another scheme]"
     )
 

@@ -7,9 +7,9 @@ import pytest
 
 from spec.log import Log
 from tests.selftest.exchanges import answer
-from tests.traffic.at_times import FOR_THE_PATH, FOR_THE_TOKEN, refused_at_times
+from tests.traffic.at_times import REFUSALS_OF_THE_PATH, REFUSALS_OF_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import Registering
-from tests.traffic.neighbours import Neighbour
+from tests.traffic.neighbours import RightBefore
 
 WRONG_TOKEN = "a wrong token (other letters and digits)"
 
@@ -32,7 +32,7 @@ def log_of_executions(*statuses, wrong_token_before=(), beside=0, excused=()):
             log.add(
                 answer(
                     "executePix", {}, status=status_for_credential, credential=credential, valid=False,
-                    beside=beside, excused=excused, number=number, purpose=Neighbour.UNKNOWN_CODE,
+                    beside=beside, excused=excused, number=number, purpose=RightBefore.UNKNOWN_CODE,
                 )
             )  # fmt: skip
     return log
@@ -43,11 +43,11 @@ def test_a_token_that_is_refused_twice_in_between_is_refused_at_times():
 
     404 means that the service took the token and did not find the code.
     """
-    at_times = refused_at_times(log_of_executions(404, 401, 404, 404, 401, 404), "executePix", FOR_THE_TOKEN)
+    at_times = refused_at_times(log_of_executions(404, 401, 404, 404, 401, 404), "executePix", REFUSALS_OF_THE_TOKEN)
 
     assert [exchange.number for exchange in at_times.refused] == [2, 5]
     # one example of a request that was taken, for the message
-    assert [exchange.number for exchange in at_times.taken] == [1]
+    assert [exchange.number for exchange in at_times.accepted] == [1]
 
 
 REFUSALS_WITH_ANOTHER_CAUSE = {
@@ -64,7 +64,7 @@ REFUSALS_WITH_ANOTHER_CAUSE = {
 @pytest.mark.parametrize("log", REFUSALS_WITH_ANOTHER_CAUSE.values(), ids=REFUSALS_WITH_ANOTHER_CAUSE)
 def test_refusals_with_another_cause_are_not_counted(log):
     """No refusal counts if there is another cause for it, because a conforming service refuses for that cause, too."""
-    assert refused_at_times(log, "executePix", FOR_THE_TOKEN).refused == ()
+    assert refused_at_times(log, "executePix", REFUSALS_OF_THE_TOKEN).refused == ()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_403_counts_unless_a_registered_key_is_answered_alike(status_of_regist
             answer("registerPixKey", {}, status=status, method="POST", sent={"a": 1}, number=number, purpose=purpose)
         )
 
-    assert len(refused_at_times(log, "registerPixKey", FOR_THE_TOKEN).refused) == number_of_refusals
+    assert len(refused_at_times(log, "registerPixKey", REFUSALS_OF_THE_TOKEN).refused) == number_of_refusals
 
 
 def test_a_path_with_two_404_between_successes_is_missing_at_times():
@@ -98,6 +98,6 @@ def test_a_path_with_two_404_between_successes_is_missing_at_times():
     for number, status in enumerate((200, 404, 200, 404, 200), 1):
         log.add(answer("getBalance", {}, status=status, path="/v1/accounts/balance/a", number=number))
 
-    at_times = refused_at_times(log, "getBalance", FOR_THE_PATH)
+    at_times = refused_at_times(log, "getBalance", REFUSALS_OF_THE_PATH)
 
     assert [exchange.number for exchange in at_times.refused] == [2, 4]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from environments.profiles.loading import load
-from spec.interface import MARK, PREPARING, operations
+from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import read_json
 from tests.traffic.case import JSON, Case, documented_members, safe_cases
 from tests.traffic.invalid import invalid_requests
@@ -47,7 +47,7 @@ def objects(cases: list[Case]) -> list[Mapping[str, Any]]:
     return [body for body in bodies if isinstance(body, dict)]
 
 
-WITH_BODIES = ["registerPixKey", "deletePixKey", *PREPARING]
+WITH_BODIES = ["registerPixKey", "deletePixKey", *PREPARING_OPERATIONS]
 
 
 def share_that_holds_a_member(operation: str, bodies: list[Mapping[str, Any]]) -> float:
@@ -143,12 +143,12 @@ def test_hooks_leave_nothing_for_the_last_look(operation):
     own = set(BANK.accounts)
     cases = [*drawing("bank").coverage(operation), *drawn(operation, "bank")]
     named = [text for case in cases for text in (case.path_parameter or "", *texts(json.loads(case.body or b"null")))]
-    strange = {text for text in named if text and MARK not in text} - own
+    strange = {text for text in named if text and SYNTHETIC_PREFIX not in text} - own
 
     assert strange <= {"PHONE", "EMAIL", "CNPJ", "CPF"}
     assert not own & set(named) or operation == "registerPixKey"
     assert len(list(safe_cases(cases, BANK))) == len(cases)
-    if operation in PREPARING:
+    if operation in PREPARING_OPERATIONS:
         assert list(safe_cases(cases, BANK)) == cases
 
 
@@ -156,7 +156,8 @@ def test_hooks_leave_nothing_for_the_last_look(operation):
 def test_no_amount_is_sent_that_no_hook_filtered(value):
     """The last look does not trust the hooks."""
     cases = [
-        Case("transferInternal", body=json.dumps({"from": MARK, "value": amount}).encode()) for amount in (value, 3)
+        Case("transferInternal", body=json.dumps({"from": SYNTHETIC_PREFIX, "value": amount}).encode())
+        for amount in (value, 3)
     ]
 
     assert list(safe_cases(cases, BANK)) == cases[1:]

@@ -8,7 +8,7 @@ from tests.selftest.proof.directly import sent_to_the_sandbox
 from tests.traffic.money.executions import Execution
 
 # purposes: an offer, the execution of a code of the profile, and that of a code that the run prepared
-OF_A_REAL_CODE = (Execution.OFFERED, Execution.SUPPLIED, Execution.PREPARED)
+OF_A_REAL_CODE = (Execution.UNAUTHORIZED_BEFORE_EXECUTION, Execution.SUPPLIED, Execution.PREPARED)
 
 
 def purposes_by_code():
@@ -34,10 +34,10 @@ def test_every_other_code_is_executed_last():
     """
     _, *others = purposes_by_code().values()
     before_the_last = [set(purposes[:-1]) for purposes in others]
-    offered = [purposes for purposes in before_the_last if purposes == {Execution.OFFERED}]
+    offered = [purposes for purposes in before_the_last if purposes == {Execution.UNAUTHORIZED_BEFORE_EXECUTION}]
     last = {purposes[-1] for purposes in others}
 
-    assert all(purposes <= {Execution.OFFERED} for purposes in before_the_last)
+    assert all(purposes <= {Execution.UNAUTHORIZED_BEFORE_EXECUTION} for purposes in before_the_last)
     assert len(offered) >= 4
     assert last == {Execution.SUPPLIED, Execution.PREPARED}
 
@@ -51,4 +51,8 @@ def test_after_the_first_execution_come_an_offer_and_the_first_code_without_the_
     execution = log.of("executePix", Execution.SUPPLIED)[0]
     following = [exchange.purpose for exchange in log if exchange.number > execution.number][:3]
 
-    assert following == [Execution.OFFERED, Execution.AFTER_EXECUTION, Execution.AFTER_EXECUTION]
+    assert following == [
+        Execution.UNAUTHORIZED_BEFORE_EXECUTION,
+        Execution.UNAUTHORIZED_AFTER_EXECUTION,
+        Execution.UNAUTHORIZED_AFTER_EXECUTION,
+    ]

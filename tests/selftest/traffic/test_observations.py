@@ -13,7 +13,7 @@ from environments.sandbox import Service
 from reports.observed.behaviour import data_of_behaviour, drifts
 from reports.result.run_verdict import result_of_run
 from spec.exchange import FailureKind
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.observed import answer_of
 from spec.requirements import requirements
@@ -168,7 +168,7 @@ def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
         exchange = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
         return replace(exchange, unusual=("body", what), purpose=Invalid.IS_OBSERVED, number=number)
 
-    own, nobody = "ac-0001", f"{MARK}account"
+    own, nobody = "ac-0001", f"{SYNTHETIC_PREFIX}account"
     deletions = [
         deletion(what, account, status, number)
         for number, (what, account, status) in enumerate(

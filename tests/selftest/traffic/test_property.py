@@ -18,7 +18,7 @@ def kinds_of_invalid_requests(cases):
 
     ("query", "long") is one.
     """
-    return {(case.where, case.what) for case in cases if not case.valid}
+    return {(case.unusual_part, case.how_unusual) for case in cases if not case.valid}
 
 
 def test_a_kind_of_invalid_request_that_a_targeted_scenario_sends_is_not_generated_again():

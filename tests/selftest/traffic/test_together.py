@@ -91,7 +91,7 @@ def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path)
     with AnswersOtherwiseBesideOthers(409) as service:
         manual_run = ManualRun(service, tmp_path, parallel=8)
         read = partial(manual_run.client.send, **READ)
-        executed = Together(manual_run.client).send_beside(partial(manual_run.execute, CODE), read)
+        executed = Together(manual_run.client).send_with_companion(partial(manual_run.execute, CODE), read)
     [read_beside] = [exchange for exchange in manual_run.door.exchanges[:2] if exchange.operation == "listAccounts"]
 
     assert executed.response.status == 409

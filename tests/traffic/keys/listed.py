@@ -4,8 +4,8 @@ The tests of registrations ask for it. An effect is a refused registration whose
 document does not say what a list holds: it may also show keys that wait, attempts that failed, or the last key that was
 named. So a refused registration fails only if all of this is true:
 
-- `key_at` of the profile says at which place of the list the keys are, and the key is there with the same marks as an
-  accepted key. Marks are the values beside a key in the list, such as its status.
+- `key_at` of the profile says at which place of the list the keys are, and the key is there with the same values beside
+  it, such as its status, as an accepted key.
 - The key was absent before, and two lists show it after.
 - The second registration of a registered key is answered in another way. If it is answered in the same way, another
   client may have registered the key in between.
@@ -22,10 +22,10 @@ from itertools import islice
 
 from environments.door.bodies import texts_of
 from environments.profiles.model import PixKey, Profile
-from spec.answers import RefusalKind, is_granted, refused_or_lost, registered, succeeded
+from spec.answers import RefusalKind, is_granted, refusal_or_failure, registered, succeeded
 from spec.exchange import VALID, Exchange
-from spec.interface import KEY_TYPES, MARK
-from spec.key_list import Listing, Marks, may_be_made, plain
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
+from spec.key_list import Listing, ValuesBeside, may_be_random_key, plain
 from spec.log import Log
 from spec.message import Text, say
 from spec.observed import indistinguishable
@@ -80,7 +80,7 @@ class Effect:
     key: str
     """The key that the lists show: the key that was sent, or a key that the service made."""
     is_certain: bool
-    """True if the lists show the key with the marks of an accepted key, such as its status."""
+    """True if the lists show the key with the values that an accepted key has beside it, such as its status."""
 
 
 class KeyLists:
@@ -170,34 +170,34 @@ class KeyLists:
         return any(registration.number < before for registration, _ in self._registrations_with_list)
 
     @cached_property
-    def _marks_of_accepted_keys(self) -> set[Marks]:
+    def _values_beside_accepted_keys(self) -> set[ValuesBeside]:
         """The values that lists show beside accepted keys, such as a status.
 
         If no list shows an accepted key, the values beside keys that were there before the run.
         """
-        marks: set[Marks] = set()
+        values_beside_keys: set[ValuesBeside] = set()
         for registration, listing in self._registrations_with_list:
-            marks |= listing.marks_of(key_sent(registration))
+            values_beside_keys |= listing.values_beside(key_sent(registration))
         first_list = self._first_list()
         if not self._registrations_with_list and first_list is not None:
             for key in islice(first_list.values, _MOST_REFERENCES):
-                marks |= first_list.marks_of(key)
-        return marks
+                values_beside_keys |= first_list.values_beside(key)
+        return values_beside_keys
 
     def _first_list(self) -> Listing | None:
         """The first list of the run; None if there is none, or if it could not be read."""
         return self._listing_of(self._reads[0]) if self._reads else None
 
     def _is_listed_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
-        """True if each list shows the key with the marks of an accepted key, such as its type and status."""
-        return all(listing.marks_of(key) & self._marks_of_accepted_keys for listing in listings)
+        """True if each list shows the key with the values that an accepted key has beside it, such as its status."""
+        return all(listing.values_beside(key) & self._values_beside_accepted_keys for listing in listings)
 
     # -- refused, and listed ----------------------------------------------------------------------------------------
 
     def effects_of_refusals(self) -> Iterator[Effect]:
         """The valid registrations that were refused, although two later lists show their keys."""
         for registration in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
-            if refused_or_lost(registration) not in REFUSALS:
+            if refusal_or_failure(registration) not in REFUSALS:
                 continue
             key = self._key_that_appeared(registration)
             if key and not self._is_answered_like_a_registered_key(registration):
@@ -284,7 +284,7 @@ class KeyLists:
             return ""
         new_keys = []
         for key in listings[-1].keys - keys_sent:
-            if may_be_made(key) and not self._was_listed_before(key, registration.number):
+            if may_be_random_key(key) and not self._was_listed_before(key, registration.number):
                 new_keys.append(key)
         return new_keys[0] if len(new_keys) == 1 else ""
 
@@ -358,7 +358,7 @@ def _can_show(read: Exchange, key: str) -> bool:
     A list may be large, and dozens of keys are looked for in it. So its answer is parsed only if this is true.
     """
     name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
-    is_synthetic = MARK in name
+    is_synthetic = SYNTHETIC_PREFIX in name
     if not is_synthetic:
         return True
     return read.response is not None and name.encode() in read.response.body

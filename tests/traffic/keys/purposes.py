@@ -14,7 +14,7 @@ from spec.answers import (
     ABOUT_THE_REQUEST,
     RefusalKind,
     is_judged_as_success,
-    refused_or_lost,
+    refusal_or_failure,
     registered,
     succeeded,
 )
@@ -100,7 +100,7 @@ def is_understood(exchange: Exchange) -> bool:
 
     It answered 409 (conflict), or a registration result. The field Success of the result may be true or false.
     """
-    return refused_or_lost(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
+    return refusal_or_failure(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
 def is_refused_outright(exchange: Exchange) -> bool:
@@ -108,7 +108,7 @@ def is_refused_outright(exchange: Exchange) -> bool:
 
     A refusal for the token, the rate or the load is not about its content. Nor is a conflict: the key is registered.
     """
-    return refused_or_lost(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
+    return refusal_or_failure(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 
 
 # -- registrations in the log ---------------------------------------------------------------------------------------

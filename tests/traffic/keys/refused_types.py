@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any
 
 from environments.profiles.model import Profile
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, answer_in_words, refused_or_lost, registered
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, answer_in_words, refusal_or_failure, registered
 from spec.exchange import Exchange
 from spec.facts import is_name
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
@@ -93,7 +93,7 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if not registrations or _understood_or_with_effect(log, profile, registrations):
         return
     refused = registrations[-1]
-    refusal = refused_or_lost(refused)
+    refusal = refusal_or_failure(refused)
     if deviations_if_more_is_needed(log) or refusal not in _KINDS_OF_REFUSAL:
         return
 
@@ -183,7 +183,7 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
 
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
-    may_be_about_the_type = refused_or_lost(refused) in _KINDS_OF_REFUSAL
+    may_be_about_the_type = refusal_or_failure(refused) in _KINDS_OF_REFUSAL
     if deviations_if_more_is_needed(log) or not may_be_about_the_type:
         return inconclusive(why, refused)
 

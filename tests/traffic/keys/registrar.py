@@ -29,7 +29,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange, Purpose
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing
 from spec.message import say
 from tests.traffic.keys.purposes import Deleting, KeyListing, type_sent
@@ -160,7 +160,8 @@ class Registrar:
             return True
         key = self.keys.key_of(registration)
         if key and key.state is KeyState.REGISTERED and self.deletes_keys:
-            service_may_have_made_it = key.type in ("RANDOM", "") and not key.owned  # "" is an undocumented type
+            has_type_of_made_keys = key.type in ("RANDOM", "")  # "" is an undocumented type
+            service_may_have_made_it = has_type_of_made_keys and not key.is_of_profile
             if service_may_have_made_it:
                 self._learn_value_that_was_made(key, registration)
             self._delete_if_permitted(key)
@@ -169,7 +170,7 @@ class Registrar:
     def is_deleted(self, registration: Exchange) -> bool:
         """True if the key of a registration is gone, or may only be registered later."""
         key = self.keys.key_of(registration)
-        return key is not None and (not key.is_left or key.state is KeyState.LATER)
+        return key is not None and (not key.may_still_exist or key.state is KeyState.LATER)
 
     def delete_keys_of(self, registrations: Sequence[Exchange]) -> None:
         """Delete the keys of registrations at once, at the same time."""
@@ -247,7 +248,7 @@ class Registrar:
             return False
         keys = []
         for key in self.keys.not_cleaned_up():
-            is_in_no_list = key.state is KeyState.REFUSED and key.is_for_nobody
+            is_in_no_list = key.state is KeyState.REFUSED and key.is_at_synthetic_account
             if key.state is not KeyState.LATER and not is_in_no_list:
                 keys.append(key)
         deleted_together = [key for key in keys if self._may_be_deleted_beside_others(key)]
@@ -259,7 +260,7 @@ class Registrar:
 
     def _may_be_deleted_beside_others(self, key: RunKey) -> bool:
         """True for a synthetic key on a sandbox. Elsewhere the list is read after each deletion, before the next."""
-        is_synthetic = not key.owned and MARK in (key.value or "")
+        is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in (key.value or "")
         return self.profile.is_sandbox and is_synthetic
 
     # -- keys that the service makes --------------------------------------------------------------------------
@@ -291,14 +292,14 @@ class Registrar:
         if not key.value or listing.shows(key.value) or listing.may_hide(key.value, self.keys.list_before_run):
             return False
         texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
-        return any(self.keys.lists.is_new_since(text, registration.number) for text in texts)
+        return any(self.keys.lists.may_be_made_since(text, registration.number) for text in texts)
 
     def _is_surely_new(self, value: str, number: int, listing: Listing | None) -> bool:
         """True if the key in the answer to the exchange with this number is a new key.
 
         No list before may show it, and a list must show it now. On a sandbox the first is enough.
         """
-        if not self.keys.lists.is_new_since(value, number) or self.keys.was_there_before(value):
+        if not self.keys.lists.may_be_made_since(value, number) or self.keys.was_there_before(value):
             return False
         is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
         return is_listed_now or self.profile.is_sandbox
@@ -330,7 +331,7 @@ class Registrar:
         keys = []
         for key in self.keys.not_cleaned_up():
             is_of_this_account = key.account == self.account
-            may_be_made = not key.owned and key.state is not KeyState.REFUSED
+            may_be_made = not key.is_of_profile and key.state is not KeyState.REFUSED
             if is_of_this_account and may_be_made and key.value not in listed_keys:
                 keys.append(key)
         return keys
@@ -338,8 +339,8 @@ class Registrar:
     def _values_made_since(self, number: int) -> list[str]:
         """The keys at `key_at` in the last list that the service may have made since the exchange with this number."""
         listed_keys = self.last_list.keys if self.last_list else frozenset()
-        unknown_keys = listed_keys - self.keys.values_sent
-        return sorted(key for key in unknown_keys if self.keys.lists.is_new_since(key, number))
+        unknown_keys = listed_keys - self.keys.values_perhaps_registered
+        return sorted(key for key in unknown_keys if self.keys.lists.may_be_made_since(key, number))
 
     # -- the list ---------------------------------------------------------------------------------------------
 
@@ -361,13 +362,13 @@ class Registrar:
 
         A key that is listed then belongs to the owner of the account.
         """
-        if self.keys.lists.before_is_final:
+        if self.keys.lists.run_may_have_changed_keys:
             return
         self.read_key_list()
         if self.may_read_list:
             for account in self.profile.accounts[1:]:
                 self._read_list_of(account)
-        self.keys.lists.before_is_final = True
+        self.keys.lists.run_may_have_changed_keys = True
 
 
 def _key_in_answer(registration: Exchange) -> str:

@@ -6,7 +6,7 @@ others the document says neither. Words of this module:
 | word | meaning |
 |---|---|
 | synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
-| row | a wrong credential with an unusual spelling of the request, or none: a row of the table in `wrong_tokens.py` |
+| unauthorized request | a request without the valid token; it has a form of token and unusual ways to write it |
 | free key | a key that is not registered as far as the run knows, so that a registration must be accepted |
 | made key | a RANDOM key: the service makes its value, and often only a list of keys tells it |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
@@ -24,12 +24,19 @@ from typing import Any
 from uuid import uuid4
 
 from environments.door.door import NoteAbout
-from environments.door.wrong_tokens import ANOTHER, FOR_A_REGISTERED_KEY, NO_HEADER, OTHER_SCHEMES, Row, forms
+from environments.door.wrong_tokens import (
+    ANOTHER,
+    FOR_A_REGISTERED_KEY,
+    NO_HEADER,
+    OTHER_SCHEMES,
+    UnauthorizedRequest,
+    forms,
+)
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
-from spec.answers import answer_in_words, answers_in_words, refused_or_lost, registered
+from spec.answers import answer_in_words, answers_in_words, refusal_or_failure, registered
 from spec.exchange import VALID, Exchange
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
@@ -55,9 +62,9 @@ from tests.traffic.keys.registrar import (
     registration_body,
 )
 from tests.traffic.keys.undocumented_types import EMPTY, undocumented_types
-from tests.traffic.neighbours import neighbours_of_registrations
-from tests.traffic.refused_credentials import wrong_token_rows
-from tests.traffic.scenario import ENOUGH, Traffic, scenario
+from tests.traffic.neighbours import requests_before_registrations
+from tests.traffic.refused_credentials import unauthorized_requests
+from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
 _REGISTER = "registerPixKey"
@@ -67,15 +74,14 @@ _NOTHING_TO_DELETE = say(
 _ROBUSTNESS_IDS = tuple(f"registerPixKey.{end_of_id}" for end_of_id in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
 """The requirements that registrations with a wrong token are for."""
-_WITH_THE_TOKEN = Row(VALID)
-_ROWS_FOR_A_REGISTERED_KEY = [Row(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
-"""The rows that are sent with the synthetic key while it is registered."""
-_ROWS_BEHIND_A_REGISTRATION = 3
-"""Rows that are sent right after each granted registration, on the same connection, because some services do not check
-the token on a connection that was authorized before."""
-_ENOUGH_RANDOM = ENOUGH + 4
-"""Enough registrations of RANDOM keys. Of other types ENOUGH will do, because each of their keys is registered a second
-time, too, which gives further answers."""
+_REQUESTS_FOR_A_REGISTERED_KEY = [UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
+"""Unauthorized requests that name the synthetic key while it is registered."""
+_REQUESTS_BEHIND_A_REGISTRATION = 3
+"""Unauthorized requests that are sent right after each granted registration, on the same connection, because some
+services do not check the token on a connection that was authorized before."""
+_ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
+"""Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
+a second time, too, which gives further answers."""
 _MOST_MADE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
 _LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
@@ -89,7 +95,9 @@ class _Attempt:
 
     key_or_body: PixKey | dict[str, Any]
     """The key to register at the account of the run; or the whole body of the request."""
-    row: Row = _WITH_THE_TOKEN
+    credential: str = VALID
+    spelling: tuple[str, ...] = ()
+    """The unusual ways in which the request is written; empty if it is written as documented."""
 
 
 def nothing_to_delete(log: Log) -> Text:
@@ -105,7 +113,7 @@ def register(traffic: Traffic) -> None:
     """Register keys, delete them, and send the registrations that must be refused, in the order of `_STEPS`."""
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        traffic.missing[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
+        traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
         return
     scene = _prepared_scene(traffic)
     for step in _STEPS:
@@ -122,8 +130,8 @@ class _Scene:
     """The keys of the profile that may be registered."""
     sends_wrong_tokens: bool
     """True if the selection has a requirement that wrong tokens can show."""
-    unsent_rows: list[Row]
-    """The wrong tokens that were not sent so far. Each row is sent once, with a synthetic key."""
+    unsent_requests: list[UnauthorizedRequest]
+    """Unauthorized requests that were not sent so far. Each is sent once, with a synthetic key."""
     registered_and_deleted: list[PixKey] = field(default_factory=list)
 
     @property
@@ -131,24 +139,24 @@ class _Scene:
         """The keys of the profile that may be sent with a wrong token: all on a sandbox, none elsewhere."""
         return self.keys if self.traffic.profile.is_sandbox else []
 
-    def rows_for_a_registered_key(self) -> list[Row]:
-        """The rows that are sent with the synthetic key while it is registered."""
-        return _ROWS_FOR_A_REGISTERED_KEY if self.sends_wrong_tokens else []
+    def requests_for_a_registered_key(self) -> list[UnauthorizedRequest]:
+        """Unauthorized requests that name the synthetic key while it is registered."""
+        return _REQUESTS_FOR_A_REGISTERED_KEY if self.sends_wrong_tokens else []
 
-    def take_rows(self) -> list[Row]:
-        """Remove the next few rows from `unsent_rows`, and return them. They go right after the next registration."""
-        rows = self.unsent_rows[:_ROWS_BEHIND_A_REGISTRATION]
-        self.unsent_rows = self.unsent_rows[_ROWS_BEHIND_A_REGISTRATION:]
-        return rows
+    def take_unsent_requests(self) -> list[UnauthorizedRequest]:
+        """Remove the next few `unsent_requests` and return them. They are sent right after the next registration."""
+        requests = self.unsent_requests[:_REQUESTS_BEHIND_A_REGISTRATION]
+        self.unsent_requests = self.unsent_requests[_REQUESTS_BEHIND_A_REGISTRATION:]
+        return requests
 
 
 def _prepared_scene(traffic: Traffic) -> _Scene:
     """Make the keys of the profile free, and return what the steps need."""
     registrar = Registrar(traffic.client, traffic.profile)
     keys = registrar.make_keys_free()
-    sends_wrong_tokens = traffic.reach.wants(*SHOWN_BY_WRONG_TOKENS)
-    rows = wrong_token_rows(traffic, _REGISTER) if sends_wrong_tokens else []
-    return _Scene(traffic, registrar, keys, sends_wrong_tokens, rows)
+    sends_wrong_tokens = traffic.selection.includes_any(*SHOWN_BY_WRONG_TOKENS)
+    requests = unauthorized_requests(traffic, _REGISTER) if sends_wrong_tokens else []
+    return _Scene(traffic, registrar, keys, sends_wrong_tokens, requests)
 
 
 # -- the steps ----------------------------------------------------------------------------------------------------
@@ -162,7 +170,7 @@ def _register_synthetic_key(scene: _Scene) -> None:
     key = scene.registrar.key_for_deletions()
     if key is None:
         return
-    key_is_free = _register_and_delete(scene.registrar, key, scene.rows_for_a_registered_key)
+    key_is_free = _register_and_delete(scene.registrar, key, scene.requests_for_a_registered_key)
     if key_is_free:
         scene.registered_and_deleted.append(key)
 
@@ -177,19 +185,19 @@ def _send_keys_without_a_token(scene: _Scene) -> None:
         return
     purpose = Registering.WITHOUT_A_TOKEN
     keys = scene.keys_for_wrong_tokens or [scene.registrar.synthetic_key()]
-    without_header = [_Attempt(key, Row(NO_HEADER)) for key in keys]
+    without_header = [_Attempt(key, NO_HEADER) for key in keys]
     _send_and_delete(scene.registrar, purpose, without_header, with_companions=True)
     keys_but_email = [key for key in scene.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, Row(ANOTHER)) for key in keys_but_email]
+    with_another_token = [_Attempt(key, ANOTHER) for key in keys_but_email]
     _send_and_delete(scene.registrar, purpose, with_another_token, with_companions=True)
 
 
 def _send_other_schemes(scene: _Scene) -> None:
     """Send synthetic keys with the token under other schemes than Bearer, if the profile lets keys be deleted."""
     registrar = scene.registrar
-    if registrar.deletes_keys and scene.traffic.reach.wants("registerPixKey.token.scheme", *_ROBUSTNESS_IDS):
-        rows = [Row(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
-        attempts = _with_synthetic_keys(registrar, rows)
+    if registrar.deletes_keys and scene.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS):
+        requests = [UnauthorizedRequest(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
+        attempts = _with_synthetic_keys(registrar, requests)
         _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
 
 
@@ -208,7 +216,7 @@ def _prepare_for_valid_registrations(scene: _Scene) -> None:
 def _register_keys_of_the_profile(scene: _Scene) -> None:
     """Register each key of the profile but RANDOM, twice, and delete it. Wrong tokens go between the registrations."""
     for key in keys_with_a_value(scene.keys):
-        key_is_free = _register_and_delete(scene.registrar, key, scene.take_rows)
+        key_is_free = _register_and_delete(scene.registrar, key, scene.take_unsent_requests)
         if key_is_free:
             scene.registered_and_deleted.append(key)
 
@@ -282,21 +290,21 @@ def _register_keys_at_once(scene: _Scene) -> None:
     """
     if not scene.registrar.deletes_keys:
         return
-    if scene.registrar.together.is_possible:
+    if scene.registrar.together.may_send_several:
         _register_and_delete_at_once(scene.registrar, scene.registered_and_deleted)
         return
     for key in scene.registered_and_deleted:
-        _register_and_delete(scene.registrar, key, scene.take_rows)
+        _register_and_delete(scene.registrar, key, scene.take_unsent_requests)
 
 
-def _send_rest_of_the_rows(scene: _Scene) -> None:
+def _send_remaining_wrong_tokens(scene: _Scene) -> None:
     """Send synthetic keys with the wrong tokens that were not sent so far: first those with the usual spelling."""
     registrar = scene.registrar
     purpose = Registering.WITHOUT_A_TOKEN
-    usual_rows = [row for row in scene.unsent_rows if not row.spelling]
-    unusual_rows = [row for row in scene.unsent_rows if row.spelling]
-    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_rows), with_companions=True)
-    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_rows))
+    usual_requests = [request for request in scene.unsent_requests if not request.spelling]
+    unusual_requests = [request for request in scene.unsent_requests if request.spelling]
+    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_requests), with_companions=True)
+    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_requests))
 
 
 def _send_other_spellings(scene: _Scene) -> None:
@@ -326,7 +334,7 @@ def _register_random_keys(scene: _Scene) -> None:
     for key in random_keys:
         reason_to_stop = _register_random(scene.registrar, key)
         if reason_to_stop:
-            scene.traffic.missing["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
+            scene.traffic.why_not_sent["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
             return
 
 
@@ -340,7 +348,7 @@ def _register_until_enough(scene: _Scene) -> None:
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = neighbours_of_registrations(scene.traffic)
+    neighbours_left = requests_before_registrations(scene.traffic)
     made: list[Exchange] = []
     while bodies:
         neighbours = neighbours_left[: len(bodies)]
@@ -389,7 +397,7 @@ def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
     bodies: dict[str, dict[str, Any]] = {}
     for answer in filter(registered, registrations_of_free_keys(registrar.log)):
         body = body_sent(answer)
-        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(MARK)
+        is_permitted = registrar.profile.is_sandbox or key_sent(answer).startswith(SYNTHETIC_PREFIX)
         if is_permitted and registrar.is_deleted(answer) and _needs_more_answers(registrar.log, body):
             bodies.setdefault(body["pixKeyType"], body)
     return list(bodies.values())
@@ -405,7 +413,7 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     if key_type in refused_types:
         return False
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
-    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH
+    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH_ANSWERS
     return len(same_type) < enough
 
 
@@ -460,7 +468,7 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
     _send_undocumented_types,
     _send_without_a_type,  # after the empty type, whose answer decides whether it is sent
     _register_keys_at_once,  # after each key was registered alone
-    _send_rest_of_the_rows,
+    _send_remaining_wrong_tokens,
     _send_other_spellings,
     _register_random_keys,  # late, because a key that the service made may be beyond deletion
     _register_until_enough,  # after one key of each type was registered alone
@@ -476,9 +484,9 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
 # -- registrations that must be refused, or may be refused --------------------------------------------------------
 
 
-def _with_synthetic_keys(registrar: Registrar, rows: list[Row]) -> list[_Attempt]:
-    """For each of these wrong tokens, an attempt to register a new synthetic key with it."""
-    return [_Attempt(registrar.synthetic_key(), row) for row in rows]
+def _with_synthetic_keys(registrar: Registrar, requests: list[UnauthorizedRequest]) -> list[_Attempt]:
+    """For each of these unauthorized requests, an attempt to register a new synthetic key with it."""
+    return [_Attempt(registrar.synthetic_key(), request.credential, request.spelling) for request in requests]
 
 
 def _send_and_delete(
@@ -486,15 +494,14 @@ def _send_and_delete(
 ) -> None:
     """Send registrations that must be refused, or may be refused, at the same time. Delete the keys that are granted.
 
-    Each attempt names the credential and the spelling of its request (its row). If `with_companions`, each goes at the
-    same moment as a valid request that does nothing. After some purposes the list of keys is read before the deletion.
+    If `with_companions`, each leaves at the same moment as a valid request that does nothing. After some purposes the
+    list of keys is read before the deletion.
     """
     sends: list[Send] = []
     for attempt in attempts:
-        row = attempt.row
         key = attempt.key_or_body
-        send = partial(registrar.register, key, purpose, valid=False, credential=row.credential, spelling=row.spelling)
-        sends.append(send)
+        token_and_spelling = {"credential": attempt.credential, "spelling": attempt.spelling}
+        sends.append(partial(registrar.register, key, purpose, valid=False, **token_and_spelling))
     if with_companions:
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
     else:
@@ -508,21 +515,24 @@ def _send_and_delete(
 # -- registrations that must be accepted --------------------------------------------------------------------------
 
 
-def _register_and_delete(registrar: Registrar, key: PixKey, rows_to_send: Callable[[], list[Row]]) -> bool:
+def _register_and_delete(
+    registrar: Registrar, key: PixKey, requests_to_send: Callable[[], list[UnauthorizedRequest]]
+) -> bool:
     """Register a key twice, and delete it. Returns True if it is deleted, and the key is free again.
 
-    `rows_to_send` returns wrong tokens, and is called only if the first registration is granted. They go between the
-    two registrations: with the key itself if a row says so, else with a synthetic key.
+    `requests_to_send` returns unauthorized requests. It is called only if the first registration is granted. They go
+    between the two registrations: with the key itself if a request says so, else with a synthetic key.
     """
     was_list_readable = registrar.last_list is not None
     seems_free = registrar.keys.seems_free(key.key)
     purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
     first_answer = registrar.register(key, purpose)
     if registered(first_answer):
-        for row in rows_to_send():
-            is_for_this_key = FOR_A_REGISTERED_KEY in row.spelling
+        for request in requests_to_send():
+            is_for_this_key = FOR_A_REGISTERED_KEY in request.spelling
             named_key = key if is_for_this_key else registrar.synthetic_key()
-            _send_and_delete(registrar, Registering.WITHOUT_A_TOKEN, [_Attempt(named_key, row)])
+            attempt = _Attempt(named_key, request.credential, request.spelling)
+            _send_and_delete(registrar, Registering.WITHOUT_A_TOKEN, [attempt])
         registrar.read_key_list()
         registrar.register(key, Registering.SECOND_TIME)
     elif was_list_readable:
@@ -542,7 +552,7 @@ def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> No
     if sends and registrar.may_read_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
-        sends = [*together.meeting(read, sends[0]), *sends[1:]]
+        sends = [*together.pair_at_same_moment(read, sends[0]), *sends[1:]]
     together.send_all(sends)
     answers = registrar.log.of(_REGISTER, Registering.BESIDE_OTHERS)
     _read_lists_after_granted(registrar, answers)
@@ -582,7 +592,7 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list twice if a registration was refused, because the list may show the key nevertheless."""
-    if refused_or_lost(exchange) in REFUSALS:
+    if refusal_or_failure(exchange) in REFUSALS:
         registrar.read_key_list()
         registrar.read_key_list()
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 
 NAMES = {
     "PHONE": ("CELULAR", "TELEFONE", "TELEFONO", "CELLPHONE", "PHONE_NUMBER"),
     "EMAIL": ("E-MAIL", "MAIL", "CORREO", "EMAIL_ADDRESS", "E MAIL"),
     "RANDOM": ("IBAN", "ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY"),
     "CNPJ": ("TAX_ID",),
-    "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{MARK}type"),
+    "CPF": ("DOCUMENTO", "CPF_CNPJ", f"{SYNTHETIC_PREFIX}type"),
 }
 """By documented type, other names of it: in Portuguese, Spanish and English, with a prefix or a suffix, and with a
 blank inside. The last one is no word at all."""

@@ -2,9 +2,9 @@
 
 `execution.py` gives each execution one of these purposes. Judgements and tests ask the log by them.
 
-A code is the transaction code of a transfer. It is supplied by the profile, or the run has prepared its transfer. To
-offer a code is to send it with a wrong token, before the valid token executes it. A code is spent if the service does
-not execute it any more. (Interface document, GET /v1/execute/pix/{transactionId}.)
+A code is the transaction code of a transfer. It is supplied by the profile, or the run has prepared its transfer. Most
+codes are sent without the valid token before they are executed, which must not execute them. A code is spent if the
+service does not execute it any more. (Interface document, GET /v1/execute/pix/{transactionId}.)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spec.answers import (
     grants_protected_result,
     is_done,
     is_refusal,
-    refused_or_lost,
+    refusal_or_failure,
     succeeded,
 )
 from spec.exchange import VALID, Exchange, Purpose
@@ -26,7 +26,8 @@ from spec.observed import indistinguishable
 
 EXECUTE = "executePix"
 _WrongToken = tuple[str, tuple[str, ...]]
-"""A wrong token by its name, and the unusual ways in which its request was spelled."""
+"""The name of a wrong token (or of no token), and the unusual ways in which its request was written, such as
+`("no header", ("a slash at the end",))`."""
 
 
 class Preparation(Purpose):
@@ -40,36 +41,41 @@ class Execution(Purpose):
 
     UNKNOWN_CODE = "a code that does not exist"
     UNKNOWN_CODE_REFUSED = "a code that does not exist, without the valid token"
-    OFFERED = "a real code without the valid token, before its execution"
+    UNAUTHORIZED_BEFORE_EXECUTION = "a real code without the valid token, before its execution"
     BREAKS_AGAIN = "a code that does not exist, with the token that broke the service"
     SUPPLIED = "a supplied code"
     PREPARED = "a code that the run prepared"
     PREPARED_WITH_EXTRA_PARTS = "a code that the run prepared, with a body, more headers and a query"
     BESIDE_ANOTHER = "a request at the same moment as an execution"
-    AFTER_EXECUTION = "the code that was executed first, without the valid token"
+    UNAUTHORIZED_AFTER_EXECUTION = "the code that was executed first, without the valid token"
 
 
 # -- executions with the valid token --------------------------------------------------------------------------------
 
 
 def answers_to_real_codes(log: Log) -> list[Exchange]:
-    """The executions of real codes, supplied or prepared, that were sent as documented and with the valid token."""
+    """The executions of real codes that were sent as documented and with the valid token.
+
+    A real code is the transaction code of a transfer: supplied by the profile, or prepared by the run.
+    """
     return log.of(EXECUTE, Execution.SUPPLIED, Execution.PREPARED)
 
 
 def successful_executions(log: Log) -> list[Exchange]:
-    """The executions of real codes that succeeded.
+    """The executions of real codes (those of transfers) that succeeded.
 
-    First come those that were sent as documented, then those with extra parts: a body, more headers and a query.
+    First come those that were sent as documented, then those with extra parts: a body, more headers and a query. The
+    extra parts are sent if the service seems to need more than is documented.
     """
     executions = [*answers_to_real_codes(log), *log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS)]
     return list(filter(succeeded, executions))
 
 
 def repeated_executions(log: Log) -> list[Exchange]:
-    """The executions of a code that had been executed before, if their answer says success or carries a result.
+    """The executions of a code that had been executed before, if their answer says success or has a result.
 
-    The rules judge such an answer as they judge the first execution.
+    The rules for results judge such an answer, too, like that of the first execution. The run sends a code a second
+    time on a sandbox, to see whether money moves again.
     """
     codes_executed: set[str] = set()
     repeated = []
@@ -85,13 +91,16 @@ def repeated_executions(log: Log) -> list[Exchange]:
 def executed_and_refused(log: Log) -> list[Exchange]:
     """Executions that were answered as refused, although the answer shows a transfer with status DONE.
 
-    Only codes that the run prepared count, because an earlier run may have executed a supplied code. A code that was
-    offered with a wrong token does not count, because that request may have executed it.
+    Such an answer is wrong: the transfer was executed, so the request was not refused. Two sorts of codes do not count,
+    because another request may have executed them:
+
+    - A code of the profile: perhaps an earlier run executed it.
+    - A code that was sent without the valid token before: perhaps that request executed it.
     """
     prepared = log.of(EXECUTE, Execution.PREPARED, Execution.PREPARED_WITH_EXTRA_PARTS)
     wrong_tokens = _wrong_tokens_by_code(log)
-    not_offered = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
-    return list(filter(is_refused_and_done, not_offered))
+    sent_once = [execution for execution in prepared if _transaction_code_of(execution) not in wrong_tokens]
+    return list(filter(is_refused_and_done, sent_once))
 
 
 def is_refused_and_done(execution: Exchange) -> bool:
@@ -103,21 +112,25 @@ def is_refused_and_done(execution: Exchange) -> bool:
 # -- codes that wrong tokens may have spent -------------------------------------------------------------------------
 
 
-def perhaps_spent(log: Log) -> list[Exchange]:
+def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused, perhaps because wrong tokens had spent their codes before.
 
-    Wrong tokens are not the reason in two cases:
+    A wrong token spends a code if the service does not execute the code any more after it. Each code is sent with wrong
+    tokens first, and with the valid token last. Wrong tokens are not the reason for a refusal in two cases:
 
-    - Codes that were offered with the same wrong tokens were executed.
-    - A code that was not offered was refused in the same way. A service may execute nothing at night, for example.
+    - Codes that were sent with the same wrong tokens were executed afterwards.
+    - A code that was never sent with a wrong token was refused in the same way. For example, a service may execute
+      nothing at night.
     """
     refused = _refused_after_wrong_tokens(log)
     if not refused:
         return []
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless = _wrong_tokens_before_a_success(log)
-    not_offered = [answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens]
-    refused_anyway = [answer for answer in not_offered if refused_or_lost(answer) is not None]
+    without_wrong_token = [
+        answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens
+    ]
+    refused_anyway = [answer for answer in without_wrong_token if refusal_or_failure(answer) is not None]
     spent = []
     for answer in refused:
         had_harmless_tokens = wrong_tokens[_transaction_code_of(answer)] <= harmless
@@ -130,35 +143,42 @@ def perhaps_spent(log: Log) -> list[Exchange]:
 def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused after their codes had been sent with wrong tokens.
 
-    They count only if a code of the same origin (supplied, or prepared) succeeded without having been sent with a wrong
-    token, because otherwise all such codes may be bad. If all codes were sent with wrong tokens, there is nothing to
-    compare with, and only refusals with a conflict (409) count.
+    They count only if another code of the same origin succeeded that was never sent with a wrong token, because
+    otherwise all codes of this origin may be bad. The origin is the profile, or a preparation by the run.
+
+    If all codes were sent with wrong tokens, there is nothing to compare with. Then only a conflict (409) counts,
+    because it says that the code was used before.
     """
     executions = answers_to_real_codes(log)
     wrong_tokens = _wrong_tokens_by_code(log)
     answered = [execution for execution in executions if execution.response]
-    offered = [execution for execution in answered if _transaction_code_of(execution) in wrong_tokens]
-    if len(offered) == len(executions):
-        return [execution for execution in offered if refused_or_lost(execution) is RefusalKind.CONFLICT]
+    after_wrong_token = [execution for execution in answered if _transaction_code_of(execution) in wrong_tokens]
+    if len(after_wrong_token) == len(executions):
+        return [execution for execution in after_wrong_token if refusal_or_failure(execution) is RefusalKind.CONFLICT]
 
-    refused = [execution for execution in offered if refused_or_lost(execution) in ABOUT_THE_REQUEST | ABOUT_THE_CALLER]
-    not_offered = [answer for answer in successful_executions(log) if _transaction_code_of(answer) not in wrong_tokens]
-    origins_that_succeeded = {
-        _is_of_prepared_code(success) for success in not_offered
-    }  # True: prepared; False: supplied
+    refusals_for_good = ABOUT_THE_REQUEST | ABOUT_THE_CALLER  # a 5xx or a 429 says nothing about the code
+    refused = [execution for execution in after_wrong_token if refusal_or_failure(execution) in refusals_for_good]
+    origins_that_succeeded = set()  # True: a code that the run prepared; False: a code of the profile
+    for success in successful_executions(log):
+        if _transaction_code_of(success) not in wrong_tokens:
+            origins_that_succeeded.add(_is_of_prepared_code(success))
     return [execution for execution in refused if _is_of_prepared_code(execution) in origins_that_succeeded]
 
 
 def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
-    """By code that was offered, the wrong tokens that were sent with it."""
+    """By transaction code, the wrong tokens that were sent with it before its execution.
+
+    A request without a token counts, too. A code that was sent with the valid token alone is not in the result.
+    """
     wrong_tokens: dict[str, set[_WrongToken]] = {}
-    for offer in log.sent(EXECUTE, Execution.OFFERED):
-        wrong_tokens.setdefault(_transaction_code_of(offer), set()).add((offer.credential, offer.spelling))
+    for exchange in log.sent(EXECUTE, Execution.UNAUTHORIZED_BEFORE_EXECUTION):
+        tokens_of_code = wrong_tokens.setdefault(_transaction_code_of(exchange), set())
+        tokens_of_code.add((exchange.credential, exchange.spelling))
     return wrong_tokens
 
 
 def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
-    """The wrong tokens that were sent with a code which was executed afterwards."""
+    """The wrong tokens that did not spend a code: the code was sent with them, and was executed afterwards."""
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless: set[_WrongToken] = set()
     for success in successful_executions(log):
@@ -167,10 +187,13 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
 
 
 def _is_of_prepared_code(execution: Exchange) -> bool:
-    """True if the run has prepared the code of an execution that was sent as documented."""
+    """True if the run prepared the code of this execution; False if the code is one of the profile.
+
+    The execution must have been sent as documented, because one with extra parts has another purpose.
+    """
     return execution.purpose is Execution.PREPARED
 
 
 def _transaction_code_of(execution: Exchange) -> str:
-    """The transaction code that an execution names."""
+    """The transaction code in the path of an execution: its last segment (GET /v1/execute/pix/{transactionId})."""
     return execution.request.last_segment

@@ -30,63 +30,74 @@ _LONGEST_FACTS = 300
 """Characters of a note that say what an answer holds if it has no code: about three lines."""
 
 
-def prepare(client: Client, profile: Profile, most: int, purpose: Purpose | None = None) -> list[Exchange]:
-    """Prepare at most this many transfers, to the keys of the profile in turn, and return the exchanges.
+def prepare_executable_transfers(
+    client: Client, profile: Profile, most: int, purpose: Purpose | None = None
+) -> list[Exchange]:
+    """Prepare at most `most` transfers to execute them, and return the exchanges (requests with their answers).
 
-    No further transfer is prepared after one whose code was not found, because it cannot be executed. None is prepared
-    if the profile does not say how.
+    The door, through which all requests of a run are sent, keeps the transaction code of each answer. The payees are
+    the keys of the profile, one after the other. If the code of a transfer was not found, no further transfer is
+    prepared, because it could not be executed either. None is prepared if the profile has no `transactions.prepare`.
     """
     plan = profile.transactions.prepare
     preparations: list[Exchange] = []
     if plan is None:
         return preparations
     while len(preparations) < most:
-        lacks_a_code = client.door.guard.prepared.has("")  # the code of a transfer whose code was not found
-        if lacks_a_code:
+        one_has_no_code = client.door.guard.prepared.has("")  # "" is kept if the code was not found
+        if one_has_no_code:
             break
-        preparations.append(prepare_one(client, profile, plan, len(preparations), purpose))
+        preparations.append(prepare_one_transfer(client, profile, plan, len(preparations), purpose))
     return preparations
 
 
-def prepare_one(
-    client: Client, profile: Profile, plan: Prepare, place: int = 0, purpose: Purpose | None = None
+def prepare_one_transfer(
+    client: Client, profile: Profile, plan: Prepare, number_of_payee: int = 0, purpose: Purpose | None = None
 ) -> Exchange:
-    """Prepare one transfer, and return the exchange. The door learns the code in its answer.
+    """Prepare one transfer, and return the exchange. The door keeps the transaction code of its answer.
 
-    `place` says which key of the profile is the payee: its number is counted from 0, and begins again at the end. If
-    the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
+    `plan` says which request prepares a transfer, and where its answer has the code. `number_of_payee` says which key
+    of the profile is the payee (see `filled_body`).
+
+    If the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
     documented, because that is a fault of the service and not of the profile.
     """
     door = client.door
-    body = filled(plan.json, profile, place)
+    body = filled_body(plan.json, profile, number_of_payee)
     exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
     if exchange.response and is_granted(exchange):
         code = code_in(exchange.response, plan.code_at)
         trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
         if trouble:
             door.note(NoteAbout.SET_UP, trouble)
-            code = ""  # the door takes the empty code for a transfer that cannot be executed
-        door.secrets.learn(CODE, code)
+            code = ""  # means: the transfer cannot be executed
+        door.secrets.learn(CODE, code)  # so that no report shows the code
         door.guard.prepared.learn(exchange.number, code)
     return exchange
 
 
 def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
-    """The amounts of transfers: the numbers that these requests have in a member `value`."""
+    """The amounts in the requests that prepared these transfers: the numbers in a JSON member `value`, at any depth.
+
+    A judgement compares them with the amount in the execution result. Equal amounts are in the set once.
+    """
     amounts: set[object] = set()
     for preparation in preparations:
         for path, leaf in leaves_of(read_json(preparation.request.body).value):
-            is_in_value = path[-1:] == ("value",)
-            if is_in_value and is_number(leaf):
+            is_named_value = path[-1:] == ("value",)  # the last name on the path
+            if is_named_value and is_number(leaf):
                 amounts.add(leaf)
     return amounts
 
 
 def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
-    """Why the code of a prepared transfer cannot be executed: the answer has none, or it may not be sent.
+    """Reason why a prepared transfer cannot be executed: its answer has no code, or the code may not be sent.
 
-    Empty if it can. `code` is the text or number at `code_at`; `supplied` are the codes of the profile. Empty, too, for
-    an answer without data, because it is not as documented.
+    `code` is the text or number at `code_at`, the place in the answer that the profile names; empty if nothing is
+    there. `supplied` are the codes of the profile.
+
+    Returns an empty text if the transfer can be executed. The text is also empty if the answer has no `data`, because
+    then the service is at fault and not `code_at`, and the rules for answers report that.
     """
     answer_has_data = bool(data_of(exchange.response))
     if exchange.response and answer_has_data and not code:
@@ -106,31 +117,39 @@ def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets
 
 
 def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> bool:
-    """True if the text at `code_at` in an answer can be nothing but a transaction code, so that it may be sent.
+    """True if a text from an answer can only be a transaction code, so that it may be sent in the path of an execution.
 
-    A wrong `code_at` may point to anything. So a secret is never sent in a path, and a code of the profile is not
-    executed because an answer names it. Dots would change the path, and reports would mistake the id of a requirement.
+    The text is what the answer has at `code_at`, a place that the profile names. A wrong `code_at` may point to
+    anything, so these texts are never sent:
+
+    - A text that is too long for a code, or has blanks.
+    - A secret, such as the token: a path may be written to the logs of a server.
+    - A code of the profile (`supplied`): it is executed as such, and not because an answer names it.
+    - `.` and `..`, because they change the path.
+    - The id of a requirement, because reports would show it as the name of that requirement.
     """
-    folded_code = code.casefold()
-    folded_secrets = {value.value.casefold() for value in secrets.known if value.secret}
-    is_secret = folded_code in folded_secrets or secrets.token().casefold() in folded_code
-    is_supplied = canonical(code) in map(canonical, supplied)
-    has_a_meaning = code in (".", "..") or code in requirements() or is_supplied
     has_the_form_of_a_code = _CODE.fullmatch(code) is not None
-    return has_the_form_of_a_code and not (is_secret or has_a_meaning)
+    if not has_the_form_of_a_code:
+        return False
+    code_in_lower_case = code.casefold()
+    secrets_in_lower_case = {value.value.casefold() for value in secrets.known if value.secret}
+    is_secret = code_in_lower_case in secrets_in_lower_case or secrets.token().casefold() in code_in_lower_case
+    is_supplied = canonical(code) in map(canonical, supplied)
+    return not is_secret and not is_supplied and code not in (".", "..") and code not in requirements()
 
 
-def filled(body: Any, profile: Profile, place: int = 0) -> Any:
-    """A body of the profile, in which its first account and one of its keys are filled in.
+def filled_body(body: Any, profile: Profile, number_of_payee: int = 0) -> Any:
+    """A request body of the profile with its placeholders replaced: {account}, {key} and {type}.
 
-    The keys are the first one of each type, in the order of the profile. `place` counts through them, and begins again
-    at the end.
+    The account is the first one of the profile. The key is the payee. Payees are the first key of each type, in the
+    order of the profile. `number_of_payee` counts them from 0, and begins again after the last one: with three payees,
+    number 3 is the first one.
     """
     first_of_type: dict[str, PixKey] = {}
     for key in profile.pix_keys:
         if key.key:
             first_of_type.setdefault(key.type, key)
-    keys = list(first_of_type.values()) or [PixKey("", "")]
-    key_in_turn = keys[place % len(keys)]
+    payees = list(first_of_type.values()) or [PixKey("", "")]
+    payee = payees[number_of_payee % len(payees)]
     account = next(iter(profile.accounts), "")
-    return fill(body, account=account, key=key_in_turn.key, type=key_in_turn.type)
+    return fill(body, account=account, key=payee.key, type=payee.type)

@@ -21,11 +21,12 @@ from spec.exchange import Exchange, Purpose
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
 from spec.observed import answer_of, is_evidence
-from tests.traffic.money.preparing import prepare
+from tests.traffic.money.preparing import prepare_executable_transfers
 
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
 _Numbers = Mapping[JsonPath, Decimal]
-"""Every number in the balances: by the account and the path to the number in the answer."""
+"""Every number in the answers to balance requests. Its key is the account, followed by the path to the number in the
+JSON: `{("ac-0001", "data", "balance"): Decimal("12.50")}`."""
 ReadBalances = Callable[[], Mapping[str, Exchange]]
 """Reads the balances of some accounts, and gives the answers by account."""
 
@@ -49,13 +50,19 @@ class ExecutedTwice:
 
     @property
     def moves_money_twice(self) -> bool:
-        """True if the second execution changed a balance by the same amount as the first one."""
+        """True if the second execution changed a number in a balance by the same amount as the first one.
+
+        Other amounts do not count, because another client may have moved money meanwhile.
+        """
         return not self.changes_by_first.items().isdisjoint(self.changes_by_second.items())
 
     @property
     def answers(self) -> list[Facts | str]:
-        """The answer to the second execution, for the observation. Empty if the same request may get another
-        answer in a minute."""
+        """What the service answered to the second execution of the code, for the report.
+
+        "the same result" or "another result" if the answer has an execution result, else facts of the answer, such as
+        its status. Empty if the answer says nothing that lasts, such as a 503.
+        """
         if not is_evidence(self.second):
             return []
         if not grants_protected_result(self.second):
@@ -65,7 +72,7 @@ class ExecutedTwice:
 
     @property
     def balances(self) -> list[str]:
-        """Effect of the second execution on the balances, for the observation.
+        """What the second execution did to the balances, in words for the report.
 
         Empty if no balance shows the first execution, because then none would show the second one.
         """
@@ -75,23 +82,27 @@ class ExecutedTwice:
 
 
 def execute_twice(
-    client: Client, profile: Profile, read_balances: ReadBalances, take_execution: Callable[[Exchange], None]
+    client: Client, profile: Profile, read_balances: ReadBalances, hand_in_execution: Callable[[Exchange], None]
 ) -> ExecutedTwice | None:
-    """Prepare a transfer, execute it, and execute it again. The balances are read before, between and after.
+    """Prepare a transfer, execute it, and execute it again, to see whether money moves a second time.
 
-    `take_execution` is called with the answer to each execution, so that it is judged. Returns None if the second
-    execution was not sent, or not answered: it is sent only if the first one succeeded and the guard permits it, which
-    it does on a sandbox alone.
+    The balances are read before, between and after the two executions. `hand_in_execution` is called with each
+    execution, so that its answer is judged.
+
+    The second execution is sent only if the first one succeeded, and if the guard of codes permits it, which it does on
+    a sandbox alone. Returns None if the second execution was not sent, or not answered.
     """
     guard = client.door.guard
-    preparations = prepare(client, profile, min(1, guard.executions_possible), Repetition.EXECUTED_TWICE)
+    preparations = prepare_executable_transfers(
+        client, profile, min(1, guard.count_possible_executions()), Repetition.EXECUTED_TWICE
+    )
     code = next(iter(guard.prepared.codes_of(preparations)), None)
     if code is None:
         return None
 
     balances_before = _numbers_of(read_balances())
     first = client.send("executePix", code, valid=True, purpose=Repetition.EXECUTED_TWICE)
-    take_execution(first)
+    hand_in_execution(first)
     if not succeeded(first):
         return None
 
@@ -100,7 +111,7 @@ def execute_twice(
     if not is_permitted_again:
         return None
     second = client.send("executePix", code, purpose=Repetition.AGAIN)
-    take_execution(second)
+    hand_in_execution(second)
     if second.response is None:
         return None
 
@@ -111,7 +122,11 @@ def execute_twice(
 
 
 def _numbers_of(answers: Mapping[str, Exchange]) -> _Numbers:
-    """Every number in the granted answers, by the account and the path to it."""
+    """Every number in these answers to balance requests, by the account and the path to the number in the JSON.
+
+    The interface document does not show which number is the balance, so all are compared. `answers` are by account.
+    Refusals are left out.
+    """
     balances: dict[JsonPath, Decimal] = {}
     for account, answer in answers.items():
         if answer.response and is_granted(answer):
@@ -121,8 +136,11 @@ def _numbers_of(answers: Mapping[str, Exchange]) -> _Numbers:
 
 
 def _numbers_in(value: Any) -> Iterator[tuple[JsonPath, Decimal]]:
-    """Every number of a JSON value, with its path. A text that is a number counts, because some services write amounts
-    as text."""
+    """Every number in a JSON value, each with its path: `{"a": ["1.50"]}` gives `(("a", 0), Decimal("1.50"))`.
+
+    A text that is a number counts, because some services write amounts as text. Infinity and NaN do not count, because
+    nothing can be computed with them. (`read_json` makes a Decimal of each JSON number.)
+    """
     for path, leaf in leaves_of(value):
         if isinstance(leaf, Decimal | str):
             with suppress(InvalidOperation):  # a text that is no number
@@ -132,6 +150,10 @@ def _numbers_in(value: Any) -> Iterator[tuple[JsonPath, Decimal]]:
 
 
 def _changes(before: _Numbers, after: _Numbers) -> _Numbers:
-    """The numbers that changed, and by how much. A number that is only in one of both is left out."""
-    differences = {place: number - before[place] for place, number in after.items() if place in before}
-    return {place: difference for place, difference in differences.items() if difference}
+    """The numbers in the balances that changed, and by how much. A number that is only in one of both is left out."""
+    changes: dict[JsonPath, Decimal] = {}
+    for path, number in after.items():
+        difference = number - before.get(path, number)
+        if difference:
+            changes[path] = difference
+    return changes

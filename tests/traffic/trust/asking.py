@@ -1,11 +1,15 @@
-"""Requests that name nobody, without the valid token: are some let in nevertheless?
+"""Requests with made-up codes and accounts, without the valid token: are some let in nevertheless?
 
-A request names nobody if its code, account and key are made up by the suite (synthetic), so it can do no harm. A plain
-request has no token at all. A stand-in is something else that some services trust in the place of a token, such as a
-header that a gateway sets (`stand_ins.py`); a family is a group of such headers that go in one request.
+| word | meaning |
+|---|---|
+| synthetic | made up by the suite: a code, an account or a key that belongs to nobody, so that no request can do harm |
+| let in | answered as if the request had the valid token |
+| stand-in | what some services trust in the place of a token, such as a header that a gateway sets (`stand_ins.py`) |
+| family | a group of stand-in headers with one meaning, which are sent in one request; a part of it is some of them |
+| series | a read and then three requests without the valid token, one after the other on one connection |
 
-`let_in.py` says which requests were let in, as the log shows it. The scenarios ask it, too, because after an answer
-that may show something they send further requests.
+`let_in.py` says which requests were let in. The scenarios ask it, too, because after an answer that may show something
+they send further requests.
 """
 
 from __future__ import annotations
@@ -18,27 +22,27 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from spec.message import Text, joined, say
 from spec.observed import is_temporary
 from tests.traffic.keys.registrar import Registrar
-from tests.traffic.refused_credentials import tried_in_words
+from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
     ORDER_OF_PROOF,
-    PLAIN_AT_THE_START,
-    TIMES,
+    REQUESTS_AT_THE_START,
+    TIMES_SENT_AGAIN,
     Trust,
-    agrees_with_let_in,
     answer_with_the_token,
-    depends_on_the_identifier,
+    are_all_refused_in_first_series,
+    are_only_some_refused_in_first_series,
+    do_last_answers_prove_stand_in,
+    is_about_the_identifier,
     is_answered_as_with_the_token,
-    is_refused,
-    is_refused_at_each_place,
-    is_refused_at_some_place,
-    is_refused_like_the_plain_request,
+    is_as_expected_if_let_in,
+    is_refused_for_the_token,
+    is_refused_like_without_any_token,
     key_type_of,
-    last_answers_prove_it,
     may_be_let_in_at_the_start,
     stand_ins_let_in,
 )
@@ -54,44 +58,53 @@ _MOST_NAMED = 6
 
 
 @scenario(serves=[*_REQUIRED.values()], needs="fuzz")
-def ask_at_the_start(traffic: Traffic) -> None:
-    """Send requests without a token in the first second, because a service may not be ready yet to check tokens."""
-    for asker in _askers(traffic):
-        for _ in range(PLAIN_AT_THE_START):
-            answer = asker.ask(StandIn(), Trust.AT_THE_START)
+def send_without_token_at_the_start(traffic: Traffic) -> None:
+    """Send requests without a token in the first second of the run, because a service may not check tokens yet.
+
+    They have synthetic codes and accounts. After a temporary answer, such as a lock, this operation gets no more.
+    """
+    for sender in _senders(traffic):
+        for _ in range(REQUESTS_AT_THE_START):
+            answer = sender.send_without_token(StandIn(), Trust.AT_THE_START)
             if is_temporary(answer):  # such as a lock: further requests might lock the run out before its real codes
                 break
 
 
 @scenario(serves=[*_REQUIRED.values()], needs="fuzz")
-def ask_in_place_of_a_token(traffic: Traffic) -> None:
-    """Send each stand-in for a token to the operations that want one, and send more after an answer that may show one.
+def send_stand_ins(traffic: Traffic) -> None:
+    """Send requests with a stand-in in the place of the token, such as a header that a gateway sets.
 
-    An operation is left out unless it refuses all requests of a chain: otherwise there is nothing to compare with.
+    1. A series of requests without the valid token shows how each operation refuses them.
+    2. Each stand-in is sent to the operations that refused all requests of the series. At the others there is nothing
+       to compare with.
+    3. If an answer is not the usual refusal, more requests are sent, to prove that the stand-in is let in.
     """
-    askers = _askers(traffic)
-    for asker in askers:
-        asker.send_chains()
-    comparable = [asker for asker in askers if is_refused_at_each_place(traffic.log, asker.operation)]
+    senders = _senders(traffic)
+    for sender in senders:
+        sender.send_series()
+    refusing = [sender for sender in senders if are_all_refused_in_first_series(traffic.log, sender.operation)]
     secrets = traffic.client.door.secrets
-    cookies = cookies_of(traffic.log, traffic.profile)
-    set_by_the_service = [value for _, value in cookies if MARK not in value]
-    secrets.learn_secret("session cookie", *set_by_the_service)
-    asked: list[tuple[_Asker, StandIn]] = []
-    for asker in comparable:
-        all_stand_ins = stand_ins(asker.operation, traffic.profile, secrets.token(), cookies)
-        asked += [(asker, stand_in) for stand_in in asker.within_the_limit(all_stand_ins)]
-    sends = [partial(asker.ask, stand_in, Trust.STAND_IN) for asker, stand_in in asked]
+    cookies = cookies_of(traffic.log, traffic.profile)  # those that the service set, or made-up ones
+    set_by_the_service = [value for _, value in cookies if SYNTHETIC_PREFIX not in value]
+    secrets.learn_secret("session cookie", *set_by_the_service)  # so that no report shows them
+    to_send: list[tuple[_Sender, StandIn]] = []
+    for sender in refusing:
+        all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies)
+        to_send += [(sender, stand_in) for stand_in in sender.within_the_limit(all_stand_ins)]
+    sends = [partial(sender.send_without_token, stand_in, Trust.STAND_IN) for sender, stand_in in to_send]
     answers = traffic.together.send_all(sends)
-    for (asker, stand_in), answer in zip(asked, answers, strict=True):
-        asker.follow_up(stand_in, answer)
-    for asker in comparable:
-        asker.follow_up_the_start()
+    for (sender, stand_in), answer in zip(to_send, answers, strict=True):
+        sender.follow_up(stand_in, answer)
+    for sender in refusing:
+        sender.check_the_start_again()
 
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
-    """The forms and ways that were tried in these requests, and the first few stand-ins for a token."""
-    tried = tried_in_words(operation, exchanges, traffic)
+    """Sentence for the verdict: which wrong credentials were tried in these requests, and which stand-ins.
+
+    A stand-in is what some services trust in the place of a token. Only the first few are named.
+    """
+    tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
     names = dict.fromkeys(joined((say(exchange.credential), *exchange.spelling), " + ") for exchange in sent)
     if not names:
@@ -100,21 +113,24 @@ def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange],
     return joined((tried, say("tried only with synthetic codes and accounts: {names}", names=first_few)), "; ")
 
 
-def _askers(traffic: Traffic) -> list[_Asker]:
-    """An asker for each operation whose need of the token is a selected requirement.
+def _senders(traffic: Traffic) -> list[_Sender]:
+    """A sender for each operation of which a selected requirement says that it needs the token.
 
-    Empty if the profile does not permit reads, because a read shows whether a filter refuses the stand-in as such; and
-    empty if limits.wrong_tokens is 0 or there is no account.
+    Empty if the profile does not permit reads, because a read is needed to see whether a filter in front of the service
+    refuses the requests. Also empty if limits.wrong_tokens is 0, which forbids wrong tokens, or if there is no account.
     """
     profile = traffic.profile
     if "read" not in profile.allow or not profile.limits.wrong_tokens or not profile.accounts:
         return []
-    wanted = [operation for operation, name in _REQUIRED.items() if traffic.reach.wants(name)]
-    return [_Asker(traffic, operation) for operation in filter(traffic.permitted, wanted)]
+    selected = [operation for operation, name in _REQUIRED.items() if traffic.selection.includes_any(name)]
+    return [_Sender(traffic, operation) for operation in filter(traffic.may_send_to, selected)]
 
 
-class _Asker:
-    """Sends requests that name nobody to one operation. It stores no answers, because it finds them in the log."""
+class _Sender:
+    """Sends requests with synthetic codes or accounts (made up by the suite) to one operation.
+
+    It stores no answers, because it finds them in the log of the run.
+    """
 
     def __init__(self, traffic: Traffic, operation: str) -> None:
         self.operation = operation
@@ -123,136 +139,167 @@ class _Asker:
         self._together = traffic.together
         self._registrar = Registrar(traffic.client, traffic.profile)
 
-    def ask(self, stand_in: StandIn, purpose: Trust) -> Exchange:
-        """Send a request that names nobody, without the valid token."""
-        return self._send(purpose, stand_in.key_type, **_options_of_request(stand_in))
+    def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
+        """Send a request without the valid token, for a synthetic code or account.
 
-    def _ask_with_the_token(self, answer: Exchange) -> None:
-        """Send a request with the token, to compare an answer with; once for each key type.
-
-        Nothing is sent if the answer is about the caller, because the token cannot get such an answer.
+        It has the stand-in in the place of the token; `StandIn()`, which is empty, makes a request without any token.
         """
-        if depends_on_the_identifier(answer) and not answer_with_the_token(answer, self._log):
+        return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
+
+    def _send_with_the_token(self, answer: Exchange) -> None:
+        """Send the same request as that of an answer with the valid token, so that its answer can be compared.
+
+        It is sent once for each key type. It is not sent if the answer is a refusal of the caller, such as a 401,
+        because the valid token gets another one in any case.
+        """
+        if is_about_the_identifier(answer) and not answer_with_the_token(answer, self._log):
             self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
 
     def _send(self, purpose: Trust, key_type: str, **sent: Any) -> Exchange:
-        """Send a request that names nobody. If a key is registered nevertheless, it is deleted."""
+        """Send an execution of a synthetic code, or a registration at a synthetic account.
+
+        If the service registers the key nevertheless, it is deleted. `sent` are options of `Client.send`.
+        """
         if self.operation == "executePix":
             return self._client.send(self.operation, synthetic(), purpose=purpose, **sent)
         answer = self._registrar.register_at_synthetic_account(key_type, purpose, **sent)
         self._registrar.delete_key_of(answer)
         return answer
 
-    # -- plain requests ---------------------------------------------------------------------------------------------
+    # -- requests without a stand-in --------------------------------------------------------------------------------
 
-    def send_chains(self) -> None:
-        """Send a chain of requests without the valid token. If only some are refused, send more chains, to see why.
+    def send_series(self) -> None:
+        """Send a series: a read and three requests without the valid token. If only some are refused, send more series.
 
-        The further chains differ in length: if nodes of a service take turns, and one of them does not check tokens,
-        chains of equal length would blame a place in the chain for it.
+        More series show whether the answer depends on the position in the series. They begin with one, two or three
+        reads: if two servers take turns, and one of them does not check tokens, then in series of equal length always
+        the same position would meet that server.
         """
-        first_chain = self._send_chain()
-        if not any(is_refused(answer, self._log) for answer in first_chain):
-            return  # the operation seems to want no token, so there is nothing to compare with
-        for answer in first_chain:
-            self._ask_with_the_token(answer)
-        if is_refused_at_some_place(self._log, self.operation):
-            for turn in range(TIMES):
-                self._send_chain(reads=1 + turn % 3)
+        first_series = self._send_one_series()
+        if not any(is_refused_for_the_token(answer, self._log) for answer in first_series):
+            return  # the operation seems to need no token, so there is nothing to compare with
+        for answer in first_series:
+            self._send_with_the_token(answer)
+        if are_only_some_refused_in_first_series(self._log, self.operation):
+            for number in range(TIMES_SENT_AGAIN):
+                self._send_one_series(reads=1 + number % 3)
 
-    def _send_chain(self, reads: int = 1) -> list[Exchange]:
-        """Send `reads` reads, and right after them, on the same connection, three requests without the valid token."""
+    def _send_one_series(self, reads: int = 1) -> list[Exchange]:
+        """Send some reads, and right after them, on the same connection, three requests without the valid token.
+
+        Two of them have no token, and one has a wrong token (ANOTHER). Some services do not check the token on a
+        connection that was authorized before. Returns the exchanges of the three requests.
+        """
         for _ in range(reads):
-            self._client.send("listAccounts", valid=True, purpose=Trust.BEFORE)
+            self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
         return [
-            self.ask(StandIn(), Trust.BEHIND_A_SUCCESS),
-            self.ask(StandIn(), Trust.BEHIND_A_REFUSAL),
-            self.ask(StandIn(ANOTHER), Trust.ANOTHER_TOKEN_BEHIND),
+            self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS),
+            self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL),
+            self.send_without_token(StandIn(ANOTHER), Trust.WRONG_TOKEN_AFTER_A_REFUSAL),
         ]
 
-    def follow_up_the_start(self) -> None:
-        """Send plain requests once more if those of the first second may have been let in."""
+    def check_the_start_again(self) -> None:
+        """Send requests without a token again if those in the first second of the run may have been let in.
+
+        The later answers show whether the service checks tokens now. Before, a request with the token is sent, so that
+        the answers can be compared with it.
+        """
         at_the_start = self._log.sent(self.operation, Trust.AT_THE_START)
-        if len(at_the_start) == PLAIN_AT_THE_START:
-            self._ask_with_the_token(at_the_start[0])
+        if len(at_the_start) == REQUESTS_AT_THE_START:
+            self._send_with_the_token(at_the_start[0])
         if may_be_let_in_at_the_start(self._log, self.operation):
-            for _ in range(TIMES):
-                self.ask(StandIn(), Trust.AFTER_THE_START)
+            for _ in range(TIMES_SENT_AGAIN):
+                self.send_without_token(StandIn(), Trust.AFTER_THE_START)
 
     # -- stand-ins --------------------------------------------------------------------------------------------------
 
     def within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
-        """The stand-ins that are sent, as many as limits.wrong_tokens permits.
+        """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
-        Stand-ins without an Authorization header are all sent, because the limit does not count them. Of the others so
-        many are left out that one of them can still be proved to be let in.
+        Stand-ins without that header are all sent. Of the others the last ones are left out, so that the limit still
+        permits the requests that prove of one stand-in that it is let in.
         """
-        wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_nobody(self.operation)
+        wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
         with_wrong_token = [stand_in for stand_in in all_stand_ins if stand_in.credential != NO_HEADER]
         left_out = with_wrong_token[max(0, wrong_tokens_left - kept_for_proof) :]
         return [stand_in for stand_in in all_stand_ins if stand_in not in left_out]
 
     def follow_up(self, stand_in: StandIn, answer: Exchange) -> None:
-        """Send more after the answer to a stand-in that may have been let in, to prove which part of it was.
+        """Send more requests after the answer to a stand-in that may have been let in, to prove that, and which part.
 
-        First each part of a family is sent. If none of them is proved to be let in, the family is proved as a whole.
-        The parts are sent, too, if the family is refused in another way than a request without a token, because one
-        part may be refused before the service looks at the others.
+        - First each part of the stand-in is sent on its own, such as one half of its headers. If no part is proved to
+          be let in, the stand-in is proved as a whole.
+        - The parts are also sent if the stand-in is refused in another way than a request without any token, because
+          the service may refuse one part before it looks at the others.
+        - Nothing is sent after the usual refusal, without an answer, or once enough stand-ins are proved.
         """
         number_let_in = self._number_let_in()
         if answer.response is None or number_let_in >= _MOST_SHOWN:
             return
-        self._ask_with_the_token(answer)
+        self._send_with_the_token(answer)
         may_be_let_in = is_answered_as_with_the_token(answer, self._log)
-        if not may_be_let_in and is_refused_like_the_plain_request(answer, self._log):
+        if not may_be_let_in and is_refused_like_without_any_token(answer, self._log):
             return
         self._follow_up_parts(stand_in)
         if may_be_let_in and self._number_let_in() == number_let_in:
             self._prove_that_it_is_let_in(stand_in)
 
     def _number_let_in(self) -> int:
-        """Number of stand-ins that were proved to be let in so far."""
+        """Number of stand-ins that this operation let in, as was proved so far."""
         return len(stand_ins_let_in(self._log, self.operation))
 
     def _follow_up_parts(self, stand_in: StandIn) -> None:
-        """Send each part of a stand-in on its own, and follow up each answer. Nothing if it has no parts."""
+        """Send each part of a stand-in on its own, and more requests after each answer (`follow_up`).
+
+        Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
+        """
         parts_left = _MOST_PARTS - len(self._log.of(self.operation, Trust.ONE_PART))
         parts = stand_in.parts()[:parts_left]
-        answers = self._together.send_all([partial(self.ask, part, Trust.ONE_PART) for part in parts])
+        answers = self._together.send_all([partial(self.send_without_token, part, Trust.ONE_PART) for part in parts])
         for part, answer in zip(parts, answers, strict=True):
             self.follow_up(part, answer)
 
     def _prove_that_it_is_let_in(self, stand_in: StandIn) -> None:
-        """Send a stand-in several times, with requests without a token in between (ORDER_OF_PROOF).
+        """Send a stand-in several times, with requests without any token in between (ORDER_OF_PROOF).
 
-        It is sent alone; if that proves nothing, at the same moment as a valid request that does nothing. If it is let
-        in each time, a read with the stand-in follows, which shows whether a filter refuses the stand-in as such.
+        The stand-in is proved to be let in if it gets the answer of the valid token each time, and the others are
+        refused. Each request is sent alone; if that proves nothing, at the same moment as a valid request that does
+        nothing. If the stand-in is proved, a read with it is sent, too, which shows whether a filter in front of the
+        service refuses any request with this stand-in.
         """
-        send = partial(self.ask, stand_in, Trust.STAND_IN_AGAIN)
+        send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
-        if not last_answers_prove_it(self._log, self.operation) and self._together.is_possible:
+        if not do_last_answers_prove_stand_in(self._log, self.operation) and self._together.may_send_several:
             self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
-        if last_answers_prove_it(self._log, self.operation):
-            self._client.send("listAccounts", purpose=Trust.OF_A_READ, **_options_of_request(stand_in))
+        if do_last_answers_prove_stand_in(self._log, self.operation):
+            self._client.send("listAccounts", purpose=Trust.READ_WITH_STAND_IN, **_options_for(stand_in))
 
     def _send_in_order_of_proof(self, key_type: str, send: Callable[[], Exchange]) -> None:
-        """Send the requests of ORDER_OF_PROOF, and stop at the first answer that speaks against the stand-in."""
-        send_plain = partial(self.ask, StandIn(key_type=key_type), Trust.NO_TOKEN_IN_BETWEEN)
-        sends: dict[Trust, Callable[[], Exchange]] = {Trust.STAND_IN_AGAIN: send, Trust.NO_TOKEN_IN_BETWEEN: send_plain}
+        """Send requests with a stand-in, by `send`, and requests without any token, in the order of ORDER_OF_PROOF.
+
+        Ends at the first answer that is not as expected if the stand-in is let in, because nothing can be proved then.
+        """
+        send_without_any = partial(self.send_without_token, StandIn(key_type=key_type), Trust.NO_TOKEN_IN_BETWEEN)
         for purpose in ORDER_OF_PROOF:
-            answer = sends[purpose]()
-            if not agrees_with_let_in(answer, self._log):
+            answer = send() if purpose is Trust.STAND_IN_AGAIN else send_without_any()
+            if not is_as_expected_if_let_in(answer, self._log):
                 return
 
     def _send_beside(self, send: Callable[[], Exchange]) -> Exchange:
-        """Send a request at the same moment as a valid one that does nothing, and return its exchange."""
+        """Send a request at the same moment as a valid one that does nothing, and return the exchange of the former.
+
+        Some services accept a request without the valid token while a valid one is under way.
+        """
         [answer] = self._together.send_each_with_a_companion(self.operation, send)
         return answer
 
 
-def _options_of_request(stand_in: StandIn) -> dict[str, Any]:
-    """The options of `Client.send` for a request with a stand-in: credential, headers, query and spelling."""
+def _options_for(stand_in: StandIn) -> dict[str, Any]:
+    """The options of `Client.send` for a request with a stand-in in the place of the token.
+
+    The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
+    """
     parts = "&".join(f"{name}={value}" for name, value in stand_in.query)
     return {
         "credential": stand_in.credential,

@@ -1,10 +1,11 @@
 """Stand-ins: what some services trust in the place of a token, because a gateway sets it or a developer left it in.
 
 Examples are a header with the name of a user, an address of the own network, or `?debug=true`. Each stand-in is sent
-without the valid token, and its request names nobody (its code, account and key are made up).
+without the valid token, and its code, account and key are made up, so that the request can do no harm.
 
-A family is a group of headers with one meaning, such as all headers that name a user. They go in one request, because a
-service that trusts one of them shows that nevertheless. If it does, its halves are sent, until one header is left.
+A family is a group of headers with one meaning, such as all headers that name a user. They are sent in one request: a
+service that trusts one of them lets the request in. If it does, the two halves of the family are sent, then their
+halves, until the header that is trusted is left alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from environments.door.wrong_tokens import (
 )
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange, Headers
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.log import Log
 
 _ADDRESSES = (
@@ -79,7 +80,10 @@ _COOKIES = ("session", "sessionid", "SESSION", "JSESSIONID", "connect.sid", "sid
 
 
 def _address_headers(address: str) -> Headers:
-    """All headers by which a proxy names the address of the client, with this address."""
+    """All headers by which a proxy says from which address a client comes, with this address as their value.
+
+    Some services need no token from a caller whose address is their own. `Forwarded` has a form of its own (RFC 7239).
+    """
     return (*((name, address) for name in _ADDRESSES), ("Forwarded", f"for={address};proto=https"))
 
 
@@ -104,7 +108,7 @@ FAMILIES: Mapping[str, Headers] = {
     "another method, as if it was rewritten": _with_one_value(_METHODS, "OPTIONS"),
 }
 """Families of headers, by what a service may take them for."""
-_BESIDE_A_TOKEN = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
+_FAMILIES_IN_ONE_REQUEST = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
 """Families that do not disturb each other: beside a wrong token they go in one request."""
 QUERY = "parts of a query"
 COOKIE = "a session cookie"
@@ -125,46 +129,54 @@ class StandIn:
     """The key type of a registration."""
 
     def parts(self) -> list[StandIn]:
-        """Stand-ins that have a part of this one: the first and the second half of its headers, or of its query.
+        """Smaller stand-ins, each with a part of this one, to find out which part a service trusts.
 
-        The parts of EVERYTHING are its families. Empty if it has only one header or none.
+        They are the first and the second half of its headers, or of its query. The parts of EVERYTHING, which has the
+        headers of several families, are these families. Empty if it has fewer than two headers and query parts.
         """
         if self.name == EVERYTHING:
-            return [self._with_headers_of_family(name) for name in _BESIDE_A_TOKEN]
+            return [self._with_headers_of_family(name) for name in _FAMILIES_IN_ONE_REQUEST]
         halves = [replace(self, headers=half) for half in _halves(self.headers)]
         halves += [replace(self, query=half) for half in _halves(self.query)]
         return [half.named_by_its_only_part() for half in halves]
 
     def _with_headers_of_family(self, name: str) -> StandIn:
-        """The same stand-in with no other headers than those of one family."""
+        """The same stand-in with no other headers than those of one family (headers with one meaning)."""
         of_the_family = dict(FAMILIES[name])
         return replace(self, name=name, headers=tuple(pair for pair in self.headers if pair[0] in of_the_family))
 
     def named_by_its_only_part(self) -> StandIn:
-        """The same stand-in, named by its header or query part if it has only one. A cookie keeps its name."""
+        """The same stand-in, named like its header or query part if it has only one, such as `X-User` or `?debug=`.
+
+        A report shows the name. A cookie keeps its name, because the header `Cookie` would say less.
+        """
         names = [*(name for name, _ in self.headers), *(f"?{name}=" for name, _ in self.query)]
-        return replace(self, name=names[0]) if len(names) == 1 and self.name != COOKIE else self
+        if len(names) != 1 or self.name == COOKIE:
+            return self
+        return replace(self, name=names[0])
 
 
 def _halves(pairs: Headers) -> list[Headers]:
-    """The first and the second half; empty if there are fewer than two pairs."""
+    """The first and the second half of these pairs of a name and a value; empty if there are fewer than two pairs."""
     middle = (len(pairs) + 1) // 2
     return [pairs[:middle], pairs[middle:]] if len(pairs) > 1 else []
 
 
 def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
-    """The stand-ins for an operation, the likeliest first.
+    """All stand-ins that are sent to an operation in the place of the token, the likeliest first.
 
-    Off a sandbox they are harmless: a header names a synthetic user, no cookie of the service is sent, and
-    registrations name e-mail addresses only.
+    `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. Outside a sandbox
+    nothing names a person: a header names a made-up user, and a registration names an e-mail address, which the suite
+    makes up.
     """
-    names = [form.name for form in forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
+    wrong_tokens = [form.name for form in forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
+    # Registrations on a sandbox name keys of all types by turns. `types` has no end.
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:
-        families[_USER] = _with_one_value(_USERS, f"{MARK}user")
+        families[_USER] = _with_one_value(_USERS, f"{SYNTHETIC_PREFIX}user")
     everything: Headers = ()
-    for name in _BESIDE_A_TOKEN:
+    for name in _FAMILIES_IN_ONE_REQUEST:
         everything += families[name]
     cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
     return [
@@ -175,41 +187,49 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
         StandIn(ANOTHER, name=COOKIE, headers=cookie),
         StandIn(ANOTHER, name=EVERYTHING, headers=everything),
         *_empty_bearer_with_each_key_type(operation, profile),
-        *(StandIn(name, key_type=key_type) for name, key_type in zip(names, types, strict=False)),
+        *(StandIn(name, key_type=key_type) for name, key_type in zip(wrong_tokens, types, strict=False)),
     ]
 
 
 def _unusual_spellings(operation: str, profile: Profile) -> list[StandIn]:
-    """Requests without a token and with an unusual spelling, such as HTTP/1.0, that leave the path as it is.
+    """Requests without a token that are written in an unusual way, such as with HTTP/1.0, but with the documented path.
 
-    None on a sandbox, because there they are sent with real codes and keys.
+    Some services do not check the token of such a request. None on a sandbox, because there they are sent with real
+    codes and keys.
     """
     ways = ways_with_the_documented_path(has_a_body=operation == "registerPixKey")
     return [] if profile.is_sandbox else [StandIn(name=way) for way in ways]
 
 
 def _empty_bearer_with_each_key_type(operation: str, profile: Profile) -> list[StandIn]:
-    """Registrations on a sandbox with an empty bearer token, one for each key type; empty for anything else."""
+    """Registrations with an empty bearer token, one for each key type: the check of the token may depend on the type.
+
+    Empty outside a sandbox, because only e-mail addresses can be made up there, and empty for an execution.
+    """
     if operation != "registerPixKey" or not profile.is_sandbox:
         return []
     return [StandIn("an empty bearer", key_type=key_type) for key_type in KEY_TYPES]
 
 
 def cookies_of(log: Log, profile: Profile) -> Headers:
-    """Cookies that may hold a session: names and values.
+    """Cookies that some services accept in the place of the token, because they name a session: names and values.
 
-    On a sandbox they are those that the service set in its answers to the valid token. If it set none, and off a
-    sandbox, they have usual names and a synthetic value, because a real session is worth as much as the token.
+    On a sandbox they are those that the service set in its answers to the valid token. If it set none, they have usual
+    names and a made-up value. Outside a sandbox they are always made up, because a real session is worth as much as the
+    token, which is not sent in this way either.
     """
     latest: dict[str, str] = {}
     answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
     for exchange in answered if profile.is_sandbox else ():
         latest.update(_cookies_set_by(exchange))
-    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{MARK}session")
+    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{SYNTHETIC_PREFIX}session")
 
 
 def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:
-    """Name and value of each cookie that an answer sets (Set-Cookie). Empty values are left out."""
+    """Name and value of each cookie that an answer sets with a header such as `Set-Cookie: sid=abc; Path=/`.
+
+    Cookies with an empty value are left out, because they delete a cookie.
+    """
     for name, value in exchange.response.headers if exchange.response else ():
         cookie, _, content = value.partition(";")[0].strip().partition("=")
         if name.lower() == "set-cookie" and cookie and content:

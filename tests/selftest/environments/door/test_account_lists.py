@@ -45,7 +45,7 @@ class ListHistory:
 
     def begin_changes(self):
         """From here on the run has changed a key."""
-        self.lists.before_is_final = True
+        self.lists.run_may_have_changed_keys = True
         return self
 
     def _numbered(self, exchange, account):
@@ -127,7 +127,7 @@ def test_a_list_during_another_request_is_not_used():
 
 
 def test_a_text_is_new_since_the_first_list_that_shows_it():
-    """`is_new_since(text, number)` is true if no list before the exchange of that number showed the text.
+    """`may_be_made_since(text, number)` is true if no list before the exchange of that number showed the text.
 
     Here the second list shows a key, so the key is no longer new for the third exchange. The second list was read while
     another request was on the wire. It counts nevertheless, because it shows what was there. An e-mail address is never
@@ -136,24 +136,24 @@ def test_a_text_is_new_since_the_first_list_that_shows_it():
     made_key = "c0ffee00-0001-4000-8000-00000000000a"
     history = ListHistory().list().list(made_key, beside=1).list(made_key)
 
-    assert [history.lists.is_new_since(made_key, number) for number in (1, 2, 3)] == [True, True, False]
-    assert history.lists.is_new_since("never-shown", 9)
-    assert not history.lists.is_new_since(NEW, 1)
+    assert [history.lists.may_be_made_since(made_key, number) for number in (1, 2, 3)] == [True, True, False]
+    assert history.lists.may_be_made_since("never-shown", 9)
+    assert not history.lists.may_be_made_since(NEW, 1)
 
 
 def test_a_key_in_a_refused_list_is_still_new():
     """A text in the body of an error is no key that the account has."""
-    assert ListHistory().list("made-1", status=400).lists.is_new_since("made-1", 9)
+    assert ListHistory().list("made-1", status=400).lists.may_be_made_since("made-1", 9)
 
 
 def test_a_key_of_any_account_counts_as_a_key_before_the_run():
-    """`were_showing` is true for a key in the lists of either account before the first change, in any letter case.
+    """`was_listed_before_run` is true for a key in the lists of either account before the first change, in any letter case.
 
     A key that only a later list shows does not count.
     """
     lists = ListHistory().list(OLD).list(SECOND, account=OTHER).begin_changes().list(OLD, NEW).lists
 
-    assert [lists.were_showing(key) for key in (OLD.upper(), SECOND, NEW)] == [True, True, False]
+    assert [lists.was_listed_before_run(key) for key in (OLD.upper(), SECOND, NEW)] == [True, True, False]
 
 
 # -- what is gone ----------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def gone_after(history):
 
     A deletion may have taken a key if it was sent after the last list that showed the key.
     """
-    return {*history.lists.gone}, history.lists.gone_after_a_deletion
+    return {*history.lists.vanished}, history.lists.has_vanished_after_a_deletion
 
 
 def test_a_key_is_gone_if_two_lists_in_a_row_lack_it():
@@ -228,7 +228,7 @@ def test_without_a_list_before_the_run_nothing_is_gone():
     history = ListHistory().begin_changes().list().list()
 
     assert gone_after(history) == (set(), False)
-    assert history.lists.gone_from(history.listing, OWN) == frozenset()
+    assert history.lists.keys_missing_from(history.listing, OWN) == frozenset()
 
 
 @pytest.mark.parametrize(("before", "now"), [(True, False), (False, True)])

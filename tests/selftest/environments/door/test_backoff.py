@@ -12,7 +12,7 @@ from email.utils import format_datetime
 import pytest
 import requests
 
-from environments.door.backoff import IN_VAIN, NOT_AGAIN, OUTAGE, Backoff
+from environments.door.backoff import ASKED_TO_COME_BACK_LATER, GATEWAY_ANSWERED, OUTAGE, Backoff
 from environments.door.ending import Ending
 from environments.door.limits import Budget
 from environments.door.liveness import Liveness
@@ -109,7 +109,7 @@ def test_a_request_is_sent_three_times_more(status, after, waits, backoff, time)
     """
     waits_of_first_request = waits_before_resend(backoff, time, request_to(), *[(status, after)] * 4)
     outage = OUTAGE.of(statuses=str(status), seconds=sum(waits))
-    reason = outage if status > 500 else IN_VAIN
+    reason = outage if status > 500 else ASKED_TO_COME_BACK_LATER
     notes = backoff._unsent | backoff.outages
 
     assert waits_of_first_request == [*waits, None]
@@ -162,7 +162,10 @@ def test_a_request_that_may_have_moved_money_is_not_sent_again(backoff):
     assert not goes_again(backoff, transfer, 503, "7")
     assert not goes_again(backoff, execution, 429, "7")
     assert goes_again(backoff, transfer, 429, "7")
-    assert backoff._unsent == {NOT_AGAIN: {"executePix", "transferInternal"}, IN_VAIN: {"executePix"}}
+    assert backoff._unsent == {
+        GATEWAY_ANSWERED: {"executePix", "transferInternal"},
+        ASKED_TO_COME_BACK_LATER: {"executePix"},
+    }
 
 
 def test_one_failed_handshake_does_not_make_the_target_unreachable():
@@ -208,9 +211,9 @@ def test_the_window_is_halved_once_a_round(backoff):
     windows = []
     for _ in range(4):
         with ExitStack() as stack:
-            for sending in [on_the_wire(backoff, stack) for _ in range(backoff.window)]:
+            for sending in [on_the_wire(backoff, stack) for _ in range(backoff.most_at_once)]:
                 goes_again(backoff, sending, 429, "0")
-        windows.append(backoff.window)
+        windows.append(backoff.most_at_once)
 
     assert windows == [4, 2, 1, 1]
 

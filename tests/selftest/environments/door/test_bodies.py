@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from environments.door.bodies import key_and_type_in, names, texts_of
+from environments.door.bodies import contains_key, key_and_type_in, texts_of
 from tests.selftest.mirror import ROOT
 
 
@@ -36,9 +36,9 @@ def test_the_texts_of_a_body_are_its_texts_and_numbers():
 
 def test_a_text_names_a_key_only_as_a_whole_word():
     """The key may stand in a mailto address."""
-    assert names("mailto:a@b.example", "a@b.example")
-    assert not names("aa@b.example", "a@b.example")
-    assert not names("123456", "12345")
+    assert contains_key("mailto:a@b.example", "a@b.example")
+    assert not contains_key("aa@b.example", "a@b.example")
+    assert not contains_key("123456", "12345")
 
 
 _READS_WHILE_THE_LIMIT_CHANGES = """

@@ -22,7 +22,7 @@ from tests.selftest.services.one_run import CODE, HOW_TO_PREPARE, ManualRun, sta
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import SocketService
 from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
-from tests.traffic.money.preparing import prepare
+from tests.traffic.money.preparing import prepare_executable_transfers
 
 ACCOUNT, EMAIL = "ac-0001", "qa@pix-conformance.example"
 DURATION_S = 1000.0
@@ -73,7 +73,7 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
         manual_run = ManualRun(service, tmp_path, parallel=6)
         manual_run.door.keys = Keys(profile.pix_keys)
         key = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-        preparing = ThreadWithResult(lambda: prepare(manual_run.client, profile, 2))
+        preparing = ThreadWithResult(lambda: prepare_executable_transfers(manual_run.client, profile, 2))
         # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it waits.
         assert service.came.acquire(timeout=HANG_LIMIT_S)
         acts = (
@@ -110,7 +110,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
     """
     manual_run.door.ending.stop()
     with pytest.raises(LimitError, match=STOPPED):
-        manual_run.door.ending.refuse(SimpleNamespace(cleans_up=True))
+        manual_run.door.ending.refuse_if_over(SimpleNamespace(cleans_up=True))
     unsent = [read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
     assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
@@ -120,9 +120,9 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
 # by the method in which a request waits, what has to be in use so that it waits there
 WAITS = {
-    "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, window=0)),
-    "holding": lambda manual_run: started_journal(manual_run.journal.parent).turn(),
-    "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_turn()),
+    "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, most_at_once=0)),
+    "holding_file_lock": lambda manual_run: started_journal(manual_run.journal.parent).locked(),
+    "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit()),
 }
 
 
@@ -190,7 +190,7 @@ def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
         manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])  # one is sent
     for _ in range(40):
         read(manual_run)
-    manual_run.door.budget.take_request(SimpleNamespace(cleans_up=True))
+    manual_run.door.budget.count_request(SimpleNamespace(cleans_up=True))
 
     assert Counter(request.path for request in service.received) == {"/v1/pix": 1, "/v1/accounts": 37}
 

@@ -1,6 +1,6 @@
 """Off a sandbox the door sends a request only if each account and key in it is of the profile, or was made up.
 
-An identifier that the suite made up is called synthetic: it begins with a mark (MARK), and is nobody's.
+An identifier that the suite made up is called synthetic: it begins with a mark (SYNTHETIC_PREFIX), and is nobody's.
 """
 
 from types import SimpleNamespace
@@ -10,15 +10,15 @@ import pytest
 
 from environments.door.permission import ForbiddenError
 from environments.profiles.model import fill
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.services.guarded import OWN_ACCOUNT, RECEIVING_ACCOUNT, client_of_profile
 from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_off_sandbox, run_suite_in_memory
 from tests.traffic import invalid
 
-SOMEBODY, NOBODY = "ac-7777", f"{MARK}account"
+SOMEBODY, NOBODY = "ac-7777", f"{SYNTHETIC_PREFIX}account"
 """An account of somebody else, and one that the suite made up."""
 PHONE = "+5511955500777"
-SYNTHETIC = f"{MARK}0a1b2c3d@example.com"
+SYNTHETIC = f"{SYNTHETIC_PREFIX}0a1b2c3d@example.com"
 
 
 def send(door, operation, account, body=None, **options):
@@ -78,10 +78,10 @@ KNOWN = {
     "a member that the suite made up": (
         "registerPixKey",
         OWN_ACCOUNT,
-        {**registration(SYNTHETIC), f"{MARK}x": "xyz 12345678"},
+        {**registration(SYNTHETIC), f"{SYNTHETIC_PREFIX}x": "xyz 12345678"},
     ),
     "no key for a synthetic account": ("registerPixKey", NOBODY, registration("", account=NOBODY)),
-    "a body that is no JSON": ("registerPixKey", NOBODY, f'{{"{MARK}'),
+    "a body that is no JSON": ("registerPixKey", NOBODY, f'{{"{SYNTHETIC_PREFIX}'),
     "numbers that are nobody": ("registerPixKey", NOBODY, {"account": -1, "pixKey": 0, "pixKeyType": 5}),
     "a body of the profile": (
         "transferP2p",
@@ -122,17 +122,17 @@ def test_on_a_sandbox_everybody_may_be_named(operation, account, body, tmp_path)
 MALFORMED = {
     "no body": (None, {}),
     "an empty body": ("", {}),
-    "no JSON": (f'{{"{MARK}', {}),
+    "no JSON": (f'{{"{SYNTHETIC_PREFIX}', {}),
     "no UTF-8": ({}, {"body": b'{"pixKey": "\xff"}'}),
     "an array": ("[]", {}),
     "no key": ({}, {}),
     "no key beside the other members": ({"kind": "EMAIL", "reason": ""}, {}),
     "an empty key": ({"pixKey": ""}, {}),
-    "a blank key": ({"pixKey": f"{MARK} "}, {}),
-    "the mark alone": ({"pixKey": MARK}, {}),
-    "a key with NUL": ({"pixKey": f"{MARK}\0"}, {}),
-    "a key with half a surrogate pair": ({"pixKey": f"{MARK}\ud800"}, {}),
-    "a key of 201 characters": ({"pixKey": MARK + "x" * 193}, {}),
+    "a blank key": ({"pixKey": f"{SYNTHETIC_PREFIX} "}, {}),
+    "the mark alone": ({"pixKey": SYNTHETIC_PREFIX}, {}),
+    "a key with NUL": ({"pixKey": f"{SYNTHETIC_PREFIX}\0"}, {}),
+    "a key with half a surrogate pair": ({"pixKey": f"{SYNTHETIC_PREFIX}\ud800"}, {}),
+    "a key of 201 characters": ({"pixKey": SYNTHETIC_PREFIX + "x" * 193}, {}),
     "a key that is an object": ({"pixKey": {}}, {}),
 }
 
@@ -226,7 +226,8 @@ def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
     registered = send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"), valid=True)
     keys.learn_value(keys.key_of(registered), made_now)
     keys._record = SimpleNamespace(
-        left=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": left_by_earlier_run})], note=lambda *_, **__: 0
+        remaining_keys=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": left_by_earlier_run})],
+        note=lambda *_, **__: 0,
     )
     for key in (made_now, left_by_earlier_run):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": key, "kind": "RANDOM"})
@@ -286,8 +287,8 @@ def test_a_key_that_a_service_cut_to_its_mark_may_be_deleted(tmp_path):
     """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": MARK})
-    send(door, "registerPixKey", NOBODY, registration(MARK, account=NOBODY))
-    send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": MARK})
+        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": SYNTHETIC_PREFIX})
+    send(door, "registerPixKey", NOBODY, registration(SYNTHETIC_PREFIX, account=NOBODY))
+    send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": SYNTHETIC_PREFIX})
 
     assert len(door.connections.sent) == 2

@@ -509,7 +509,7 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
         """Send the request. If the lock can be taken, nobody held it: note the address of the request."""
         with suppress(Timeout):
             FileLock(f"{manual_run.journal}.lock").acquire(blocking=False)
-            sent_without_lock.append(sending.sent.url)
+            sent_without_lock.append(sending.plain_request.url)
         return attempt(sending)
 
     manual_run.door.wire.attempt = attempt_and_note_whether_locked
@@ -551,13 +551,13 @@ def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions
     journal.start()
     manual_run = ManualRun(service, tmp_path, name="two")
     manual_run.door.guard.open_journal([CODE])
-    executions_before = manual_run.door.guard.executions_possible
+    executions_before = manual_run.door.guard.count_possible_executions()
     journal.path.unlink()
     journal.path.mkdir()
     manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
 
     assert executions_before > 0
-    assert manual_run.door.guard.executions_possible == 0
+    assert manual_run.door.guard.count_possible_executions() == 0
     assert manual_run.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
 
 

@@ -56,9 +56,9 @@ def test_a_record_belongs_to_an_address_and_an_account(record):
 
     assert record_of_other_address.state(ACCOUNT, "EMAIL", SYNTHETIC) == ""
     assert record_of_other_address.state("ac-0002", "EMAIL", SYNTHETIC) == MAYBE
-    assert [account for account, _ in record_of_other_address.left([ACCOUNT])] == [""]
-    assert [account for account, _ in record().left([ACCOUNT, "ac-0002"])] == [ACCOUNT]
-    assert list(record().left([])) == [("", record().events()[0])]
+    assert [account for account, _ in record_of_other_address.remaining_keys([ACCOUNT])] == [""]
+    assert [account for account, _ in record().remaining_keys([ACCOUNT, "ac-0002"])] == [ACCOUNT]
+    assert list(record().remaining_keys([])) == [("", record().events()[0])]
     assert len(record().events()) == 2
 
 
@@ -66,7 +66,7 @@ def test_keys_of_the_profile_are_not_among_those_that_are_left(record):
     """The profile names its own keys, so `left` gives only keys that the run made up."""
     record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
 
-    assert list(record().left([ACCOUNT])) == []
+    assert list(record().remaining_keys([ACCOUNT])) == []
 
 
 def test_one_event_stands_for_all_unknown_keys_of_a_run(record):

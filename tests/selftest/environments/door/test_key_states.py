@@ -9,15 +9,15 @@ from environments.door.key_states import (
     Presence,
     RunKey,
     can_be_named,
+    had_no_connection,
     is_gone_after,
     may_have_become,
-    own_key_may_be_deleted,
     presence_of,
+    profile_key_may_be_deleted,
     state_after_deletion,
     state_after_list,
     state_after_registration,
     state_at_the_end,
-    was_not_sent,
 )
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 from spec.key_list import Listing
@@ -133,8 +133,8 @@ def test_without_a_connection_the_state_of_a_key_does_not_change(kind, before, a
     exchange = registration(failure=kind)
 
     assert state_after_registration(key(), exchange, before, is_sandbox=False) is after
-    assert was_not_sent(exchange)
-    assert not any(map(was_not_sent, (GRANTED, REFUSED, LOST)))
+    assert had_no_connection(exchange)
+    assert not any(map(had_no_connection, (GRANTED, REFUSED, LOST)))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_similar_text_in_the_list_of_before_counts_as_the_key(state, is_sandbo
 
 
 @pytest.mark.parametrize(
-    ("owned", "keys", "before", "presence"),
+    ("is_of_profile", "keys", "before", "presence"),
     [
         (True, [EMAIL], None, SHOWN),
         (True, [], None, ABSENT),
@@ -280,11 +280,11 @@ def test_a_similar_text_in_the_list_of_before_counts_as_the_key(state, is_sandbo
     ],
     ids=["shown", "absent", "similar", "similar, made up", "masked", "masked before"],
 )
-def test_the_state_of_a_key_after_a_list(owned, keys, before, presence):
+def test_the_state_of_a_key_after_a_list(is_of_profile, keys, before, presence):
     """A masked text may be the key, unless the list of before has the same text."""
     list_of_before = None if before is None else listing(*before)
 
-    assert presence_of(key(owned=owned), EMAIL, listing(*keys), list_of_before) == presence
+    assert presence_of(key(is_of_profile=is_of_profile), EMAIL, listing(*keys), list_of_before) == presence
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_the_state_of_a_key_at_the_end_of_a_run(run_key, was_any_list_read, stat
 
 def test_the_states_of_keys_that_may_still_be_there():
     """In these states the run reports the key as not cleaned up."""
-    states_left = {state for state in STATES if key(state).is_left}
+    states_left = {state for state in STATES if key(state).may_still_exist}
 
     assert states_left == {KeyState.REGISTERED, KeyState.KEPT, KeyState.MAYBE, KeyState.REFUSED, KeyState.LATER}
 
@@ -358,7 +358,7 @@ FIRST_PAGE = listing("mae@cliente.example", hasMore=True)
 )
 def test_off_a_sandbox_two_lists_say_that_a_key_of_the_profile_is_the_runs_own(run_key, before, now, may_be):
     """A complete list of before lacks the key, and the list of now shows it. Neither list has masked keys."""
-    assert own_key_may_be_deleted(run_key, before, now, is_sandbox=False) is may_be
+    assert profile_key_may_be_deleted(run_key, before, now, is_sandbox=False) is may_be
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_off_a_sandbox_two_lists_say_that_a_key_of_the_profile_is_the_runs_own(r
 )
 def test_on_a_sandbox_a_key_that_was_registered_for_sure_needs_no_list(run_key, before, may_be):
     """On a sandbox a key that was perhaps registered needs a list of before."""
-    assert own_key_may_be_deleted(run_key, before, None, is_sandbox=True) is may_be
+    assert profile_key_may_be_deleted(run_key, before, None, is_sandbox=True) is may_be
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_on_a_sandbox_a_key_that_was_registered_for_sure_needs_no_list(run_key, 
         (key(value=MADE_UP), "pixconf-1a2b3c4d***", False),
         (key(value="pixconf-...-1a2b3c4d"), "pixconf-...-1a2b3", True),
         (key(value="x-pixconf-1a2b3c4d"), "x-pixconf-1a2b", True),
-        (key(value=MADE_UP, owned=True), "pixconf-1a2b3c4d", False),
+        (key(value=MADE_UP, is_of_profile=True), "pixconf-1a2b3c4d", False),
         (key(value=EMAIL), EMAIL, False),
         (key(value=None), "pixconf-1a2b3c4d", False),
         (key(value=" ", account=NOBODY), "", True),

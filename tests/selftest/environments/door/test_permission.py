@@ -1,6 +1,6 @@
 """Permission to send a request: it depends on the operation, the code in the path and the kind of token.
 
-A synthetic identifier is one that the suite made up, so it is nobody's. It begins with a mark (`MARK`).
+A synthetic identifier is one that the suite made up, so it is nobody's. It begins with a mark (`SYNTHETIC_PREFIX`).
 """
 
 import pytest
@@ -10,7 +10,7 @@ from environments.door.outgoing import Intent, Sending
 from environments.door.permission import ForbiddenError, Permission, synthetic
 from environments.door.wrong_tokens import RESTORABLE
 from environments.secret_values import Secrets
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 
 BASE = "https://bank.example/pix"
 CODE = "TX-1"
@@ -53,9 +53,9 @@ def test_a_request_without_permission_is_refused(method, url, why):
     ("url", "with_token"),
     [
         (f"{BASE}/v1/accounts", True),
-        (f"{BASE}/v1/{MARK}1", True),
+        (f"{BASE}/v1/{SYNTHETIC_PREFIX}1", True),
         (f"{EXECUTE}/{CODE}", True),
-        (f"{EXECUTE}/{MARK}1", True),
+        (f"{EXECUTE}/{SYNTHETIC_PREFIX}1", True),
         (f"{EXECUTE}//{CODE}", False),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_request_with_permission_passes(url, with_token):
 def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
     """The profile allows reads alone, so not even a code that the suite made up is sent to the execution."""
     with pytest.raises(ForbiddenError, match=r"^GET needs execute in allow"):
-        check_permission("GET", f"{EXECUTE}/{MARK}1", allow=("read",))
+        check_permission("GET", f"{EXECUTE}/{SYNTHETIC_PREFIX}1", allow=("read",))
 
 
 def test_a_wrong_token_that_shows_the_token_needs_fuzz():
@@ -87,7 +87,7 @@ def test_a_wrong_token_that_shows_the_token_needs_fuzz():
 def test_a_known_code_is_found_in_a_path_although_it_is_percent_encoded():
     """It is also found if another segment follows. For a code that the suite made up, no real code is found."""
     permission = Permission(BASE, frozenset(), Secrets({"code": ("TX/1",)}))
-    urls = (f"{EXECUTE}/TX%2F1", f"{EXECUTE}/TX%2F1/x", f"{EXECUTE}/{MARK}1")
+    urls = (f"{EXECUTE}/TX%2F1", f"{EXECUTE}/TX%2F1/x", f"{EXECUTE}/{SYNTHETIC_PREFIX}1")
     codes = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
 
     assert codes == ["TX/1", "TX/1", None]
@@ -96,4 +96,4 @@ def test_a_known_code_is_found_in_a_path_although_it_is_percent_encoded():
 def test_a_synthetic_identifier_is_new_each_time():
     """Two calls give two identifiers. They begin with the mark of the suite."""
     assert synthetic() != synthetic()
-    assert synthetic().startswith(MARK)
+    assert synthetic().startswith(SYNTHETIC_PREFIX)

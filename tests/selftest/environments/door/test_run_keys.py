@@ -27,7 +27,10 @@ def test_a_registration_without_a_connection_is_closed():
         failure = Failure(kind, "no answer")
         exchange = Exchange(number, "registerPixKey", request, None, failure, valid=True)
         sending = SimpleNamespace(
-            sent=request, request=request, intent=SimpleNamespace(operation="registerPixKey"), exchange=exchange
+            plain_request=request,
+            request=request,
+            intent=SimpleNamespace(operation="registerPixKey"),
+            exchange=exchange,
         )
         with keys.recording(sending):
             pass
@@ -66,7 +69,7 @@ def test_a_list_during_another_request_or_of_another_account_is_not_used(account
             "POST", f"http://127.0.0.1/v1/pix/keys/{account_in_path}", json={"pixKey": EMAIL}
         ).prepare()
         sending = Sending(request, Intent(operation, valid=True))
-        sending.exchange = replace(exchange, request=sending.sent)
+        sending.exchange = replace(exchange, request=sending.plain_request)
         with keys.recording(sending):
             pass
 
@@ -92,8 +95,8 @@ class UnrecordedKeys:
     """
 
     def __init__(self, *, disposable=True, is_sandbox=False, key_at="/data/keys/*/pixKey"):
-        owned = (PixKey("EMAIL", PROFILE_KEY, disposable=disposable),)
-        self.keys = Keys(owned, None, (ACCOUNT,), is_sandbox=is_sandbox, key_at=key_at)
+        keys_of_profile = (PixKey("EMAIL", PROFILE_KEY, disposable=disposable),)
+        self.keys = Keys(keys_of_profile, None, (ACCOUNT,), is_sandbox=is_sandbox, key_at=key_at)
         self._number = 0
 
     def list(self, data, *, status=200):
@@ -117,7 +120,7 @@ class UnrecordedKeys:
         url = f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}"
         sending = Sending(requests.Request(method, url, json=request_body).prepare(), Intent(operation, valid=True))
         exchange = answer(operation, answer_body, status=status)
-        sending.exchange = replace(exchange, request=sending.sent, number=self._number)
+        sending.exchange = replace(exchange, request=sending.plain_request, number=self._number)
         with self.keys.recording(sending):
             pass
         return self
@@ -215,10 +218,10 @@ def test_a_key_is_gone_if_two_lists_lack_it():
     """One list may lag behind. A key that a deletion named is not gone, and a list with more pages says nothing."""
     old, other = "old@bank.example", "other@bank.example"
     history = UnrecordedKeys().list(listed(old, other)).delete(other).list(listed())
-    assert history.keys.lists.gone == frozenset()
+    assert history.keys.lists.vanished == frozenset()
 
-    assert history.list(listed()).keys.lists.gone == {old}
-    assert history.keys.lists.gone_after_a_deletion
+    assert history.list(listed()).keys.lists.vanished == {old}
+    assert history.keys.lists.has_vanished_after_a_deletion
     came_back = (
         UnrecordedKeys()
         .list(listed(old))
@@ -226,11 +229,11 @@ def test_a_key_is_gone_if_two_lists_lack_it():
         .list(listed(old))
         .list(listed())
         .list(listed(old))
-        .keys.lists.gone
+        .keys.lists.vanished
     )
     assert came_back == frozenset()
     more = listed() | {"next": "/v1/pix/keys?page=2"}
-    assert UnrecordedKeys().list(listed(old)).delete(other).list(more).list(more).keys.lists.gone == frozenset()
+    assert UnrecordedKeys().list(listed(old)).delete(other).list(more).list(more).keys.lists.vanished == frozenset()
 
 
 # -- which key a request names, and what is written down --------------------------------------------------------------
@@ -251,9 +254,9 @@ class RecordedKeys:
     Each method returns the object, so that calls chain.
     """
 
-    def __init__(self, record, *, owned=PROFILE_KEYS, is_sandbox=False, accounts=(ACCOUNT, OTHER_ACCOUNT)):
+    def __init__(self, record, *, keys_of_profile=PROFILE_KEYS, is_sandbox=False, accounts=(ACCOUNT, OTHER_ACCOUNT)):
         self.record = record
-        self.keys = Keys(owned, record, accounts, is_sandbox=is_sandbox, key_at="/data/keys/*/pixKey")
+        self.keys = Keys(keys_of_profile, record, accounts, is_sandbox=is_sandbox, key_at="/data/keys/*/pixKey")
         self.written_before: list[list[str]] = []  # events in the record while each request was on the wire
         self.last = 0
 
@@ -278,14 +281,14 @@ class RecordedKeys:
         url = f"http://127.0.0.1/v1/pix/keys/{account}"
         sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
         exchange = answer(operation, answered, status=status)
-        sending.exchange = replace(exchange, request=sending.sent, number=self.last, **changes)
+        sending.exchange = replace(exchange, request=sending.plain_request, number=self.last, **changes)
         with self.keys.recording(sending):
             self.written_before.append(self.events)
         return self
 
     def begin_run(self):
         """The door has read the lists of before the run."""
-        self.keys.lists.before_is_final = True
+        self.keys.lists.run_may_have_changed_keys = True
         return self
 
     @property
@@ -379,7 +382,7 @@ def test_a_key_of_the_profile_under_any_member_counts_as_registered(body, histor
     history.list().register(None, body=body)
 
     assert history.states == {PROFILE_KEY: KeyState.REGISTERED}
-    assert history.keys.lists.before_is_final
+    assert history.keys.lists.run_may_have_changed_keys
 
 
 def test_a_number_that_is_a_key_of_the_profile_is_named(history):
@@ -395,7 +398,7 @@ def test_a_synthetic_key_is_another_one_at_each_account(history):
     history.list().register(MADE_UP).register(MADE_UP).register(MADE_UP, account=NOBODY)
 
     assert [key.account for key in history.keys.not_cleaned_up()] == [ACCOUNT, NOBODY]
-    assert [key.is_for_nobody for key in history.keys.not_cleaned_up()] == [False, True]
+    assert [key.is_at_synthetic_account for key in history.keys.not_cleaned_up()] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -487,7 +490,7 @@ def test_the_keys_that_were_there_before(history):
 
 def test_a_key_of_the_run_was_not_there_before():
     """Without a key of the profile the first list is read after the registration, so it shows the run's own key."""
-    history = RecordedKeys(None, owned=()).register(MADE_UP).list(MADE_UP)
+    history = RecordedKeys(None, keys_of_profile=()).register(MADE_UP).list(MADE_UP)
 
     assert history.keys.list_before_run is not None
     assert not history.keys.was_there_before(MADE_UP)
@@ -514,14 +517,14 @@ def test_the_values_of_keys_that_are_the_runs_own(status, is_value, history):
     """The value of a refused key is not the run's own, because it may be somebody else's."""
     history.list().register(MADE_UP, status=status)
 
-    assert (MADE_UP in history.keys.values_sent) is is_value
-    assert PROFILE_KEY not in history.keys.values_sent
+    assert (MADE_UP in history.keys.values_perhaps_registered) is is_value
+    assert PROFILE_KEY not in history.keys.values_perhaps_registered
 
 
 def test_keys_of_runs_are_those_of_this_run_and_of_earlier_runs(history):
     """`of_runs` gives the keys with a known value that this run or an earlier one registered."""
     history.list().register(MADE_UP).register("", key_type="RANDOM")
-    later = RecordedKeys(history.record, owned=()).list(MADE_UP).register("pixconf-2@example.com", status=400)
+    later = RecordedKeys(history.record, keys_of_profile=()).list(MADE_UP).register("pixconf-2@example.com", status=400)
 
     assert {key.key for key in later.keys.keys_of_runs()} == {MADE_UP, "pixconf-2@example.com"}
     assert {key.type for key in later.keys.keys_of_runs()} == {"EMAIL"}
@@ -675,7 +678,7 @@ def test_a_key_with_a_learned_value_is_a_random_key(history):
 
 
 @pytest.mark.parametrize(
-    ("owned", "is_sandbox", "may_tell"),
+    ("keys_of_profile", "is_sandbox", "may_tell"),
     [
         ((PixKey("RANDOM", "", disposable=True),), False, True),
         ((PixKey("RANDOM", ""),), False, False),
@@ -684,12 +687,12 @@ def test_a_key_with_a_learned_value_is_a_random_key(history):
         ((), False, False),
     ],
 )
-def test_lists_alone_show_a_random_key_if_nobody_else_registers_keys(owned, is_sandbox, may_tell):
+def test_lists_alone_show_a_random_key_if_nobody_else_registers_keys(keys_of_profile, is_sandbox, may_tell):
     """A disposable RANDOM entry of the profile says that nobody else registers keys at the account.
 
     A sandbox needs no such entry.
     """
-    assert Keys(owned, is_sandbox=is_sandbox).may_tell_random_by_lists is may_tell
+    assert Keys(keys_of_profile, is_sandbox=is_sandbox).may_tell_random_by_lists is may_tell
 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
@@ -737,7 +740,7 @@ def test_a_registered_key_at_another_account_is_not_one_of_the_run(history):
 
 
 @pytest.mark.parametrize(
-    ("account", "shown", "status", "is_left"),
+    ("account", "shown", "status", "may_still_exist"),
     [
         (ACCOUNT, [], 400, False),
         (ACCOUNT, ["pix***@example.com"], 400, True),
@@ -746,13 +749,15 @@ def test_a_registered_key_at_another_account_is_not_one_of_the_run(history):
     ],
     ids=["absent", "masked", "no account of the profile", "unknown outcome"],
 )
-def test_a_refused_key_of_a_synthetic_account_is_gone_if_a_list_lacks_it(account, shown, status, is_left, history):
+def test_a_refused_key_of_a_synthetic_account_is_gone_if_a_list_lacks_it(
+    account, shown, status, may_still_exist, history
+):
     """The list must be of an account of the profile and have no masked keys, and the service must have refused the
     key.
     """
     history.list().begin_run().register(MADE_UP, account=NOBODY, status=status).list(*shown, account=account)
 
-    assert bool(history.states) is is_left
+    assert bool(history.states) is may_still_exist
 
 
 def test_a_list_without_a_refused_key_of_another_account_proves_nothing(history):
@@ -770,7 +775,7 @@ def test_before_it_is_sent_a_key_of_the_profile_may_be_at_any_account(history):
 
 
 @pytest.mark.parametrize(
-    ("shown", "account", "is_left"),
+    ("shown", "account", "may_still_exist"),
     [
         ([], ACCOUNT, True),
         ([KEY_OF_BEFORE], ACCOUNT, False),
@@ -780,7 +785,7 @@ def test_before_it_is_sent_a_key_of_the_profile_may_be_at_any_account(history):
     ],
     ids=["nothing", "an old one", "a new one", "one of the run", "another account"],
 )
-def test_a_refused_key_without_a_value_is_gone_if_the_list_has_nothing_new(shown, account, is_left, history):
+def test_a_refused_key_without_a_value_is_gone_if_the_list_has_nothing_new(shown, account, may_still_exist, history):
     """The list may show keys of before and keys of the run, and no new one.
 
     In a list without a key at `key_at` each text may be a new key.
@@ -789,7 +794,7 @@ def test_a_refused_key_without_a_value_is_gone_if_the_list_has_nothing_new(shown
         *shown, account=account
     )
 
-    assert (None in history.states) is is_left
+    assert (None in history.states) is may_still_exist
 
 
 def test_a_key_without_a_value_may_be_as_old_as_its_first_registration(history):
@@ -847,7 +852,7 @@ def test_a_granted_key_that_no_list_showed_is_recorded_as_registered_later(histo
     history.list().register(MADE_UP).list().keys.set_last_states()
     assert history.events == [LATER]
 
-    without_a_list = RecordedKeys(None, owned=()).register(MADE_UP, account=NOBODY, status=400)
+    without_a_list = RecordedKeys(None, keys_of_profile=()).register(MADE_UP, account=NOBODY, status=400)
     without_a_list.keys.set_last_states()
     assert without_a_list.states == {}
 
@@ -882,7 +887,7 @@ def test_a_key_whose_registration_got_no_clear_answer_stays_in_the_record(histor
 def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(members_before, members, is_elsewhere):
     """A key of the profile that stands there since before the run may be a member of the holder."""
     history = UnrecordedKeys().list(listed("EMAIL") | members_before)
-    history.keys.lists.before_is_final = True
+    history.keys.lists.run_may_have_changed_keys = True
     history.register(MADE_UP).list(listed("EMAIL", "EMAIL") | members)
 
     assert history.keys.are_listed_elsewhere(ACCOUNT) is is_elsewhere
@@ -922,7 +927,7 @@ def test_a_deletion_begins_the_run_for_the_lists(history):
     The registration of a synthetic key does not.
     """
     history.register(MADE_UP)
-    assert not history.keys.lists.before_is_final
+    assert not history.keys.lists.run_may_have_changed_keys
 
-    assert history.delete(KEY_OF_BEFORE).keys.lists.before_is_final
-    assert RecordedKeys(None).register(PROFILE_KEY).keys.lists.before_is_final
+    assert history.delete(KEY_OF_BEFORE).keys.lists.run_may_have_changed_keys
+    assert RecordedKeys(None).register(PROFILE_KEY).keys.lists.run_may_have_changed_keys

@@ -19,16 +19,16 @@ from environments.door.wrong_tokens import (
     RESTORABLE,
     authorization,
     forms,
-    rows,
     signed_parts,
+    table_of_unauthorized_requests,
     wrong_tokens,
 )
 from environments.profiles.loading import load
-from spec.interface import MARK
+from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
-from tests.traffic.refused_credentials import rows_of_one_code
+from tests.traffic.refused_credentials import unauthorized_requests_for_code
 
 # four valid tokens of different sorts
 SIGNED = SignsItsToken().token
@@ -108,7 +108,7 @@ def test_an_unknown_form_is_a_key_error():
         ("the token without a signature (none)", {"algorithm", "signature"}, {}),
         ("the token without its signature", {"signature"}, {}),
         ("the token with an expired exp", {"signature", "exp"}, {"exp": 1_000_000_000}),
-        ("the token of another subject", {"signature", "sub"}, {"sub": f"{MARK}subject"}),
+        ("the token of another subject", {"signature", "sub"}, {"sub": f"{SYNTHETIC_PREFIX}subject"}),
     ],
 )
 def test_a_wrong_signed_token_has_only_the_flaws_of_its_name(name, flaws, claims):
@@ -166,7 +166,7 @@ def test_the_wrong_token_for_a_short_token_is_random(token):
 
     The random one has 128 bits.
     """
-    assert re.fullmatch(f"{MARK}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
+    assert re.fullmatch(f"{SYNTHETIC_PREFIX}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
     assert "the token without a signature (none)" not in wrong_tokens(token)
 
 
@@ -200,7 +200,7 @@ def test_no_wrong_token_is_signed_with_the_key_of_the_right_one():
 RESIGNED_TOKENS = [
     ("a token with another key id, signed with an empty key", b"", {}),
     ("a token signed with the key secret", b"secret", {}),
-    ("a token of another user, signed with an empty key", b"", {"sub": f"{MARK}subject"}),
+    ("a token of another user, signed with an empty key", b"", {"sub": f"{SYNTHETIC_PREFIX}subject"}),
     ("an expired token, signed anew with the key secret", b"secret", {"exp": 1_000_000_000}),
 ]
 """The wrong tokens that the suite signs itself: name of the form, key of the signature, and claims that it changes."""
@@ -226,7 +226,7 @@ def test_a_resigned_token_differs_in_the_named_claim_alone(name, key, claims_tha
 @pytest.mark.parametrize("name", FORMS_THAT_THE_SUITE_SIGNS)
 def test_a_token_that_is_signed_for_an_unsigned_one_has_a_made_up_issuer(name):
     """If the valid token is no signed token, there are no claims to copy. The issuer is marked as one of the suite."""
-    assert MARK in claims_of(wrong_tokens(TEXT)[name])["iss"]
+    assert SYNTHETIC_PREFIX in claims_of(wrong_tokens(TEXT)[name])["iss"]
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
@@ -239,8 +239,8 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
     The first request with a code has a wrong token, and the second one has none. The very first one has the form of
     wrong token that every token has, in the documented spelling.
     """
-    table = rows(NAMES, has_a_body=False)
-    rows_by_code = [rows_of_one_code(table, index, number_of_codes) for index in range(number_of_codes)]
+    table = table_of_unauthorized_requests(NAMES, has_a_body=False)
+    rows_by_code = [unauthorized_requests_for_code(table, index, number_of_codes) for index in range(number_of_codes)]
 
     assert set().union(*rows_by_code) == set(table)
     assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
@@ -253,9 +253,13 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
 def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
     """A service that refuses an unusual spelling of the header would hide what it does with the token."""
     names = [form.name for form in forms(load("sandbox"), token)]
-    rows_with_a_token = [row for row in rows(names, has_a_body=has_a_body) if row.credential != NO_HEADER]
-    first_rows = rows_with_a_token[: len(names)]
-    spellings_of_next_rows = [row.spelling for row in rows_with_a_token[len(names) :][:3]]
+    requests_with_a_token = [
+        request
+        for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)
+        if request.credential != NO_HEADER
+    ]
+    first_rows = requests_with_a_token[: len(names)]
+    spellings_of_next_rows = [row.spelling for row in requests_with_a_token[len(names) :][:3]]
 
     assert first_rows == [(name, ()) for name in names]  # an empty tuple is the documented spelling
     # the likeliest unusual spellings come next

@@ -2,7 +2,7 @@
 that none depends on chance; a request that stays alone is answered as documented."""
 
 from environments.sandbox import Refusal, Response
-from spec.interface import MARK, operations
+from spec.interface import SYNTHETIC_PREFIX, operations
 from tests.selftest.proof.meeting import HoldsRequestsTogether
 from tests.selftest.proof.mutants.making_faults import (
     HIDES_REGISTRATION,
@@ -119,7 +119,7 @@ class MixesUp(HoldsRequestsTogether):
         )
 
     def may_be_mixed(self, visit):
-        return visit.has_token and MARK.encode() not in visit.request.body + visit.request.path.encode()
+        return visit.has_token and SYNTHETIC_PREFIX.encode() not in visit.request.body + visit.request.path.encode()
 
     def finish(self, request, operation, response):
         if operation != self.OPERATIONS[0] or response.status != 200:

@@ -4,7 +4,7 @@ import json
 from urllib.parse import unquote
 
 from environments.sandbox import Response, Server, Service
-from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
+from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from tests.selftest.proof.mutants.making_faults import (
     ChangesAnswers,
     Demands,
@@ -55,7 +55,7 @@ def lacks(name):
 
 def is_invented(code):
     """The mark of the suite and eight hex digits."""
-    return code.startswith(MARK) and len(code) == len(MARK) + 8
+    return code.startswith(SYNTHETIC_PREFIX) and len(code) == len(SYNTHETIC_PREFIX) + 8
 
 
 MALFORMED = {
@@ -67,7 +67,7 @@ NO_OBJECT = {
     "AText": ("a text as body", lambda r: r.body.startswith(b'"')),
 }
 NO_TOKEN = {"AMissingToken": ("a request without a token", lambda r: not r.header("Authorization"))}
-UNKNOWN = {"AnUnknownAccount": ("an unknown account", lambda r: argument(r).startswith(MARK))}
+UNKNOWN = {"AnUnknownAccount": ("an unknown account", lambda r: argument(r).startswith(SYNTHETIC_PREFIX))}
 ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda r: "%252f" in r.path.lower())}
 TRANSFER = {**MALFORMED, "TextForValue": ("text for value", holds("value", lambda v: str(v).endswith("text")))}
 INPUTS = {
@@ -95,15 +95,15 @@ INPUTS = {
         "AnIllFormedEmail": ("an ill-formed address", holds("pixKey", lambda v: is_invented(str(v)))),
     },
     "deletePixKey": {**MALFORMED, **NO_OBJECT},
-    **{read: {**NO_TOKEN, **UNKNOWN, **ENCODED} if operations()[read].path_parameter else NO_TOKEN for read in READS},
-    **dict.fromkeys(PREPARING, TRANSFER),
+    **{read: {**NO_TOKEN, **UNKNOWN, **ENCODED} if operations()[read].path_parameter else NO_TOKEN for read in READ_OPERATIONS},
+    **dict.fromkeys(PREPARING_OPERATIONS, TRANSFER),
 }  # fmt: skip
 """By operation: what the name of the mutant calls the input, what its text does, and how it is told."""
 
 
 HIDES = {
     ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
-    **{(read, "AMissingToken"): (f"{read}.token",) for read in READS},
+    **{(read, "AMissingToken"): (f"{read}.token",) for read in READ_OPERATIONS},
 }
 """What an operation does not show where it answers like that: a drop, or a server error, is nothing to observe."""
 

@@ -1,7 +1,7 @@
 """Faults that depend on what the service, or the connection, did right before; and refusals that are kept."""
 
 from environments.sandbox import Refusal, Service
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 from tests.selftest.proof.mutants.making_faults import body_rewritten
 from tests.selftest.proof.registry import declare_mutant, mutant
 
@@ -33,7 +33,7 @@ _OCCASIONS = {
     "ARegistration": lambda self, operation, status: operation == "registerPixKey" and status == 200,
     "AListOfEntries": lambda self, operation, status: operation == "listEntries" and status == 200,
     "AListOfAccounts": lambda self, operation, status: operation == "listAccounts" and status == 200,
-    "APreparation": lambda self, operation, status: operation in PREPARING and status == 200,
+    "APreparation": lambda self, operation, status: operation in PREPARING_OPERATIONS and status == 200,
     "AnExecution": lambda self, operation, status: operation == "executePix" and status == 200,
 }
 _PAIRS = {

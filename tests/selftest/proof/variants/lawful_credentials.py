@@ -3,7 +3,7 @@
 import secrets
 
 from environments.sandbox import Refusal, Service
-from spec.interface import PREPARING, READS
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
 from tests.selftest.proof.variants.lawful_making import (
     RefusesTokensDifferently,
@@ -102,12 +102,12 @@ class OpenTo(Service):
 
 
 OPEN = {
-    "ReadsArePublic": READS,
-    "OnlyTheTwoAskForTheToken": (*READS, *PREPARING, "deletePixKey"),
+    "ReadsArePublic": READ_OPERATIONS,
+    "OnlyTheTwoAskForTheToken": (*READ_OPERATIONS, *PREPARING_OPERATIONS, "deletePixKey"),
     "AccountsArePublic": ("listAccounts",),
     "KeysArePublic": ("listPixKeys",),
     "BalancesArePublic": ("getBalance", "listEntries"),
-    "PreparingIsPublic": PREPARING,
+    "PreparingIsPublic": PREPARING_OPERATIONS,
 }
 for _name, _operations in OPEN.items():
     declare_variant(
@@ -130,7 +130,7 @@ class PublicReadsMindABadToken(Service):
     """Reads are open to a request without a token, and refuse a wrong one."""
 
     def authorize(self, request, operation):
-        if operation not in READS or request.header("Authorization"):
+        if operation not in READ_OPERATIONS or request.header("Authorization"):
             super().authorize(request, operation)
 
 

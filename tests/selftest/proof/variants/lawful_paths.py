@@ -4,7 +4,7 @@ import uuid
 from dataclasses import replace
 
 from environments.sandbox import Refusal, Service
-from spec.interface import PREPARING
+from spec.interface import PREPARING_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, variant
 from tests.selftest.proof.variants.lawful_making import (
     RefusesDifferently,
@@ -44,7 +44,7 @@ WAYS = {
 
 
 UNTOLD = (
-    *(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape")),
+    *(f"{write}.{row}" for write in PREPARING_OPERATIONS for row in ("json", "status", "envelope.shape", "shape")),
     "executePix.status.transitions",
     "executePix.value.matches",
 )

@@ -1,7 +1,7 @@
 """What the eight operations answer whose shape is not shown, and how they refuse."""
 
 from environments.sandbox import Refusal, Service
-from spec.interface import PREPARING, READS
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
 from tests.selftest.proof.variants.lawful_making import (
     RewritesAnswers,
@@ -38,7 +38,7 @@ ANSWERS = {
 class AnswersSo(RewritesAnswers):
     """The sandbox with another answer where it says yes."""
 
-    OPERATIONS = (*READS, *PREPARING)
+    OPERATIONS = (*READ_OPERATIONS, *PREPARING_OPERATIONS)
 
     def changed(self, request, response):
         return self.answer() if response.status == 200 else response
@@ -49,7 +49,7 @@ for _name, (_answer, _rows) in ANSWERS.items():
         "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
         answer=staticmethod(_answer),
         hides=(
-            *(f"{_operation}.{_row}" for _operation in (*READS, *PREPARING) for _row in _rows),
+            *(f"{_operation}.{_row}" for _operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS) for _row in _rows),
             "executePix.status.transitions", "executePix.value.matches",
         ),
     )  # fmt: skip
@@ -60,7 +60,7 @@ class UnknownAccountsAreEmpty(Service):
     """Reads of an unknown account are answered like those of an empty one."""
 
     def finish(self, request, operation, response):
-        unknown = operation in READS and response.status == 404
+        unknown = operation in READ_OPERATIONS and response.status == 404
         return json_answer(200, {"code": 0, "data": {}}) if unknown else response
 
 
@@ -87,7 +87,7 @@ class AccountsHaveASlashAtTheEnd(RewritesAnswers):
 @variant(
     "undescribed answer",
     hides=(
-        *(f"{write}.{row}" for write in PREPARING for row in _REFUSED),
+        *(f"{write}.{row}" for write in PREPARING_OPERATIONS for row in _REFUSED),
         "executePix.status.transitions",
         "executePix.value.matches",
     ),

@@ -3,7 +3,7 @@
 from secrets import token_urlsafe
 
 from environments.sandbox import Refusal, Service
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.selftest.proof.registry import declare_variant, ids_of_operation, variant
 from tests.selftest.proof.variants.lawful_making import json_answer
 
@@ -52,7 +52,7 @@ INCONCLUSIVE = {
     "deletePixKey": DELETION,
     **{
         operation: ids_of_operation(operation, *_ANSWER)
-        for operation in (*READS, *PREPARING)
+        for operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS)
     },
     "createPix": (*ids_of_operation("createPix", *_ANSWER), "executePix.status.transitions", "executePix.value.matches"),
 }  # fmt: skip
@@ -88,7 +88,7 @@ declare_variant(
 )  # fmt: skip
 declare_variant(
     "scope", "NoScopeForTransfers", "The token prepares nothing, and executes.", WithoutScope,
-    FORBIDDEN=PREPARING,
+    FORBIDDEN=PREPARING_OPERATIONS,
     hides=(*INCONCLUSIVE["createPix"], *ids_of_operation("transfer*", *_ANSWER)),
 )  # fmt: skip
 

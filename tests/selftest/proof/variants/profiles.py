@@ -1,7 +1,7 @@
 """The sandbox asked by other profiles: what a profile makes possible is exercised, and no more is sent."""
 
 from environments.sandbox import Service
-from spec.interface import PREPARING, READS, operations
+from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.selftest.proof.registry import declare_variant
 from tests.selftest.proof.variants.lawful_making import profile_path
 from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
@@ -10,7 +10,7 @@ UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "
 """What is tried with a key only where the key can be deleted again."""
 UNPREPARED = ("executePix.status.transitions", "executePix.value.matches")
 """What a transfer shows that the run prepares."""
-WITH_ACCOUNT = [name for name in READS if operations()[name].path_parameter]
+WITH_ACCOUNT = [name for name in READ_OPERATIONS if operations()[name].path_parameter]
 INCONCLUSIVE = {
     "one_code": UNPREPARED,
     "prepared_only": (),
@@ -18,7 +18,7 @@ INCONCLUSIVE = {
     "no_deletion": UNDELETED,
     "no_deletion_body": (*UNDELETED, *DELETION),
     "no_bodies": (
-        *(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape")),
+        *(f"{write}.{row}" for write in PREPARING_OPERATIONS for row in ("json", "status", "envelope.shape", "shape")),
         *UNPREPARED,
     ),
     "two_kinds": (),
@@ -28,7 +28,7 @@ INCONCLUSIVE = {
     "register_only": ("deletePixKey.refusal",),
     "execute_only": UNPREPARED,
     "prepare_and_execute": ("createPix.refusal",),
-    "without_fuzz": tuple(f"{write}.refusal" for write in (*PREPARING, "deletePixKey")),
+    "without_fuzz": tuple(f"{write}.refusal" for write in (*PREPARING_OPERATIONS, "deletePixKey")),
     "two_accounts": UNPREPARED,
     "implied_fails": (),
 }

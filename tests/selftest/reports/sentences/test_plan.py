@@ -9,7 +9,7 @@ from environments.door.journal import Outcome
 from environments.door.opening import journal_in_words, journal_of
 from environments.profiles.loading import load
 from reports.sentences.plan import plan_lines
-from spec.interface import READS
+from spec.interface import READ_OPERATIONS
 from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
 from tests.selftest.services.running import write_profile
@@ -127,7 +127,7 @@ def test_each_operation_that_is_not_permitted_is_listed_with_its_permission(line
     """A profile that permits only reads gets a line for each other operation, with the permission that it needs."""
     lines = lines_of_plan(allow=["read"])
 
-    assert requests_by_name(lines).keys() == {*READS, "total"}
+    assert requests_by_name(lines).keys() == {*READ_OPERATIONS, "total"}
     assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
     assert (
         "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off" in lines

@@ -3,7 +3,7 @@
 import pytest
 
 from environments.secret_values import Known
-from reports.showing.known import KnownValues, forms_of
+from reports.showing.known import KnownValues, encodings_of
 
 SECRET = 'pa"ss\\wörd/+4'
 
@@ -17,7 +17,7 @@ def test_a_value_has_these_forms():
     """Plain, percent-encoded with and without the slash, as JSON writes it with and without escapes for letters, as
     Python writes it, and in both alphabets of base64. None has the quotes around it.
     """
-    assert list(forms_of(SECRET)) == [
+    assert list(encodings_of(SECRET)) == [
         'pa"ss\\wörd/+4',
         "pa%22ss%5Cw%C3%B6rd%2F%2B4",
         "pa%22ss%5Cw%C3%B6rd/%2B4",
@@ -29,7 +29,7 @@ def test_a_value_has_these_forms():
     ]
 
 
-@pytest.mark.parametrize("form", dict.fromkeys(forms_of(SECRET)))
+@pytest.mark.parametrize("form", dict.fromkeys(encodings_of(SECRET)))
 def test_a_value_is_found_in_the_middle_of_a_text(form):
     """Other characters stand directly before and after it."""
     assert registry_of(SECRET).split(f"«{form}» ") == ["«", "<token>", "» "] or form.startswith("cGEi")

@@ -37,7 +37,7 @@ def display():
     return display_that_knows("token", *LISTED)
 
 
-def forms_of(text):
+def encodings_of(text):
     """The forms in which a text may be written: usual encodings, and unusual ones."""
     half = len(text) // 2
     return encodings(text) | {
@@ -76,7 +76,7 @@ def test_no_canary_is_shown(name):
     canary = CANARIES[name]
     display = display_that_knows(name if name not in UNKNOWN else "token")
     leaked = []
-    for encoding, form in forms_of(canary).items():
+    for encoding, form in encodings_of(canary).items():
         headers = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
         texts = [display.body(body, kind) for body, kind in bodies_with(form)]
         texts.append(str(display.headers([(header, form) for header in headers])))
@@ -227,8 +227,8 @@ def test_text_that_is_not_ours_keeps_all_but_the_known_values():
     """A traceback stays whole except for known values. A short value is replaced only if it stands alone."""
     display = Display(Secrets({"code": ["read"], "account": ["ac-0001-77"]}))
 
-    assert display.foreign("KeyError: 'ac-0001-77'\x1b") == r"KeyError: '<account>'\x1b"
-    assert display.foreign("ready: GET /v1/execute/pix/read") == "ready: GET /v1/execute/pix/<code>"
+    assert display.without_known_values("KeyError: 'ac-0001-77'\x1b") == r"KeyError: '<account>'\x1b"
+    assert display.without_known_values("ready: GET /v1/execute/pix/read") == "ready: GET /v1/execute/pix/<code>"
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html", ""])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spec.rules.table import first_names
+from spec.rules.table import names_for_message
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from spec.rules.table import first_names
 )
 def test_a_message_counts_members_whose_names_may_be_data(names, shown):
     """The message does not repeat the names of such members."""
-    assert str(first_names(names)) == shown
+    assert str(names_for_message(names)) == shown

@@ -186,7 +186,7 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
     ],
 )  # fmt: skip
 def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, marks):
-    """Marks are the members of the key's own object and of the objects around it, from the first * of key_at on."""
+    """The values beside a key are the members of the key's own object and of the objects around it, from the first * of key_at on."""
     listing = Listing(answer("listPixKeys", {"code": 0, "data": data}), key_at)
 
-    assert listing.marks_of(EMAIL) == marks
+    assert listing.values_beside(EMAIL) == marks

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from environments.profiles.loading import load
 from environments.profiles.model import PixKey
-from tests.traffic.money.preparing import filled
+from tests.traffic.money.preparing import filled_body
 
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
@@ -12,7 +12,7 @@ def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
     keys = [PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c")]
     profile = replace(load("sandbox"), pix_keys=tuple(keys))
     body = {"from": "{account}", "to": "{key}", "kind": "{type}"}
-    prepared = [filled(body, profile, place) for place in range(4)]
+    prepared = [filled_body(body, profile, number) for number in range(4)]
 
     assert [(body_sent["to"], body_sent["kind"]) for body_sent in prepared] == [
         ("a", "PHONE"),
@@ -20,4 +20,4 @@ def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
         ("c", "CPF"),
         ("a", "PHONE"),
     ]
-    assert filled(body, replace(profile, pix_keys=tuple(keys[:1]))) == {"from": "ac-0001", "to": "", "kind": ""}
+    assert filled_body(body, replace(profile, pix_keys=tuple(keys[:1]))) == {"from": "ac-0001", "to": "", "kind": ""}

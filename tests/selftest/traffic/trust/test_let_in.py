@@ -9,20 +9,20 @@ from spec.exchange import VALID, FailureKind
 from spec.log import Log
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, unanswered
 from tests.traffic.trust.let_in import (
-    CHAIN,
     ORDER_OF_PROOF,
+    PURPOSES_IN_A_SERIES,
     Trust,
-    depends_on_the_identifier,
+    are_all_refused_in_first_series,
+    are_only_some_refused_in_first_series,
     granted_to_anybody,
-    is_refused_at_each_place,
-    is_refused_at_some_place,
+    is_about_the_identifier,
     let_in,
     stand_ins_let_in,
 )
 
 NOT_FOUND, UNAUTHORIZED, BUSY = 404, 401, 503
-WITHOUT_A_TOKEN = {Trust.AT_THE_START, Trust.AFTER_THE_START, Trust.BEHIND_A_SUCCESS, Trust.BEHIND_A_REFUSAL}
-CHAINS = 6
+WITHOUT_A_TOKEN = {Trust.AT_THE_START, Trust.AFTER_THE_START, Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL}
+NUMBER_OF_SERIES = 6
 
 
 def asked(purpose, status, operation="executePix", **changes):
@@ -34,7 +34,7 @@ def asked(purpose, status, operation="executePix", **changes):
 
 def read_with_a_stand_in(status=UNAUTHORIZED):
     """A read with a stand-in, and its refusal with this status."""
-    return asked(Trust.OF_A_READ, status, "listAccounts")
+    return asked(Trust.READ_WITH_STAND_IN, status, "listAccounts")
 
 
 def in_order(*, shown=NOT_FOUND, plain=UNAUTHORIZED, **changes):
@@ -72,7 +72,7 @@ NOTHING = {"let-in": [], "let-in-at-first": []}
 )
 def test_what_tells_of_the_identifier(exchange, tells):
     """An unknown identifier and a result do; a refusal of the caller, a busy service and no answer do not."""
-    assert depends_on_the_identifier(exchange) is tells
+    assert is_about_the_identifier(exchange) is tells
 
 
 def test_a_result_for_anybody_is_named():
@@ -145,12 +145,12 @@ def test_a_registration_is_compared_with_one_of_its_type(key_type, number_let_in
     assert len(stand_ins_let_in(log, "registerPixKey")) == number_let_in
 
 
-# -- a chain --------------------------------------------------------------------------------------------------------
+# -- a series --------------------------------------------------------------------------------------------------------
 
 
-def chain(*statuses):
-    """The requests of a chain, with these statuses."""
-    return [asked(purpose, status) for purpose, status in zip(CHAIN, statuses, strict=True)]
+def series(*statuses):
+    """The requests of a series, with these statuses."""
+    return [asked(purpose, status) for purpose, status in zip(PURPOSES_IN_A_SERIES, statuses, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -163,53 +163,53 @@ def chain(*statuses):
     ],
 )
 def test_whether_a_token_makes_a_difference(statuses, each, some):
-    """It does if each request of the chain is refused. If some are, further chains show what decides."""
-    log = log_of(WITH_THE_TOKEN, *chain(*statuses))
+    """It does if each request of the series is refused. If some are, further series show what decides."""
+    log = log_of(WITH_THE_TOKEN, *series(*statuses))
 
-    assert is_refused_at_each_place(log, "executePix") is each
-    assert is_refused_at_some_place(log, "executePix") is some
+    assert are_all_refused_in_first_series(log, "executePix") is each
+    assert are_only_some_refused_in_first_series(log, "executePix") is some
 
 
-def test_without_a_chain_nothing_makes_a_difference():
-    """A log without a chain says neither."""
+def test_without_a_series_nothing_makes_a_difference():
+    """A log without a series says neither."""
     log = log_of(WITH_THE_TOKEN)
 
-    assert not is_refused_at_each_place(log, "executePix")
-    assert not is_refused_at_some_place(log, "executePix")
+    assert not are_all_refused_in_first_series(log, "executePix")
+    assert not are_only_some_refused_in_first_series(log, "executePix")
 
 
 def test_a_place_that_is_let_in_each_time_is_named():
     """Right behind a refusal, while what goes right behind a success is refused each time."""
-    log = log_of(WITH_THE_TOKEN, *chain(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * CHAINS)
+    log = log_of(WITH_THE_TOKEN, *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES)
 
     behind_a_refusal, another_token = [3, 6, 9, 12, 15, 18], [4, 7, 10, 13, 16, 19]
     assert numbers_let_in(log) == {"let-in": [*behind_a_refusal, *another_token], "let-in-at-first": []}
 
 
 @pytest.mark.parametrize(
-    "chains",
+    "requests",
     [
-        pytest.param(chain(UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED) * (CHAINS - 1), id="one chain too few"),
-        pytest.param(chain(NOT_FOUND, NOT_FOUND, NOT_FOUND) * CHAINS, id="no place is refused"),
+        pytest.param(series(UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED) * (NUMBER_OF_SERIES - 1), id="one series too few"),
+        pytest.param(series(NOT_FOUND, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES, id="no place is refused"),
         pytest.param(
             [
-                *chain(UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED) * (CHAINS - 1),
-                *chain(UNAUTHORIZED, UNAUTHORIZED, UNAUTHORIZED),
+                *series(UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED) * (NUMBER_OF_SERIES - 1),
+                *series(UNAUTHORIZED, UNAUTHORIZED, UNAUTHORIZED),
             ],
             id="refused once",
         ),
         pytest.param(
             [
-                *chain(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * (CHAINS // 2),
-                *chain(NOT_FOUND, UNAUTHORIZED, UNAUTHORIZED) * (CHAINS // 2),
+                *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * (NUMBER_OF_SERIES // 2),
+                *series(NOT_FOUND, UNAUTHORIZED, UNAUTHORIZED) * (NUMBER_OF_SERIES // 2),
             ],
             id="nodes in turn",
         ),
     ],
 )
-def test_what_shows_no_place(chains):
+def test_what_shows_no_place(requests):
     """A place counts only if it is let in each time, while another one is refused each time."""
-    assert numbers_let_in(log_of(WITH_THE_TOKEN, *chains)) == NOTHING
+    assert numbers_let_in(log_of(WITH_THE_TOKEN, *requests)) == NOTHING
 
 
 # -- the first second -----------------------------------------------------------------------------------------------

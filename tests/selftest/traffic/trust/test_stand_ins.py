@@ -6,7 +6,7 @@ import pytest
 
 from environments.door.wrong_tokens import FORMS_FOR_SYNTHETIC_IDENTIFIERS, NO_HEADER, RESTORABLE
 from spec.exchange import VALID, Exchange, Request, Response
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.log import Log
 from tests.selftest.services.signed import SignsItsToken
 from tests.traffic.trust.stand_ins import COOKIE, EVERYTHING, FAMILIES, QUERY, StandIn, cookies_of, stand_ins
@@ -60,7 +60,7 @@ def test_elsewhere_a_user_is_a_synthetic_one(operation):
     found = [each for each in stand_ins(operation, STAGING, TOKEN, SET) if "user" in each.name]
     everything = [each for each in stand_ins(operation, STAGING, TOKEN, SET) if each.name == EVERYTHING]
 
-    assert {value for each in found for _, value in each.headers} == {f"{MARK}user"}
+    assert {value for each in found for _, value in each.headers} == {f"{SYNTHETIC_PREFIX}user"}
     assert "admin" not in {value for each in everything for _, value in each.headers}
 
 
@@ -75,7 +75,7 @@ def test_a_session_is_sent_on_a_sandbox_alone():
     log = Log([answered, refused])
 
     assert cookies_of(log, SANDBOX) == SET
-    assert {value for _, value in cookies_of(log, STAGING)} == {f"{MARK}session"}
+    assert {value for _, value in cookies_of(log, STAGING)} == {f"{SYNTHETIC_PREFIX}session"}
     assert cookies_of(Log(), SANDBOX) == cookies_of(log, STAGING)
 
 
