@@ -1,9 +1,9 @@
-"""The life of a run: every hook of pytest that the suite has, in the order in which pytest calls them.
+"""The course of a run: every hook of pytest that the suite has, in the order in which pytest calls them.
 
-A hook says when something happens, and calls a function that does it, in the module of its concept. The hooks stand
-here because a reader of pytest looks for them in the conftest.py of the root, and because this file is outside the
-chain of folders: it may call both tests/harness and tests/traffic, of which the first does not import the second.
-Modules have no hooks, because the order of a run would then follow from the order in which plugins are registered.
+A hook only decides when something happens. The function that it calls does the work, in the module of its topic. The
+hooks are here because a reader of pytest looks for them in the conftest.py of the root, and because this file may
+import both tests/harness and tests/traffic, of which the first must not import the second. No module has hooks of its
+own, because the order of a run would then depend on the order in which plugins are registered.
 
 One module is loaded before this file, `tests/harness/process.py`. It has no hook: its import guards the output.
 """
@@ -20,13 +20,13 @@ from typing import Any
 import pytest
 
 from reports.recorded.reading import tally_of_all
-from reports.recorded.recorded_run import take_tally
+from reports.recorded.recorded_run import fill_run
 from tests.harness.finishing import close_record, end_sending, keep_exchanges
 from tests.harness.judging import DeviationError, Untested
-from tests.harness.options import LANGUAGES, SHOWING, add_group, options_given, whole_number
+from tests.harness.options import LANGUAGES, OPTIONS_THAT_RUN_NO_TESTS, add_group, options_given, whole_number
 from tests.harness.process import end_without_a_verdict
 from tests.harness.reporter import Reporter
-from tests.harness.selection import MARKERS, ids_tested, leave_out_unwanted
+from tests.harness.selection import MARKERS, leave_out_unwanted, requirement_ids_of
 from tests.harness.session import SESSION
 from tests.harness.starting import Opened, is_about_a_service, one_line_for_wrong_use, open_asked_run, read_command_line
 from tests.harness.watching import begin_test, judge_test, note_end_of_phase
@@ -37,7 +37,7 @@ from tests.traffic.planning import InPlaceOfTests, what_to_print
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """The options of the suite."""
+    """Add the options of the suite to the command line of pytest. pytest calls this first."""
     add = add_group(parser, pluginmanager).addoption
     add(
         "--environment",
@@ -66,7 +66,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Open what the command line asks for, and register its hooks. Raises UsageError, in one line, for wrong use."""
+    """Prepare what the command line asks for, and register hooks for it. pytest calls this before it collects tests.
+
+    Raises UsageError, in one line, if the command line or the profile is wrong. Until the end of this function a signal
+    such as Ctrl-C is only remembered; afterwards the parts of the run handle signals.
+    """
     early_signals.end_if_interrupted()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
@@ -77,27 +81,33 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _register_what_is_asked(config: pytest.Config) -> None:
-    """Register the hooks of a run, or of a session that prints something in the place of a run.
+    """Register the hooks of a run, or of a session that only prints something (--plan, --explain, --list).
 
-    With an option such as --collect-only there are no hooks, because pytest runs no test.
+    With an option such as --collect-only no hooks are registered, because pytest runs no test.
     """
     profile, resend = read_command_line(config)
     printing = what_to_print(config, profile, resend)
     if printing:
         config.pluginmanager.register(_Printing(printing), "conformance-printing")
-    elif not options_given(config, SHOWING):
+    elif not options_given(config, OPTIONS_THAT_RUN_NO_TESTS):
         config.pluginmanager.register(ConformanceRun(open_asked_run(config, profile, resend)), "conformance-run")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_metadata(metadata: dict[str, Any]) -> None:
-    """Remove the variables of CI that pytest-metadata prints with -v, because some name people and projects."""
+    """Remove the environment variables of CI systems that the plugin pytest-metadata would print with -v.
+
+    Some of them name people and projects.
+    """
     metadata.clear()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the last plugin. Its hooks wrap those of all others, so that it prints the last line."""
+    """Register the plugin that prints the verdict.
+
+    It is registered last, so that its hook is called around those of all other plugins and prints the last line.
+    """
     plugins = session.config.pluginmanager
     conformance_run = plugins.get_plugin("conformance-run")
     plugins.register(_LastWord(conformance_run.reporter if conformance_run else None), "conformance-last-word")
@@ -105,7 +115,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that -k and --last-failed do not select."""
+    """Leave out the tests of requirements that the user did not select with -k or --last-failed.
+
+    pytest calls this after it has collected all tests.
+    """
     leave_out_unwanted(config, items)
 
 
@@ -113,14 +126,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _Printing:
-    """The hook of a session that prints something in the place of a run."""
+    """The hook of a session that prints something instead of running tests: --plan, --explain or --list."""
 
     def __init__(self, printing: InPlaceOfTests) -> None:
+        """`printing` is the function that prints the text."""
         self._print = printing
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Print it, and tell pytest that no test is to be run."""
+        """Print the text instead of running tests. True tells pytest that the tests are done."""
         self._print(session)
         return True
 
@@ -129,9 +143,10 @@ class _Printing:
 
 
 class ConformanceRun:
-    """The hooks of a run. With --recorded it has no session, sends nothing, and judges files in the place of tests."""
+    """The hooks of a run. With --recorded it has no session: it sends nothing, and judges files instead of tests."""
 
     def __init__(self, opened: Opened) -> None:
+        """`opened` has the parts of the run, such as the record, the reporter, and the door that sends requests."""
         self.run = opened.run
         self.reporter = opened.reporter
         self._opened = opened
@@ -139,42 +154,49 @@ class ConformanceRun:
         self._session = opened.session
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
-        """Guard the terminal as soon as there is one, because it also prints errors before the session starts."""
+        """Hide tokens and codes in what pytest prints, as soon as pytest has its terminal.
+
+        It is done this early because pytest prints some errors before the session starts.
+        """
         if plugin_name == "terminalreporter":
             self._pen.guard(plugin._tw)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Begin the report. From here on only the suite prints."""
+        """Begin the report. From here on only the suite prints, because the lines of pytest would hide its result."""
         self.reporter.begin(session.config)
         self._pen.silence_pytest()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_report_title(self, report: Any) -> None:
-        """Begin the page of pytest-html."""
+        """Pass the page of pytest-html to the reporter, which sets its title later. pytest-html calls this first."""
         self.reporter.page.begin(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Let pytest print which test could not be imported."""
+        """Let pytest print from now on if a test file could not be imported, because only pytest can say why."""
         if report.failed:
             self._pen.let_pytest_print()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Check the target, if there is a test. The run is about all selected tests, also if `-x` ends it early."""
-        self.run.selected.update(ids_tested(session.items))  # before it ends: what is selected counts as not tested
+        """Record which requirements are selected, and check that the service can be reached, if there is a test.
+
+        All selected requirements are recorded before the first test, so that a run which `-x` ends early reports the
+        others as not tested.
+        """
+        self.run.selected.update(requirement_ids_of(session.items))
         if self._session and session.items:
             check_target(self._session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Send everything before the first test judges. Then pytest runs the tests, because None is returned.
+        """Send all requests of the run. Then pytest runs the tests, which judge the answers, because None is returned.
 
-        With --recorded, the recorded traffic is judged in the place of the tests.
+        With --recorded, the recorded traffic is judged instead, and True tells pytest that there is no test to run.
         """
         if self._session is None:
             tally = tally_of_all(self._opened.files, self.run.profile, session.config.getoption("scheduler"))
-            take_tally(self.run, tally)
+            fill_run(self.run, tally)
             return True
         if session.items and not session.testsfailed:
             send_showing_progress(self._session, session)
@@ -182,12 +204,15 @@ class ConformanceRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Begin a test. It is skipped if the profile lacks a permission for it."""
+        """Prepare the record of a test. The test is skipped if the profile lacks a permission for it."""
         begin_test(item, self.run.profile)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Call a test, and give its requirement a verdict."""
+        """Let pytest call a test function, and then decide by its assertions whether the test passes.
+
+        The exception by which an assertion ended the test is passed on, because it has the findings or the reason.
+        """
         last_assertion = None
         try:
             yield
@@ -198,30 +223,33 @@ class ConformanceRun:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """After each phase of a test, explain in its report why it failed or was skipped, and record its results."""
+        """After each phase of a test (set-up, call, teardown), tell the report of pytest why it failed or was skipped.
+
+        After the last phase the results of the test are recorded.
+        """
         report: Any = yield
         note_end_of_phase(item, call, report, item.config.stash[SESSION])
         return report
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """Fill the row of a test in the page."""
+        """Change the row of a test in the table of report.html. pytest-html calls this for each row."""
         self.reporter.page.fill_row(report, cells)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
-        """Fill the part of the page below the row of a test."""
+        """Show below the row of a skipped test in report.html why it was skipped. pytest-html calls this."""
         self.reporter.page.show_reason_of_skip(report, data)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """End the sending, and write the report.
+        """Stop sending requests, and write the report:
 
-        1. The record is closed, and gets its verdict.
-        2. pytest-html writes the page, with the verdict.
+        1. The record of the run gets its last facts and its verdict.
+        2. pytest-html, whose hook is called at `yield`, writes report.html with this verdict.
         3. The other files are written.
 
-        After wrong use, such as a path that does not exist, no file is left.
+        After a wrong command line, such as a path that does not exist, the files are removed instead.
         """
         if self._session:
             end_sending(self._session, was_interrupted=self._opened.was_interrupted)
@@ -241,14 +269,14 @@ class ConformanceRun:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
-        """Put the page of the suite before the table of tests, when pytest-html writes its page."""
+        """Add the part of the suite to report.html, before the table of tests. pytest-html calls this."""
         self.reporter.page.add_page_of_suite(prefix, session.config)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_terminal_summary(self) -> Generator[None, object, object]:
-        """Let pytest and plugins print what the user asked for, such as --durations, or the summary of a plugin.
+        """Let pytest and its plugins print their summaries, such as the one of --durations, which the user asked for.
 
-        The lines of pytest about tests come before and after it, and are not printed.
+        Before and after this hook pytest is silent, because the suite prints the results of the tests.
         """
         self._pen.let_pytest_print()
         try:
@@ -258,7 +286,7 @@ class ConformanceRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
-        """Let pytest print what failed in pytest or in the suite."""
+        """Let pytest print from now on: an exception in pytest or in the suite ends the session, and must be seen."""
         self._pen.let_pytest_print()
 
 
@@ -269,11 +297,15 @@ class _LastWord:
     """Prints the verdict as the last line, and sets the exit status, after all other plugins printed and decided."""
 
     def __init__(self, reporter: Reporter | None) -> None:
+        """`reporter` is None in a session without a run, such as --plan."""
         self._reporter = reporter
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """Print the verdict when all files and the summaries of others are written. After wrong use there is none."""
+        """Print the verdict after everything else: at `yield` all other plugins finish, and the files are written.
+
+        After a wrong command line there is no verdict to print.
+        """
         result = yield
         if self._reporter is None:
             end_without_a_verdict(session)

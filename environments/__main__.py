@@ -38,7 +38,10 @@ from spec.interface import PREPARING_OPERATIONS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status."""
+    """Run the command that the command line names: new, check, cleanup or journal. Returns the exit status.
+
+    Every expected error is printed in one line, and has an exit status of its own.
+    """
     options = _parser().parse_args(arguments)
     try:
         if options.command == "new":
@@ -55,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report_error(problem, WRONG_USE)
         return WRONG_USE
     except OSError as error:
-        if error.filename is None:  # of the output: the hook in uncaught.py says so
+        is_about_output = error.filename is None  # then the hook in uncaught.py prints what is wrong
+        if is_about_output:
             raise
         return report_error(f"{error.filename}: {error.strerror}", WRONG_USE)
     except UnreachableError as error:
@@ -73,7 +77,11 @@ def _write_new(options: argparse.Namespace) -> int:
 
 
 def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
-    """Print the journal, or end the unknown outcome of one code. Returns the exit status."""
+    """Print the journal, which lists the transaction codes that earlier runs sent. Returns the exit status.
+
+    If `code_to_settle` is given, the journal is not printed. Instead it is written there that a person has looked up
+    this transfer, of which nobody knew whether it moved money.
+    """
     if code_to_settle:
         print(settle_outcome(profile, code_to_settle))
         return CLEAN
@@ -84,9 +92,10 @@ def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
 
 @contextmanager
 def _opened(profile: Profile) -> Iterator[Client]:
-    """A client of the target, through a door that closes at the end of the `with` block.
+    """A context in which a client sends requests to the service of a profile. Its connections are closed at the end.
 
-    Raises UnreachableError, also at the end, if the target could not be reached meanwhile.
+    Raises UnreachableError if the service cannot be reached. That is also raised at the end of the `with` block if it
+    happened within the block, because the client itself raises no error.
     """
     target = open_target(profile)
     try:
@@ -120,7 +129,7 @@ journal keeps all codes from being sent."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The command line: one subcommand each for new, check, cleanup and journal."""
+    """The parser of the command line, with a subcommand each for new, check, cleanup and journal."""
     parser = CommandParser(
         prog="python -m environments",
         allow_abbrev=False,

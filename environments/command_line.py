@@ -12,9 +12,12 @@ WRONG_USE = 4
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that ends with one line for a wrong command line, and repeats no secret."""
+    """A parser that prints one line for a wrong command line, and repeats no secret in it."""
 
     def error(self, message: str) -> NoReturn:
-        """Print one line, and end. An unknown argument is not repeated, because it may be a pasted token."""
+        """Print in one line what is wrong with the command line, and end the process with status 4.
+
+        argparse calls this. An unknown argument is not repeated, because it may be a token that was pasted.
+        """
         line = " ".join(re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL).split())
         self.exit(WRONG_USE, f"error: {line}; see {self.prog} --help\n")

@@ -1,7 +1,7 @@
-"""The target of a run: its address, and its secrets, fetched from where they are kept.
+"""The target of a run (the service that is tested): its address, and the secrets for it, read from their sources.
 
-If the profile asks for the embedded sandbox, it is started here. The module also keeps a process that knows secrets
-from leaving them behind in core dumps, in logs of libraries, and in variables for its children.
+If the profile asks for the embedded sandbox, it is started here. The module also prevents that secrets of this process
+get into core dumps, logs of libraries, and environment variables of its child processes.
 
 No message shows a secret, or what a command printed.
 """
@@ -42,10 +42,11 @@ _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 def protect_secrets() -> None:
-    """Switch core dumps off, before any secret is read.
+    """Prepare the process before it reads any secret: switch core dumps off, and refuse dangerous settings.
 
-    Raises ProfileError for a variable that names another service than the profile does, for a variable that has secrets
-    written down, and if the interpreter leaves out assertions, because libraries rely on theirs.
+    A core dump is a file with the memory of a crashed process. Raises ProfileError for an environment variable that
+    names another service than the profile, for one that makes libraries write secrets to files, and if Python ignores
+    assertions, because libraries rely on them.
     """
     if sys.flags.optimize:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
@@ -54,7 +55,7 @@ def protect_secrets() -> None:
     for name in filter(os.environ.get, TRACING):
         raise ProfileError(f"{name} makes libraries write tokens and codes down; unset it")
     if sys.platform != "win32":
-        import resource
+        import resource  # does not exist on Windows
 
         _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
         new_limit = _NO_CORE if hard_limit else 0  # a hard limit of 0 cannot be raised
@@ -62,13 +63,16 @@ def protect_secrets() -> None:
 
 
 def forget_variables(profile: Profile) -> None:
-    """Take the secrets that the profile names out of the environment, once they have been read."""
+    """Remove the environment variables with secrets of the profile, so that no child process inherits them.
+
+    The secrets must have been read before.
+    """
     for name in _variables_of(profile):
         os.environ.pop(name, None)
 
 
 def _variables_of(profile: Profile) -> set[str]:
-    """Names of the variables from which the profile takes secrets."""
+    """Names of the environment variables that hold secrets of this profile: the token, passphrase, keys and headers."""
     names = {profile.auth.token_env, profile.tls.client_key_passphrase_env, profile.journal_key_env}
     names.update(header.env for header in profile.headers)
     return {name for name in names if name}
@@ -87,29 +91,37 @@ class Target:
     """The token command, for the one time that it is run again; None after that, and if the profile has none."""
 
     def refresh(self) -> bool:
-        """Fetch the token again, once in a run. Returns True if it is another token now."""
+        """Run the token command again, because the token may have expired. Returns True if there is a new token.
+
+        It is done at most once in a run, so that a service that refuses every token does not start it again and again.
+        """
         old_token = self.secrets.token()
-        fetch, self.fetch = self.fetch, None
+        fetch = self.fetch
+        self.fetch = None  # no second time
         if fetch:
             self.secrets.learn_token(fetch())
         return self.secrets.token() != old_token
 
 
 def open_target(profile: Profile) -> Target:
-    """The target that the profile names. Raises ProfileError if a secret cannot be fetched."""
+    """The service that the profile names, with the secrets for it. Raises ProfileError if a secret cannot be read.
+
+    If the profile asks for the embedded sandbox, that is started in this process.
+    """
     if profile.base_url == EMBEDDED:
-        from environments.sandbox import Server, Service
+        from environments.sandbox import Server, Service  # imported only if it is needed
 
         service = Service()
         secrets = _secrets(profile, service.token)
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
+    # The command that prints the token can be run again if the token expires. Other sources do not change.
     fetch = partial(token_of, profile) if profile.auth.token_command else None
     return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch=fetch)
 
 
 def _secrets(profile: Profile, token: str) -> Secrets:
-    """The registry with all secrets of a target that are known before anything is sent to it."""
+    """The list of all secrets that are known before anything is sent. No output shows a value in this list."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
     for header in profile.headers:
@@ -122,7 +134,10 @@ def _secrets(profile: Profile, token: str) -> Secrets:
 
 
 def token_of(profile: Profile) -> str:
-    """The access token of a profile, without its scheme. Raises ProfileError."""
+    """Read the access token from the source that the profile names: a variable, a file or a command.
+
+    The token is returned without the word "Bearer". Raises ProfileError if there is none, or if it is not one word.
+    """
     auth = profile.auth
     token = ""
     if auth.token_env:
@@ -140,12 +155,18 @@ def token_of(profile: Profile) -> str:
 
 
 def fixed_headers_of(profile: Profile) -> tuple[tuple[str, str], ...]:
-    """Names and values of the fixed headers of a profile. Raises ProfileError."""
+    """Names and values of the headers that the profile adds to every request. Raises ProfileError.
+
+    A value that is secret is read from an environment variable.
+    """
     return tuple((header.name, _header_value(profile, header)) for header in profile.headers)
 
 
 def _header_value(profile: Profile, header: Header) -> str:
-    """The value of a fixed header: its text, or the value of its variable. Raises ProfileError."""
+    """The value of a header that is added to every request: a text of the profile, or the value of a variable.
+
+    Raises ProfileError if the variable is not set, or if its value cannot be sent in a header.
+    """
     if header.env is None:
         return header.text or ""
     value = _variable(profile, header.env).strip()
@@ -162,14 +183,18 @@ def passphrase_of(profile: Profile) -> str:
 
 
 def journal_key_of(profile: Profile) -> bytes:
-    """The key of the journal's digests; empty if the profile names no variable. Raises ProfileError."""
+    """The secret key with which transaction codes are digested before they are written to the journal.
+
+    Empty if the profile names no variable for it; then the key is in a file. Raises ProfileError if the variable is not
+    set.
+    """
     return _variable(profile, profile.journal_key_env).strip().encode()
 
 
 def require_variables(profile: Profile, *names: str) -> None:
-    """Raise ProfileError, with a line for each of these variables that is not set.
+    """Check that these environment variables are set; without names, all variables that the profile names.
 
-    Without names, all variables of the profile are required.
+    Raises ProfileError, with a line for each variable that is not set.
     """
     required = names or sorted(_variables_of(profile))
     absent = [name for name in required if not os.environ.get(name, "").strip()]
@@ -180,7 +205,10 @@ def require_variables(profile: Profile, *names: str) -> None:
 
 
 def _variable(profile: Profile, name: str | None) -> str:
-    """The value of a variable; empty if the profile names none. Raises ProfileError if it is not set."""
+    """The value of an environment variable; empty if `name` is empty, because the profile names no variable.
+
+    Raises ProfileError if the variable is not set.
+    """
     if not name:
         return ""
     require_variables(profile, name)
@@ -188,7 +216,10 @@ def _variable(profile: Profile, name: str | None) -> str:
 
 
 def _output(profile: Profile, command: tuple[str, ...]) -> str:
-    """Output of the command, run in the folder of the profile. It gets no variable that holds a secret."""
+    """Run a command of the profile, and return what it prints: the access token. Raises ProfileError.
+
+    The command runs in the folder of the profile. It does not get the variables that hold secrets.
+    """
     secret_names = _variables_of(profile)
     try:
         ended = subprocess.run(
@@ -204,5 +235,5 @@ def _output(profile: Profile, command: tuple[str, ...]) -> str:
 
 
 def _error(profile: Profile, why: str) -> ProfileError:
-    """The error with the path of the profile before the reason."""
+    """An error whose message begins with the path of the profile, so that the user knows which file to correct."""
     return ProfileError(f"{shown(profile.path)}: {why}")

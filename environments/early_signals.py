@@ -19,10 +19,10 @@ _INTERRUPTED = 2
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """The handler of both signals: it writes one line, only the first time, and ends the process.
+    """The handler of Ctrl-C and SIGTERM: write one line, only for the first signal, and end the process.
 
-    It raises SystemExit and does not call os._exit, because pytest holds back what is written during imports, and
-    prints it only when an exception comes through.
+    It raises SystemExit instead of calling os._exit, because pytest collects what is written during imports, and prints
+    it only if an exception reaches pytest.
     """
     global _was_interrupted
     if not _was_interrupted:
@@ -32,23 +32,29 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def end_if_interrupted() -> None:
-    """End the process if a signal came before.
+    """End the process if Ctrl-C or SIGTERM came before this call.
 
-    The handler has raised SystemExit then, but a module that was being imported may have caught it.
+    The handler raised SystemExit at that moment, but a module that was being imported may have caught the exception.
     """
     if _was_interrupted:
         raise SystemExit(_INTERRUPTED)
 
 
 def raise_from_now_on() -> None:
-    """Have both signals raise KeyboardInterrupt from now on, because a command catches it and says what it left."""
+    """Make Ctrl-C and SIGTERM raise KeyboardInterrupt from now on.
+
+    The start is over, and a command of `python -m environments` catches KeyboardInterrupt and prints a line of its own.
+    """
     end_if_interrupted()
     for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler)
 
 
 def restore() -> None:
-    """Restore the handlers that were there before the import, unless other code has set its own meanwhile."""
+    """Restore the signal handlers that were set before this module was imported.
+
+    A handler that other code has set meanwhile, such as that of a run, is not replaced.
+    """
     end_if_interrupted()
     for number, handler in _handlers_before.items():
         if signal.getsignal(number) is _end:

@@ -1,8 +1,8 @@
-"""The registry of secrets: one call makes a value known, so that the door guards it and no output shows it.
+"""The list of secrets of a run: one call adds a value, and from then on no output shows it.
 
-The door takes the token and the codes from here and nowhere else, and every output is compared with the values that are
-known by then. So a value is never sent without being hidden. That holds for a token that is fetched again, too, and for
-a code that is prepared in the middle of a run.
+Whatever sends requests reads the token and the transaction codes from here and nowhere else, and every output is
+compared with the values that are in the list by then. So a value is never sent without being hidden. That is also true
+for a token that is fetched again, and for a code that is prepared during a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from environments.door.wrong_tokens import secret_parts_of, wrong_tokens
 from environments.profiles.model import Profile
 from spec.interface import KEY_TYPES
 
-# Names that stand for values in output.
+# Names that replace values in outputs: `<token>`, `<account 2>`.
 TOKEN = "token"
 ACCOUNT = "account"
 KEY = "key"
@@ -25,7 +25,7 @@ CODE = "code"
 IDENTIFIER = "identifier"
 """A text or a number in the bodies of the profile: who is paid, for instance."""
 ANOTHER_PREFIX = "another "
-"""Stands before the name of a secret, in the name of values that are made from it: `another token` is a wrong one."""
+"""Start of the name of a value that is made from a secret: `another token` is a wrong token made from the right one."""
 _AMOUNT = "value"
 """The member whose numbers are shown: a reader needs the amount, and it names nobody."""
 _PLACEHOLDER = re.compile(r"\{(?:account|key|type)\}")
@@ -36,10 +36,10 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 @dataclass(frozen=True, repr=False)
 class Known:
-    """A value that is guarded and never shown."""
+    """A value that no output shows."""
 
     name: str
-    """Stands for the value in output."""
+    """Replaces the value in outputs, such as `account` in `<account 2>`."""
     value: str
     secret: bool = False
     """True if not even a word of it, or a piece in small letters, is shown."""
@@ -50,12 +50,10 @@ class Known:
 
 
 class Secrets:
-    """Secrets of a run, in the order in which they became known.
-
-    `listed` are the values that the profile lists, by the name that stands for them.
-    """
+    """Secrets of a run, in the order in which they became known."""
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
+        """`listed` are the values that the profile lists, by the name that replaces them: `{"account": ["0001"]}`."""
         self.known: list[Known] = []
         """Every value that is hidden in outputs. It only grows, because an output may still have an old value."""
         for name, values in (listed or {}).items():
@@ -67,14 +65,14 @@ class Secrets:
         self._known_when_codes_were_read = 0
 
     def token(self) -> str:
-        """The access token of the run, without its scheme."""
+        """The access token to be sent, without the word "Bearer": the newest one; empty if there is none."""
         return self.tokens[-1] if self.tokens else ""
 
     @property
     def codes(self) -> frozenset[str]:
-        """The transaction codes that the run may execute: supplied, or prepared by it.
+        """The transaction codes that the run may execute: those in the profile, and those that the run prepared.
 
-        They are read again only if a value became known since, because each request asks for them.
+        The set is made again only after a value was added to the list, because it is needed for each request.
         """
         if self._known_when_codes_were_read != len(self.known):
             self._known_when_codes_were_read = len(self.known)
@@ -82,15 +80,22 @@ class Secrets:
         return self._codes
 
     def learn(self, name: str, *values: str) -> None:
-        """Guard and hide values, such as keys and codes. The name stands for them in output."""
+        """Hide these values, such as keys and codes, in all outputs from now on. `name` replaces them: `<key>`."""
         self.known += [Known(name, value) for value in values]
 
     def learn_secret(self, name: str, *values: str) -> None:
-        """Guard and hide values of which no part may be shown."""
+        """Hide these values in all outputs from now on, even single words of them, because they are secret.
+
+        `name` replaces them: `<passphrase>`.
+        """
         self.known += [Known(name, value, secret=True) for value in values]
 
     def learn_token(self, token: str) -> None:
-        """Send this token from now on. Hide it and the wrong tokens that are made from it."""
+        """Make this the token that is sent from now on, and hide it in all outputs.
+
+        The wrong tokens that the suite makes from it, such as a shortened one, are hidden as well, because a reader
+        could restore the token from them.
+        """
         self.learn_secret(TOKEN, *secret_parts_of(token))
         for wrong_token in wrong_tokens(token).values():
             self.learn_secret(ANOTHER_PREFIX + TOKEN, *secret_parts_of(wrong_token))
@@ -98,11 +103,11 @@ class Secrets:
 
 
 def listed_secrets(profile: Profile) -> Secrets:
-    """The registry with the values that a profile lists, and with the texts and numbers of its bodies and headers."""
+    """The values of a profile that no output may show: accounts, keys, codes, and texts in its bodies and headers."""
     listed = {ACCOUNT: profile.accounts, KEY: [key.key for key in profile.pix_keys], CODE: profile.transactions.codes}
     secrets = Secrets(listed)
     origins = identifiers(profile)
-    for place, value in enumerate(origins, 1):
+    for place, value in enumerate(origins, 1):  # the place is the number in its name, such as `<identifier 2>`
         secrets.known.append(Known(IDENTIFIER, value, place=place, origin=origins[value]))
     for header in profile.headers:
         if header.text:
@@ -111,36 +116,42 @@ def listed_secrets(profile: Profile) -> Secrets:
 
 
 def identifiers(profile: Profile) -> dict[str, str]:
-    """Every text and number in the bodies of a profile, as JSON writes it, with the key of the profile that has it.
+    """Every text and number in the request bodies of a profile, with the key of the profile that has it.
 
-    The suite cannot know what a member means to the bank, so nothing is guessed. Only amounts (`value`, if it is a
-    number), documented key types, booleans and null are left out, because they name nobody.
+    For example `{"12345-6": "requests.createPix.json.to"}`. The suite cannot know which of them name a person, so all
+    are hidden in outputs. Only amounts (`value`, if it is a number), documented key types, booleans and null are left
+    out, because they name nobody.
     """
     origins: dict[str, str] = {}
     for origin, value in _texts_of_bodies(profile):
-        for text in _PLACEHOLDER.split(value):  # what is filled in is known as an account or a key
+        for text in _PLACEHOLDER.split(value):  # a value that is filled in is hidden as an account or a key already
             if text.strip() and text not in KEY_TYPES:
                 origins.setdefault(text, origin)
     return origins
 
 
 def texts_filled_in(profile: Profile) -> dict[re.Pattern[str], str]:
-    """Patterns of the texts in bodies that have both a placeholder and words of the profile, such as `to {key}`.
+    """Patterns of the texts in request bodies into which the suite fills a value, such as `to {key}`.
 
-    A pattern matches the text as it is sent. The value is the key of the profile that holds the text.
+    A pattern matches the text as it is sent, such as `to ana@example.com`, so that the sent text can be hidden as well.
+    The value for each pattern is the key of the profile that has the text: `requests.createPix.json.message`.
     """
     patterns: dict[re.Pattern[str], str] = {}
     for origin, value in _texts_of_bodies(profile):
         pieces = _PLACEHOLDER.split(value)
         has_placeholder = len(pieces) > 1
-        if has_placeholder and any(map(str.isalnum, "".join(pieces))):
+        has_words_of_its_own = any(map(str.isalnum, "".join(pieces)))  # `{key}` alone is hidden as a key
+        if has_placeholder and has_words_of_its_own:
             pattern = re.compile(".*".join(map(re.escape, pieces)), re.DOTALL)
             patterns.setdefault(pattern, origin)
     return patterns
 
 
 def _texts_of_bodies(profile: Profile) -> Iterator[tuple[str, str]]:
-    """Each text and number in the bodies of a profile, as text, after the key of the profile that holds it."""
+    """Pairs of a key of the profile and a text or number in its request bodies: `("requests.createPix.json.to", "12")`.
+
+    The profile has a body for some operations, and one for the request that prepares a transfer.
+    """
     for operation, body in profile.requests.items():
         yield from _texts(body.json, f"requests.{operation}.json")
     if profile.transactions.prepare:
@@ -148,7 +159,11 @@ def _texts_of_bodies(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def _texts(value: Any, origin: str, member_name: str = "") -> Iterator[tuple[str, str]]:
-    """The origin and the text of each text and number in a JSON value, without amounts."""
+    """Pairs of the place and the text for each text and number in a JSON value, except amounts.
+
+    `origin` is the place of the value itself, such as `requests.createPix.json`, and `member_name` is the name of the
+    JSON member that has it. A member name that a shell comment could not hold is written as `…`.
+    """
     if isinstance(value, dict):
         for name, member in value.items():
             step = name if _PLAIN_NAME.fullmatch(name) else "…"

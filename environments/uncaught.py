@@ -17,17 +17,19 @@ from typing import NoReturn
 _INTERRUPTED = 2
 _INTERNAL_ERROR = 3
 """Exit statuses, as those of pytest."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a full disk. What the suite writes besides its output is written by commands that say its name."""
+_ERRORS_OF_A_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Here they can only be about the printed output, because a command catches those about its files itself."""
 _ROOT = Path(__file__).parents[1]
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """The line of the suite at which an exception was raised, or that called the library which raised it.
+    """The file and line of the suite where an exception was raised: ` (reports/result/run.py:12)`, with the blank.
 
-    It reads ` (reports/result/run.py:12)`, with a blank before it. Empty if no file of the suite is in the traceback.
+    If a library raised it, it is the line of the suite that called the library. Empty if the traceback has no file of
+    the suite.
     """
     frames = [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_ROOT)]
+    # Libraries may be installed in a virtual environment within the folder of the suite.
     own_frames = [frame for frame in frames if ".venv" not in Path(frame.filename).parts]
     if not own_frames:
         return ""
@@ -36,15 +38,16 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def _end_with_one_line(type_: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
-    """Say which exception it was, and end the process. Its message is left out: it may hold a value of the profile.
+    """Print in one line which exception nobody caught, and end the process with a status that is no verdict.
 
-    Python takes the exit status from a SystemExit that its hook raises.
+    Python calls this, because it is set as `sys.excepthook`, and takes the exit status from the SystemExit. The message
+    of the exception is left out, because it may have a secret value of the profile.
     """
     if issubclass(type_, KeyboardInterrupt):
         print("error: interrupted", file=sys.stderr, flush=True)
         raise SystemExit(_INTERRUPTED)
     what = f"{type_.__name__}{place_of(trace)}: a fault of the suite, and no verdict on the service"
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+    if isinstance(error, OSError) and error.errno in _ERRORS_OF_A_FULL_DISK:
         what = f"the output cannot be written: {error.strerror}"
     print(f"error: {what}", file=sys.stderr, flush=True)
     raise SystemExit(_INTERNAL_ERROR)

@@ -1,7 +1,7 @@
 """The commands of `python -m environments`, one module each, and their exit statuses, which are those of a run.
 
-They print nothing that a service said but its status. A command that asks a service gets the function that opens the
-door to it.
+Of the answers of a service they print only the status. A command that sends requests gets a function that opens a
+client, which sends them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,6 @@ OpenClient = Callable[[Profile], AbstractContextManager[Client]]
 
 
 def report_error(message: str, status: int) -> int:
-    """Print one line. Returns the exit status."""
+    """Print an error in one line, and return the exit status that the command ends with."""
     print(f"error: {message}", file=sys.stderr)
     return status

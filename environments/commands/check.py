@@ -14,7 +14,7 @@ from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words, record_of_keys
 from environments.door.preflight import preflight
-from environments.profiles.loading import gaps, name_for_commands
+from environments.profiles.loading import name_for_commands, reasons_for_incomplete_run
 from environments.profiles.model import EMBEDDED, Profile, ProfileError, shown
 from spec.answers import RefusalKind, answer_in_words, is_granted, refusal_or_failure
 from spec.exchange import VALID, FailureKind
@@ -36,10 +36,13 @@ _MOST_SERIOUS_LAST = (CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE)
 
 
 def check(profile: Profile, open_client: OpenClient) -> int:
-    """Print whether a run could begin, with every problem. Returns the exit status of such a run."""
+    """Print every problem of a profile, and whether a run with it could begin. Returns the exit status of the command.
+
+    It is the status that a run would have for the most serious problem; 0 if a run could begin.
+    """
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
-        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)
+        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)  # the more serious one of both
         print(line)
     if status:
         print(f"not ready: exit status {status}; the lines above say why")
@@ -49,21 +52,26 @@ def check(profile: Profile, open_client: OpenClient) -> int:
 
 
 def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
-    """Lines about the profile, the journal, keys and transfers of earlier runs, the service, and what a run lacks."""
+    """Everything that `check` prints, in its order. Each line comes with the exit status that a run would have for it.
+
+    The lines are about the profile, the journal (the file with the transaction codes that runs sent), keys and
+    transfers of earlier runs, the service, and what the profile lacks.
+    """
     yield (
         CLEAN,
         f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
     )
-    if profile.redirected is not None:
+    if profile.redirected is not None:  # the user gave --base-url; the text, which may be empty, says what it changes
         yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
-    if "execute" in profile.allow and not profile.is_sandbox:
+    if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal
         yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
     try:
         if profile.base_url != EMBEDDED:
             require_variables(profile)
             yield from _about_keys(profile)
-        with open_client(replace(profile, allow=profile.allow & {"read"})) as client:
+        only_reading = replace(profile, allow=profile.allow & {"read"})  # so that `check` changes nothing at the bank
+        with open_client(only_reading) as client:
             yield from _about_outcomes(profile, client)
             yield from _about_the_service(profile, client)
     except UnreachableError as error:
@@ -72,11 +80,14 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         yield from ((WRONG_USE, f"error: {problem}") for problem in error.problems)
     if profile.is_sandbox and "execute" in profile.allow and profile.transactions.prepare is None:
         yield CLEAN, "not judged: an execution that is repeated, as the run prepares none: set transactions.prepare"
-    yield from ((INCOMPLETE, f"not exercised: {gap}") for gap in gaps(profile, sent_before))
+    yield from ((INCOMPLETE, f"not exercised: {reason}") for reason in reasons_for_incomplete_run(profile, sent_before))
 
 
 def _about_keys(profile: Profile) -> Iterator[Line]:
-    """A line about keys that earlier runs registered and did not delete, if there are any."""
+    """At most one line: how many PIX keys earlier runs registered and did not delete.
+
+    If the value of a key is not known (a RANDOM key, which the service makes), a run registers no further RANDOM key.
+    """
     keys = keys_left_by_runs(profile, record_of_keys(profile))
     if not keys:
         return
@@ -89,7 +100,11 @@ def _about_keys(profile: Profile) -> Iterator[Line]:
 
 
 def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
-    """A line for each transfer of an earlier run whose outcome nobody knows."""
+    """A line for each transfer of an earlier run of which nobody knows whether it moved money.
+
+    A person has to look such a transfer up. `perhaps_prepared` are transfers that perhaps were only prepared, and
+    `earlier` are executions without a clear answer.
+    """
     for entry in client.door.guard.perhaps_prepared:
         yield CLEAN, f"transfer of a request at {entry.at}: {outcome_in_words(entry, profile)}"
     for entry in client.door.guard.earlier:
@@ -97,7 +112,10 @@ def _about_outcomes(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
-    """Lines about what the preflight finds: the service, the token, and then the accounts. Raises UnreachableError."""
+    """Send the requests with which a run begins, and say what they show about the service, token and accounts.
+
+    Raises UnreachableError if the service cannot be reached.
+    """
     reason_if_unreachable = preflight(client)
     if reason_if_unreachable:
         raise UnreachableError(reason_if_unreachable)
@@ -115,7 +133,10 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 
 
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
-    """Lines about accounts that the service does not know, and about lines that the profile lacks."""
+    """Ask for each account, and for the keys of the first one, and say what is wrong in the profile.
+
+    There is a line for each account that the service does not know, and for each line that the profile perhaps lacks.
+    """
     for number, account in enumerate(profile.accounts, 1):
         if refusal_or_failure(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
             yield INCOMPLETE, f"number {number} of accounts: 404 to getBalance: check accounts"

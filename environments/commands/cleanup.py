@@ -31,10 +31,10 @@ _FORGOTTEN = "its value is not known: delete it by hand; because key_at is set, 
 
 @dataclass(frozen=True)
 class KeyLeft:
-    """One key that earlier runs left, or may have left."""
+    """A PIX key that an earlier run registered, or may have registered, and did not delete."""
 
     name: str
-    """As a line shows it."""
+    """The name by which a printed line calls it. The key itself may be personal."""
     account: str
     type: str
     value: str | None
@@ -44,29 +44,36 @@ class KeyLeft:
 
 
 def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
-    """The keys that earlier runs registered, or may have registered, and did not delete. Raises JournalError.
+    """The PIX keys that earlier runs registered, or may have registered, and did not delete. Raises JournalError.
 
-    The key record is the file in which runs write each key that they register.
+    `record` is the file in which runs write each key that they register.
     """
     return [*_keys_of_the_profile(profile, record), *_other_keys(profile, record)]
 
 
 def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
-    """Keys of the profile that the record has as registered, or perhaps registered, at each of its accounts."""
+    """Keys of the profile that, according to the record, an earlier run registered or perhaps registered.
+
+    A key may be registered at any account of the profile. An entry without a value (the service makes that key) is not
+    in this part of the record.
+    """
     for account in profile.accounts:
-        for place, key in enumerate(profile.pix_keys):
+        for index, key in enumerate(profile.pix_keys):
             state = record.state(account, key.type, key.key) if key.key else ""
             if state:
-                name = str(name_of(profile.pix_keys, place))
+                name = str(name_of(profile.pix_keys, index))
                 yield KeyLeft(name, account, key.type, key.key, _reason_to_stay(key, state, profile))
 
 
 def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
-    """Keys that are not in the profile: synthetic keys, and RANDOM keys that the service made."""
+    """Keys that are not in the profile: keys that the suite made up, and RANDOM keys that the service made.
+
+    Each comes with the reason why `cleanup` does not delete it; empty if it does.
+    """
     for account, event in record.remaining_keys(profile.accounts):
         key_type = event["type"]
         value = event.get("key") or None
-        if not account:
+        if not account:  # the key was registered at an account that the profile no longer lists
             reason = _ANOTHER_ACCOUNT
         elif value is None:
             reason = _FORGOTTEN if profile.key_at else _UNKNOWN
@@ -74,7 +81,8 @@ def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
             reason = ""
         else:
             reason = _HARD_TO_NAME
-        printable_value = ascii(value or f"(of a request at {event['at']})")[1:-1]  # without the quotes
+        # `ascii` escapes what cannot be printed, and adds quotes, which are removed.
+        printable_value = ascii(value or f"(of a request at {event['at']})")[1:-1]
         name = f"{key_type or 'key'} {printable_value[:_LONGEST_NAME]}"
         yield KeyLeft(name, account, key_type, value, reason)
 
@@ -84,19 +92,26 @@ _LONGEST_NAME = 80
 
 
 def _reason_to_stay(key: PixKey, state: str, profile: Profile) -> str:
-    """Reason why a key of the profile is not deleted; empty if it is.
+    """Why `cleanup` does not delete a key of the profile; empty if it deletes the key.
 
-    A key may have been there before if it is not disposable, or if no run knows that it registered the key.
+    Outside a sandbox only a key is deleted that the profile calls disposable, and that certainly a run registered.
+    `state` is what the record says: registered, or perhaps registered. In the second case the user may have registered
+    the key before.
     """
     if profile.is_sandbox:
         return ""
     if not key.disposable:
         return _OF_THE_OPERATOR
-    return "" if state == REGISTERED else _PERHAPS_YOURS
+    a_run_registered_it = state == REGISTERED
+    return "" if a_run_registered_it else _PERHAPS_YOURS
 
 
 def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
-    """Print the keys that are left, and delete them if `yes`. Returns the exit status. Raises ProfileError."""
+    """Print the keys that earlier runs did not delete, and delete them if `yes` is true. Returns the exit status.
+
+    A key with a reason to stay is not deleted. Without `yes` nothing is sent. Raises ProfileError if the profile does
+    not permit deletions.
+    """
     if yes:
         _require_permission(profile)
     record = record_of_keys(profile)
@@ -114,6 +129,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
         for key in keys:
             is_gone = _delete(client, profile, key)
+            # A key of unknown value cannot be deleted by a run. It is removed from the record, as its line says.
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
@@ -123,7 +139,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
 
 
 def _require_permission(profile: Profile) -> None:
-    """Raise ProfileError if the profile does not permit deletions, or lacks a line that they need."""
+    """Check that the profile permits to delete keys and has every line that this needs. Raises ProfileError."""
     if "delete-keys" not in profile.allow:
         raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
     missing_line = missing_for_deletions(profile)
@@ -132,13 +148,17 @@ def _require_permission(profile: Profile) -> None:
 
 
 def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
-    """Delete a key, unless it has a reason to stay, and print what became of it. True if it no longer exists."""
+    """Send a request that deletes a key, and print the result. Returns True if the key no longer exists.
+
+    Nothing is sent for a key with a reason to stay. Outside a sandbox a key of the profile is not deleted either if the
+    list of keys is masked (`+55*******4321`), because the list must show that no key of a customer is lost.
+    """
     if key.reason_to_stay:
         return False
     lists = client.door.keys.lists
     value = key.value or ""
     if "read" in profile.allow and key.account not in lists.before:
-        client.send("listPixKeys", key.account)
+        client.send("listPixKeys", key.account)  # the door compares later lists with this one
     list_before = lists.before.get(key.account)
     is_of_the_profile = value in {own.key for own in profile.pix_keys}
     may_be_of_others = is_of_the_profile and not profile.is_sandbox
@@ -148,20 +168,22 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
         return False
     body = fill(profile.requests["deletePixKey"].json, account=key.account, key=value, type=key.type)
     exchange = client.send("deletePixKey", key.account, json=body)
-    was_sent = exchange.number > 0
+    was_sent = exchange.number > 0  # the door may refuse to send it, for example if a key of others is gone
     was_refused = was_sent and refusal_or_failure(exchange) is not None
     if was_refused and "read" in client.door.permission.allow:
-        client.send("listPixKeys", key.account)  # the key may be gone nevertheless
+        client.send("listPixKeys", key.account)  # the list shows whether the key is gone in spite of the refusal
     is_gone = was_sent and _is_gone(client, exchange, key)
     print(f"{'gone' if is_gone else 'not deleted'}: {key.name} ({answer_in_words(exchange)})")
     return is_gone
 
 
 def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
-    """True if the key is gone, by the answer to its deletion and by the last list.
+    """True if a key no longer exists, according to the answer to its deletion (`exchange`) and to the last list.
 
-    After a granted deletion no later list may show the key. After a refused one, a list must not show anything that may
-    be the key. Without a list, on a sandbox, the answer says it.
+    - The service refused the deletion, and lists can be read: the key is gone if the last list shows nothing that may
+      be the key, such as a masked value.
+    - Otherwise the key is gone if the service granted the deletion, or does not know the key, and if no later list
+      shows the key.
     """
     value = key.value or ""
     refusal = refusal_or_failure(exchange)

@@ -1,4 +1,8 @@
-"""`journal`: the codes that earlier runs sent, and the end of an unknown outcome."""
+"""`journal`: lists the transaction codes that earlier runs sent, and marks a transfer as looked up.
+
+The journal is the file with these codes. If nobody knows whether an execution moved money, its outcome is unknown until
+a person has looked the transfer up and settled it with this command.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,26 @@ from environments.profiles.model import Profile
 
 
 def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
-    """A line for each code that the journal has, and the reason why a run could send none; empty if it could.
+    """A line for each transaction code in the journal, and the reason why a run could send no code.
 
-    With a profile these are the codes of its environment, else all.
+    The reason is empty if a run could send codes. With a profile only the codes of its environment are listed. Codes
+    are not printed: each has a short name, which the option --settle accepts.
     """
     journal = journal_of(profile)
+    # Without a profile the journal has no environment, and every entry is listed.
     entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
+    # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
     refusal = journal.why_not_relied_on() if needs_a_journal or journal.fault() else ""
     return [*lines, f"codes in {journal.path}: {len(entries)}"], refusal
 
 
 def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
-    """What became of a code, in words. If nobody knows, also the command to call after somebody looked it up."""
+    """What became of a transaction code, in words: "success 200", or that its outcome is unknown.
+
+    If nobody knows whether money moved, the text has the command to call after a person looked the transfer up.
+    """
     if entry.is_unknown or entry.is_perhaps_prepared:
         of_profile = f" {name_for_commands(profile)}" if profile else ""
         what = "unknown" if entry.is_unknown else "perhaps prepared, by a run that saw no answer"
@@ -35,11 +45,10 @@ def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
 
 
 def settle_outcome(profile: Profile | None, code: str) -> str:
-    """End an unknown outcome, so that later runs do not repeat it. Returns a line about it.
+    """Write to the journal that a person looked a transfer up, so that later runs no longer warn about it.
 
-    `code` may be the name that the list gives to its entry.
-
-    Raises JournalError if no outcome of this code is unknown.
+    `code` is the transaction code, or the name by which `journal` lists it. Returns a line about what was done. Raises
+    JournalError if the outcome of this code is not unknown.
     """
     journal = journal_of(profile)
     with journal.locked():
@@ -53,5 +62,5 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
 
 
 def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:
-    """The entry to which the list gives this name."""
+    """The entry of the journal that is listed under this name, because the codes themselves are not printed."""
     return next((entry for entry in journal.entries() if entry.name == name), None)

@@ -17,7 +17,10 @@ from spec.interface import operations
 
 
 def new_profile(options: argparse.Namespace) -> tuple[Path, str, list[str]]:
-    """Path and text of a new profile, and the lines that say what to do with it. Raises ProfileError."""
+    """The path and the text of the profile that `new` writes, and lines that tell the user what to do next.
+
+    The text is the commented example, in which the options of the command line are filled in. Raises ProfileError.
+    """
     path = path_of(options.environment)
     tls = _tls_of_replaced_profile(path, may_replace=options.force)
     if options.ca_bundle:
@@ -27,9 +30,10 @@ def new_profile(options: argparse.Namespace) -> tuple[Path, str, list[str]]:
 
 
 def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]:
-    """The key tls of the profile that is at the path; empty if there is none.
+    """The settings `tls` of an existing profile at this path, which a new profile keeps; empty if there is none.
 
-    Raises ProfileError for a path that no profile can have, and for a profile that may not be replaced.
+    They name certificates, which the options of `new` cannot all name. Raises ProfileError for a path that no profile
+    can have, and if there is a profile that may not be replaced.
     """
     if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
@@ -43,7 +47,10 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
 
 
 def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, str]:
-    """Values in YAML by the key of the example that gets them. An empty one switches on the value of the example."""
+    """What is filled into the commented example: for each of its keys the new value, as YAML.
+
+    An empty value means that the commented line is made active with the value of the example. Raises ProfileError.
+    """
     operation = options.prepare_with
     limits = list(options.limit)
     if options.count and not operation:
@@ -63,7 +70,7 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
 
 
 def _next_steps(options: argparse.Namespace, path: Path, values: Mapping[str, str]) -> list[str]:
-    """Lines that say what was written, and which commands come next."""
+    """Lines that tell the user what was written, and which commands to call next."""
     name = quote(options.environment)
     lines = [f"wrote {shown(path)}: allow is {values.get('allow', '[read]')}; the rest is explained and switched off"]
     if options.prepare_with:

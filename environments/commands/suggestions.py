@@ -1,6 +1,6 @@
-"""Lines that a profile lacks, as a list of keys suggests them, ready to paste. `check` prints them.
+"""Lines that a profile lacks, guessed from a list of keys that the service answered. `check` prints them, to be pasted.
 
-Nothing of the list is shown but names of members that are ordinary words.
+Of that list only names of members are printed, and only ordinary ones.
 
 Self-tests: environments/commands/test_check.py.
 """
@@ -26,7 +26,10 @@ _DEFAULT_NAME = "pixKey"
 
 
 def missing_lines(key_list: Any, profile: Profile) -> Iterator[str]:
-    """Each line that a profile lacks, with the reason for it. `key_list` is the answer to listPixKeys."""
+    """Lines that the profile probably lacks, ready to be pasted, each with its reason in brackets.
+
+    `key_list` is the JSON of an answer to listPixKeys: it shows where the service lists its keys.
+    """
     places = _places_of_keys(key_list, profile)
     if profile.key_at is None and places:
         lines = " or ".join(f"key_at: {place}" for place in places)
@@ -41,17 +44,18 @@ def missing_lines(key_list: Any, profile: Profile) -> Iterator[str]:
         member = _DEFAULT_NAME if name == "*" else name
         body = f'{{{member}: "{{key}}"}}'
         yield f"requests: {{deletePixKey: {{json: {body}}}}} (a guess, because the document does not show the body)"
-    foreign_type = _type_for_others(key_list)
+    impossible_type = _type_for_others(key_list)
     wanted_types = {key.type for key in profile.pix_keys} - {*profile.not_for_this_account}
-    if foreign_type in wanted_types:
-        types = ", ".join([*profile.not_for_this_account, foreign_type])
-        yield f"not_for_this_account: [{types}] (if the account may have no {foreign_type} key)"
+    if impossible_type in wanted_types:
+        types = ", ".join([*profile.not_for_this_account, impossible_type])
+        yield f"not_for_this_account: [{types}] (if the account may have no {impossible_type} key)"
 
 
 def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
-    """Pointers to the places in items of the list where only keys stand, with * for every item.
+    """JSON pointers to the members that hold PIX keys, with * for every item of an array: `["/data/keys/*/pixKey"]`.
 
-    If some of these places have the name of a key, such as `pixKey`, only those.
+    All values of such a member look like keys. If the names of some of these members end with "key" or "chave", only
+    these are returned. A member whose name may be data is left out, because the pointer is printed.
     """
     values_by_place: dict[JsonPath, list[Any]] = {}
     for path, value in leaves_of(key_list):
@@ -69,7 +73,10 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
 
 
 def _is_a_key(value: Any, own_keys: set[str]) -> bool:
-    """True for a key of the profile, and for a text in the form of a key of any type."""
+    """True for a text that is a key of the profile, or that looks like a key: address, phone number, UUID, CPF, CNPJ.
+
+    False for a masked text such as `+55*******4321`, because a key in it could not be recognised.
+    """
     if not isinstance(value, str) or has_mask(value):
         return False
     is_typical = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
@@ -77,7 +84,7 @@ def _is_a_key(value: Any, own_keys: set[str]) -> bool:
 
 
 def _tax_document_type(text: str) -> str:
-    """`CPF` or `CNPJ` if a text is one, with valid check digits; else empty."""
+    """`CPF` or `CNPJ` if a text is such a tax document with valid check digits; else empty."""
     if not re.fullmatch(r"[0-9./-]{11,18}", text):
         return ""
     if cpf.is_valid(text):
@@ -86,9 +93,10 @@ def _tax_document_type(text: str) -> str:
 
 
 def _type_for_others(key_list: Any) -> str:
-    """The type of tax document that the holder of the account cannot have; empty if the list does not tell.
+    """The type of tax document that the holder of the account cannot have as a key, `CPF` or `CNPJ`.
 
-    A person has a CPF, a company a CNPJ. The list tells if it shows one of both, and not the other.
+    A person has a CPF, a company has a CNPJ. If the list of keys has one of both types, the holder cannot have the
+    other one. If the list has none or both, the result is empty.
     """
     texts = [value for _, value in leaves_of(key_list) if isinstance(value, str)]
     types_in_list = {_tax_document_type(text) for text in texts} - {""}

@@ -9,6 +9,14 @@
 
 After each of these, if other requests were on the wire, half as many requests may be there at the same time.
 The interface document shows no such answers (Errors 5, Limits); the statuses are those of RFC 9110 and RFC 6585.
+
+| word | meaning |
+|---|---|
+| on the wire | sent, or about to be sent, and not answered so far |
+| `Sending` | a request on its way to the service (outgoing.py) |
+| the answer "later" | 423, 429, or 403 with Retry-After |
+| gateway | a server in front of the service, such as a load balancer, which answers 502, 503 or 504 for it |
+| lockout | the service answers "later" to a wrong token, because it locks a caller with wrong tokens out |
 """
 
 from __future__ import annotations
@@ -46,10 +54,10 @@ GATEWAY_ANSWERED = say(
 _BETWEEN_OUTAGES_S = 5.0
 """Two operations share an outage if no more seconds lie between the last answer to one and the first to the other: a
 run pauses up to 4 seconds."""
-_WRONG_TOKEN = "", False
-"""Kind of the invalid requests without the valid token, see `_kind_of`."""
-_MOST_LOCKS = 2
-"""Locks after which an operation gets no more wrong tokens. A single one may have another cause."""
+_KIND_WITH_WRONG_TOKEN = "", False
+"""The kind of request (`_kind_of_request`) of all invalid requests without the valid token."""
+_MOST_LOCKOUTS = 2
+"""Lockouts after which an operation gets no more wrong tokens. A single one may have another cause."""
 
 
 @dataclass
@@ -59,16 +67,18 @@ class _Outage:
     since: float  # by the clock of the run, like `until`
     until: float
     statuses: set[int] = field(default_factory=set)
-    in_vain: set[str] = field(default_factory=set)  # operations whose valid requests waited in vain
+    # operations whose valid requests waited for the service, and got no answer but those of the gateway
+    operations_without_answer: set[str] = field(default_factory=set)
 
     def joined_with(self, later: _Outage) -> _Outage:
-        """One outage that lasts from the beginning of this one to the end of both."""
+        """This outage and a later one, which began before this one ended or soon afterwards, as a single outage."""
         until = max(self.until, later.until)
-        return _Outage(self.since, until, self.statuses | later.statuses, self.in_vain | later.in_vain)
+        operations = self.operations_without_answer | later.operations_without_answer
+        return _Outage(self.since, until, self.statuses | later.statuses, operations)
 
     @property
     def in_words(self) -> Text:
-        """The statuses and the duration, in one line for the report."""
+        """A line for the report with the statuses and the duration, "no answer but 502, 503 for 12 s: run it again"."""
         statuses = ", ".join(map(str, sorted(self.statuses)))
         return OUTAGE.of(statuses=statuses, seconds=round(self.until - self.since))
 
@@ -76,48 +86,60 @@ class _Outage:
 class Backoff:
     """Decides whether a request is sent again, and when.
 
-    All threads of a run share one pause, and one number of places on the wire: so many requests may be sent at the same
-    time. The methods are called under the lock of the door. `unsent` gets each operation whose valid request is not
-    sent again, by the reason.
+    All threads of a run share one pause: if the service answers "later" to one request, no thread sends. They also
+    share the number of requests that may be on the wire (sent, and not answered so far) at the same time. Only one
+    thread at a time calls the methods. The report names what is in `unsent`: by the reason, the operations whose valid
+    request is not sent again.
     """
 
     def __init__(self, budget: Budget, unsent: dict[Text, set[str]]) -> None:
+        """Begin without a pause. `budget` has the limits of the run; reasons for the report are written to `unsent`."""
         self.most_at_start = self.most_at_once = budget.limits.parallel
-        """The number of places on the wire: at the start, and now."""
+        """Most requests that may be on the wire at the same time: at the start of the run, and now."""
         self._budget, self._ending = budget, budget.ending
         self._unsent = unsent
         self._on_the_wire: list[Sending] = []
-        self._wanting_it_empty = 0  # threads that wait for an empty wire
+        self._threads_waiting_for_empty_wire = 0
         self._paused_until = 0.0  # by the clock of the run
-        self._in_vain: set[tuple[str, bool]] = set()  # kinds of requests of which one waited in vain, see `_kind_of`
-        self._outages: dict[str, _Outage] = {}  # that last, by operation
+        # Kinds of requests (`_kind_of_request`) of which one was sent several times, and always answered "later".
+        self._kinds_given_up: set[tuple[str, bool]] = set()
+        self._outages: dict[str, _Outage] = {}  # outages that last, by operation
         self._ended_outages: list[_Outage] = []
-        self._locks = Counter[str]()  # answers "later" to wrong tokens, by operation
+        self._lockouts = Counter[str]()  # by operation, how often it answered "later" to a wrong token
 
     def has_locked_out_caller(self, operation: str) -> bool:
-        """True if the operation locked out the sender of wrong tokens twice."""
-        return self._locks[operation] >= _MOST_LOCKS
+        """True if the operation has answered "come back later" to wrong tokens twice.
+
+        Then the service locks out a caller who sends wrong tokens, so no more of them are sent to the operation.
+        """
+        return self._lockouts[operation] >= _MOST_LOCKOUTS
 
     def refuse_if_locked_out(self, sending: Sending) -> None:
-        """Raises NotSentError for a request without the valid token, if its operation locked the sender out twice."""
+        """Raises NotSentError for a request without the valid token, if its operation has locked such callers out.
+
+        A further wrong token would tell nothing, and might prolong the lockout.
+        """
         if sending.intent.credential != VALID and self.has_locked_out_caller(sending.intent.operation):
             raise NotSentError("the service locks the caller out")
 
     def refuse_code_if_locked_out(self, sending: Sending) -> None:
-        """Raises LimitError for an execution after a wrong token waited in vain, until a valid request succeeds.
+        """Raises LimitError for an execution of a transfer if the service may have locked the caller out.
 
-        The service may have locked the caller out, so that the code would be spent for nothing.
+        That is so if a wrong token was always answered "come back later", and no valid request has succeeded since. An
+        execution would be refused then, and its transaction code may be sent only once.
         """
-        if sending.executes and _WRONG_TOKEN in self._in_vain:
+        if sending.executes and _KIND_WITH_WRONG_TOKEN in self._kinds_given_up:
             raise LimitError(ASKED_TO_COME_BACK_LATER)
 
     @contextmanager
-    def place(self, sending: Sending) -> Iterator[None]:
-        """Wait until a request may be sent: for a place on the wire, for limits.rate, and for the end of a pause.
+    def on_the_wire(self, sending: Sending) -> Iterator[None]:
+        """Wait until a request may be sent; it counts as on the wire (sent, not answered) until the `with` block ends.
 
-        The place is kept until the `with` block ends. Raises LimitError if the run ends meanwhile.
+        It waits until fewer requests than permitted are on the wire, then for `limits.rate` (requests a second), then
+        for the end of a pause. Raises LimitError if the run ends meanwhile. Each request notes how many others were on
+        the wire beside it, because an unusual answer may be caused by the load.
         """
-        self._ending.wait_for(self._has_free_place)
+        self._ending.wait_for(self._may_one_more_be_sent)
         sending.most_at_once = self.most_at_once
         sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
@@ -138,89 +160,120 @@ class Backoff:
         """Seconds until the pause of all threads is over; 0 or less if there is none."""
         return self._paused_until - self._ending.clock()
 
-    def _has_free_place(self) -> bool:
-        """True if one more request may go on the wire. None may while a thread waits for an empty wire."""
+    def _may_one_more_be_sent(self) -> bool:
+        """True if one more request may be sent now, beside those that are not answered so far.
+
+        Not so while a thread waits until all requests are answered, because then it would wait for ever.
+        """
         if not self._on_the_wire:
             return True
-        return not self._wanting_it_empty and len(self._on_the_wire) < self.most_at_once
+        if self._threads_waiting_for_empty_wire:
+            return False
+        return len(self._on_the_wire) < self.most_at_once
 
     def wait_for_empty_wire(self) -> None:
-        """Wait until nothing is on the wire. The caller is alone there for as long as it keeps the lock."""
-        self._wanting_it_empty += 1
+        """Wait until every request that was sent is answered.
+
+        Afterwards no other thread sends until the caller releases the lock of the door or waits for something else.
+        """
+        self._threads_waiting_for_empty_wire += 1
         try:
             self._ending.wait_for(lambda: not self._on_the_wire)
         finally:
-            self._wanting_it_empty -= 1
+            self._threads_waiting_for_empty_wire -= 1
 
     def pause_and_retry(self, sending: Sending) -> bool:
-        """Pause all threads if the answer asks for it. True if the request goes again when the pause is over.
+        """Pause all threads if the answer asks to come back later. Returns true if the request is to be sent again.
 
-        If other requests were on the wire meanwhile, the number of places is halved, because the load may be the cause.
-        It is not halved a second time for requests that left before the first halving.
+        If other requests were on the wire meanwhile, from now on only half as many may be there at the same time,
+        because the load may be the cause. The number is halved once for all requests that were sent before the halving.
         """
         response = sending.exchange.response
         self._note_outage(sending)
         if succeeded(sending.exchange):
-            self._in_vain.discard(_WRONG_TOKEN)
+            self._kinds_given_up.discard(_KIND_WITH_WRONG_TOKEN)
         if response is None:
-            goes_again = self._retry_lost(sending)
+            is_sent_again = self._pause_after_lost(sending)
         elif refusal_kind(response) in WORTH_A_RETRY:
-            goes_again = self._retry_put_off(sending, response)
+            is_sent_again = self._pause_after_later(sending, response)
         else:
             return False
-        has_left_since_halving = sending.most_at_once == self.most_at_once
-        if sending.beside and has_left_since_halving:
+        was_sent_after_last_halving = sending.most_at_once == self.most_at_once
+        if sending.beside and was_sent_after_last_halving:
             self.most_at_once = max(1, self.most_at_once // 2)
-        return goes_again
+        return is_sent_again
 
-    def _retry_put_off(self, sending: Sending, response: Response) -> bool:
-        """Pause after an answer that puts the request off. True if the request goes again.
+    def _pause_after_later(self, sending: Sending, response: Response) -> bool:
+        """Pause all threads after the answer "later" or an answer of a gateway (502, 503, 504).
 
-        An execution is never sent again, nor a request that may have moved money behind a gateway. Once a request of a
-        kind waited in vain, later requests of that kind do not wait. An invalid request is sent to a gateway once more
-        and without a pause, because a gateway may refuse every invalid request in this way.
+        Returns true if the request is to be sent again:
+
+        - A request is sent again up to three times, after 1, 2 and 4 seconds, or after the time that the answer names.
+        - An execution of a transfer is never sent again, because it may move money twice. Behind a gateway the same
+          holds for every request that may move money, because the service may have done it.
+        - Once a request was always answered so, or the named time is too long, later requests of its kind
+          (`_kind_of_request`) are not sent again, so that the run does not wait for each of them.
+        - An invalid request is sent to a gateway once more and without a pause, because a gateway may refuse every
+          invalid request in this way.
         """
         exchange = sending.exchange
         is_of_gateway = refusal_kind(response) is RefusalKind.GATEWAY
-        seconds_named = _seconds_named(response)
+        seconds_named = _seconds_of_retry_after(response)
         waits = (0.0,) if is_of_gateway and not exchange.valid else WAITS_S
-        kind = _kind_of(exchange)
+        kind = _kind_of_request(exchange)
         if not is_of_gateway:
-            self._count_lock(sending)
-        goes_again = False
-        if sending.times_asked_to_wait >= len(waits) or (seconds_named or 0) > LONGEST_WAIT_S:
-            self._in_vain.add(kind)
-        elif kind not in self._in_vain:
+            self._count_lockout(sending)
+        is_sent_again = False
+        has_used_all_waits = sending.times_asked_to_wait >= len(waits)
+        named_time_is_too_long = seconds_named is not None and seconds_named > LONGEST_WAIT_S
+        if has_used_all_waits or named_time_is_too_long:
+            self._kinds_given_up.add(kind)
+        elif kind not in self._kinds_given_up:
             self._pause(waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named)
-            goes_again = sending.is_safe_to_repeat if is_of_gateway else not sending.executes
+            is_sent_again = sending.is_safe_to_repeat if is_of_gateway else not sending.executes
         sending.times_asked_to_wait += 1
-        if exchange.valid and not goes_again:
+        if exchange.valid and not is_sent_again:
             self._note_given_up(sending, is_of_gateway=is_of_gateway)
-        return goes_again
+        return is_sent_again
 
-    def _count_lock(self, sending: Sending) -> None:
-        """Count an answer "later" to a wrong token as a lock of the caller.
+    def _count_lockout(self, sending: Sending) -> None:
+        """Count an answer "later" to a wrong token as a lockout: the service locks out callers with wrong tokens.
 
-        It is no lock if the request was sent again, if a pause already holds, or if other requests were on the wire:
-        then the service may limit requests at the same time.
+        It is no lockout if the answer may have another cause:
+
+        - The request was sent again, or another thread was just asked to wait: this was counted at that time.
+        - Other requests were on the wire: perhaps the service limits how many it answers at the same time.
         """
-        is_first_answer = not sending.times_asked_to_wait and self._ending.clock() >= self._paused_until
-        was_alone = not sending.beside
-        if is_first_answer and was_alone and sending.exchange.credential != VALID:
-            self._locks[sending.exchange.operation] += 1
+        is_first_answer = sending.times_asked_to_wait == 0
+        no_pause_lasts = self._ending.clock() >= self._paused_until
+        was_alone = sending.beside == 0
+        has_wrong_token = sending.exchange.credential != VALID
+        if is_first_answer and no_pause_lasts and was_alone and has_wrong_token:
+            self._lockouts[sending.exchange.operation] += 1
 
     def _note_given_up(self, sending: Sending, *, is_of_gateway: bool) -> None:
-        """Note for the report why a valid request is not sent again."""
+        """Note for the report that a valid request is not sent again, and why.
+
+        | answer | reason |
+        |---|---|
+        | "later" (423, 429, 403 with Retry-After) | the service asks to come back later |
+        | of a gateway (502, 503, 504) | the outage: how long only the gateway answered |
+        | of a gateway, to a request that may have moved money | it must not move money a second time |
+        """
         operation = sending.exchange.operation
         if not is_of_gateway:
             self._unsent[ASKED_TO_COME_BACK_LATER].add(operation)
         elif sending.is_safe_to_repeat:
-            self._outages[operation].in_vain.add(operation)
+            self._outages[operation].operations_without_answer.add(operation)
         else:
             self._unsent[GATEWAY_ANSWERED].add(operation)
 
     def _note_outage(self, sending: Sending) -> None:
-        """Note how long nothing but a gateway answers for an operation. An answer of the service ends the outage."""
+        """Note how long only a gateway (502, 503, 504) answers for an operation. The report names such an outage.
+
+        It begins with the first request that the gateway answers. Any other answer ends it. A request without an answer
+        changes nothing.
+        """
         exchange, now = sending.exchange, self._ending.clock()
         if exchange.response is None:
             return
@@ -233,20 +286,33 @@ class Backoff:
 
     @property
     def outages(self) -> dict[Text, set[str]]:
-        """The operations whose valid requests waited in vain for an answer of the service, by the outage in words."""
+        """By the outage in words, the operations whose valid requests were answered by a gateway alone; for the report.
+
+        `{"no answer but 502 for 12 s: run it again": {"listPixKeys"}}`. Outages of several operations at nearly the
+        same time are one outage, because they have one cause.
+        """
         merged: list[_Outage] = []
-        for outage in sorted([*self._ended_outages, *self._outages.values()], key=lambda outage: outage.since):
+        outages = [*self._ended_outages, *self._outages.values()]
+        for outage in sorted(outages, key=lambda outage: outage.since):
             if merged and outage.since <= merged[-1].until + _BETWEEN_OUTAGES_S:
                 merged[-1] = merged[-1].joined_with(outage)
             else:
                 merged.append(outage)
-        return {outage.in_words: outage.in_vain for outage in merged if outage.in_vain}
+        # An outage counts only if a valid request waited for its end.
+        relevant_outages = [outage for outage in merged if outage.operations_without_answer]
+        return {outage.in_words: outage.operations_without_answer for outage in relevant_outages}
 
-    def _retry_lost(self, sending: Sending) -> bool:
-        """Pause after a connection that was refused. True if the request, which got no answer, goes again.
+    def _pause_after_lost(self, sending: Sending) -> bool:
+        """Decide whether a request that got no answer is sent again (the result), and pause all threads if need be.
 
-        A dropped request goes again once, if it cannot move money. On a kept connection, an answer that is not HTTP may
-        be the rest of an earlier answer, so it counts as dropped, and the request goes again over a fresh connection.
+        | what happened | what follows |
+        |---|---|
+        | no connection could be made | a pause, then it is sent again, three times: a service may be starting again |
+        | the connection was dropped | it is sent again once, if it cannot move money |
+        | an answer that is not HTTP, over a connection that earlier requests used | as if it was dropped |
+        | another failure, such as a timeout | it is not sent again |
+
+        In the third row the answer may be the rest of an earlier answer. The next attempt uses a fresh connection.
         """
         kind, failure = refusal_or_failure(sending.exchange), sending.exchange.failure
         is_rest_of_earlier_answer = (
@@ -260,21 +326,26 @@ class Backoff:
         return is_dropped and sending.is_safe_to_repeat and sending.times_unanswered == 1
 
     def _pause(self, seconds: float) -> None:
-        """Keep all threads from sending for this time. A longer pause that holds already stays."""
+        """Keep all threads from sending for this time. A pause that ends later than this one is not shortened."""
         self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
 
 
-def _kind_of(exchange: Exchange) -> tuple[str, bool]:
-    """Kind of request: the operation, empty for all invalid requests, and whether it has the valid token."""
+def _kind_of_request(exchange: Exchange) -> tuple[str, bool]:
+    """The kind of a request: its operation, and whether it has the valid token, such as `("listPixKeys", True)`.
+
+    All invalid requests are of one kind, whatever the operation: `("", True)` or `("", False)`. If one request of a
+    kind was answered "later" each time, the others of its kind are not sent again.
+    """
     operation = exchange.operation if exchange.valid else ""
     return operation, exchange.credential == VALID
 
 
-def _seconds_named(response: Response) -> float | None:
-    """The seconds that Retry-After asks for (RFC 9110 section 10.2.3). None if it names no time.
+def _seconds_of_retry_after(response: Response) -> float | None:
+    """The seconds to wait that the header Retry-After of an answer names (RFC 9110 section 10.2.3); None if none.
 
-    A date counts from the Date of the same answer, because the clocks of two machines differ. It is at least one second
-    away, because a date has no parts of a second.
+    The header has a number of seconds, or a date. A date is compared with the header Date of the same answer, because
+    the clocks of two machines differ. For a date the result is at least one second, because a date is only exact to
+    the second.
     """
     value = response.header("Retry-After").strip()
     if value.isdecimal():
@@ -283,5 +354,5 @@ def _seconds_named(response: Response) -> float | None:
         until, date = parsedate_to_datetime(value), response.header("Date")
         asked_at = parsedate_to_datetime(date) if date else datetime.now(UTC)
         return max(WAITS_S[0], (until - asked_at).total_seconds())
-    except (TypeError, ValueError, OverflowError):  # no date, or a date without its zone
+    except (TypeError, ValueError, OverflowError):  # the text is no date, or one of the dates has no time zone
         return None

@@ -65,17 +65,20 @@ class Channel(Protocol):
     """Connection to the service that a door sends through."""
 
     def attempt(self, sending: Sending) -> Response | Failure:
-        """Send the request once, and give its answer."""
+        """Send the request once, and return its answer, or the failure if there is none."""
 
     def connect(self, base_url: str) -> str:
-        """Open a connection, and close it. Gives the reason if that fails, else an empty text."""
+        """Open a connection to see whether that is possible, send nothing, and close it.
+
+        Returns the reason if it is not possible, else an empty text.
+        """
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, at the end of the run."""
 
 
 class NoteAbout(Enum):
-    """The subject of a note that a sender leaves at the door for the report."""
+    """The subject of a line that goes into the report of the run."""
 
     SET_UP = "the token, the codes or the keys: somebody has to look at them"
     CUT = "an operation to which not all requests are sent"
@@ -89,15 +92,19 @@ class _OfThisThread(threading.local):
 
 
 def permit_everything(sending: Sending) -> None:
-    """The policy for amounts, accounts and keys on a sandbox: all are permitted, because nothing there has a value."""
+    """A check that permits every request, by doing nothing.
+
+    It takes the place of the checks of amounts, accounts and keys on a sandbox (a test system), because nothing there
+    has a value.
+    """
 
 
 class Door:
-    """Guards one target.
+    """The only way by which requests reach the service (the target), through an ordered list of checks.
 
-    Several threads may send. One lock, that of `ending`, guards the bookkeeping of all policies. A thread releases it
-    while it waits, and while its request is on the wire. A policy that sends another request keeps it, so that nothing
-    else leaves meanwhile.
+    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock, that of
+    `ending`, guards the data of all policies. A thread releases it while it waits, and while its request waits for the
+    answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
     """
 
     def __init__(
@@ -113,6 +120,11 @@ class Door:
         keys: Keys | None = None,
         is_sandbox: bool = False,
     ) -> None:
+        """Put the parts together that check, send and record each request. Nothing is sent so far.
+
+        `wire` sends the requests, `allow` has the permissions of the settings of the run, and `budget` has its limits.
+        `check_amounts` and `check_identifiers` refuse amounts, accounts and keys that must not be sent.
+        """
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
         self.log = Log()
@@ -152,10 +164,13 @@ class Door:
         self._before, self._for_each_attempt, self._decisions = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
-        """The policies in their order, each with the reason for its place.
+        """The policies (steps that each request passes) in their order, each with the reason for its place.
 
-        They are three lists: policies that are asked once before anything is sent, steps of each attempt, and decisions
-        on its answer, of which each may have the request sent again.
+        They are three lists:
+
+        1. checks that are asked once before anything is sent; each may refuse the request
+        2. steps of each attempt to send it
+        3. decisions on the answer, of which each may have the request sent again
         """
         once_before_anything_is_sent = (
             # First, because a request that is not permitted must cost nothing and reveal nothing.
@@ -199,23 +214,25 @@ class Door:
             # Before the token, because the answer "come back later" says nothing about the token.
             self.backoff.pause_and_retry,
             # If the token expired, another one is fetched, and the request is sent again.
-            self.token_monitor.watch,
+            self.token_monitor.fetch_another_if_expired,
             # After all that may send it again, because only the final answer shows whether the target is reachable.
-            self.liveness.notice,
+            self.liveness.note_result,
             # Last, because a list of keys shows the effect of a request only if that request is not sent again.
             self.key_changes.read_lists_after_change,
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_is_final
 
     def send(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
-        """Send one request, and return its exchange with the response or the failure.
+        """Send one request, and return its exchange: the request with its response, or with the failure to get one.
 
-        Raises ForbiddenError if the profile does not permit the request. An exchange without a number was not sent,
-        because a limit kept it back or the target is gone.
+        The request may be sent several times, such as after the answer "come back later"; the last answer counts. If
+        the number of the exchange is 0, the request was not sent, because a limit of the run kept it back, or the
+        service cannot be reached any more. Raises ForbiddenError if the settings of the run do not permit the request.
         """
         sending = self._new_sending(request, intent)
         exchange = self._send_through_policies(sending)
-        if not exchange.number:
+        was_not_sent = exchange.number == 0  # an exchange that was sent is in the log already
+        if was_not_sent:
             with self.ending.lock:  # several threads add to the log
                 self.log.add(exchange)
         return exchange
@@ -223,8 +240,11 @@ class Door:
     def send_again(self, first: Exchange, *, supersedes: bool = False) -> Exchange | None:
         """Send an earlier request once more. Returns the new exchange, which is also kept in `sent_again`.
 
-        None if that might move money, or if a limit keeps the request back. With `supersedes`, the second answer counts
-        in the place of the first one, so it keeps the purpose of the first. Without, both answers count.
+        None if that might move money, or if a limit keeps the request back.
+
+        With `supersedes`, the second answer replaces the first one in all judgements. It is used after a doubtful
+        answer, such as a timeout under load. So the new request has the purpose of the first one. Without
+        `supersedes`, both answers count: the second one shows whether a deviation shows again.
         """
         intent = replace(_intent_of(first), purpose=OfTheDoor.SHOWS_AGAIN)
         if supersedes:
@@ -244,18 +264,22 @@ class Door:
         return answer
 
     def send_at_same_moment(self, barrier: threading.Barrier, send: Callable[[], Answer]) -> Answer:
-        """Call `send`, so that its first request leaves at the same moment as the first request of another thread.
+        """Call `send`, so that its first request is sent at the same moment as the first request of another thread.
 
-        The other thread calls this method with the same barrier. Returns what `send` returns.
+        Some faults of a service show only then. The other thread calls this method with the same barrier, and each
+        waits at the barrier for the other. Returns what `send` returns.
         """
         self._of_this_thread.barrier = barrier
         try:
             return send()
         finally:
-            barrier.abort()  # if nothing was sent, the other thread waits no longer
+            barrier.abort()  # if `send` has sent nothing, the other thread must not wait any longer
 
     def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
-        """Keep a line for the report. A note about a cut names the operation that is cut short."""
+        """Keep a line of text for the report.
+
+        A note about CUT says why not all requests of an operation are sent, and names the operation.
+        """
         if about is NoteAbout.CUT:
             self.unsent[text].add(operation)
         else:
@@ -264,9 +288,11 @@ class Door:
     # -- one request ------------------------------------------------------------------------------------------
 
     def _new_sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
-        """A request on its way, with what the policies ask about it before it is sent.
+        """A request on its way through the door, with the facts that the checks need before it is sent.
 
-        That is the transaction code in it, whether it has the token, its path, and whether it cleans up.
+        They are the real transaction code in it, whether it has the right access token, its path, and whether it cleans
+        up (deletes a key of the run, or reads a list of keys for that). Neither a request that is drawn at random nor
+        one with a wrong token cleans up.
         """
         authorization = str(request.headers.get("Authorization", "")).strip()
         last_word = authorization.rpartition(" ")[2]  # the token, under whatever scheme
@@ -282,16 +308,16 @@ class Door:
         return sending
 
     def _send_through_policies(self, sending: Sending) -> Exchange:
-        """Send a request through all policies, and return its exchange.
+        """Pass a request through all policies (checks and steps), which send it, and return its exchange.
 
-        If a policy refuses it, the exchange has no number and says why. The lock of the door is held throughout, except
-        while the thread waits or the request is on the wire.
+        If a policy refuses the request, the exchange has the number 0 and says why. The thread has the lock of the door
+        throughout, except while it waits or while the request waits for its answer.
         """
         sending.barrier = self._of_this_thread.barrier
         self._of_this_thread.barrier = None  # only the first request of the thread waits for the other thread
         with self.ending.lock:
             try:
-                with sending.resources:
+                with sending.resources:  # releases the locks that policies took, such as that of the journal
                     for policy in self._before:
                         policy(sending)
                     self._send_until_answer_is_final(sending)
@@ -303,35 +329,43 @@ class Door:
         return sending.exchange
 
     def _send_until_answer_is_final(self, sending: Sending) -> None:
-        """Send a request, and send it again as long as a decision on its answer asks for that."""
-        goes_again = True
-        while goes_again:
+        """Send a request, and send it again as long as a decision on its answer asks for that.
+
+        An example is the answer 429, after which the request is sent again some seconds later.
+        """
+        is_to_be_sent = True
+        while is_to_be_sent:
             for policy in self._for_each_attempt:
                 policy(sending)
-            goes_again = self._decide_on_answer(sending)
+            is_to_be_sent = self._decide_on_answer(sending)
 
     def _decide_on_answer(self, sending: Sending) -> bool:
-        """True if the request goes again. The first decision that says so is the last one that is asked."""
+        """Have each decision look at the answer. Returns true if the request is to be sent again.
+
+        As soon as a decision wants that, the later ones are not asked, because they look only at a final answer.
+        """
         for decision in self._decisions:
-            goes_again = decision(sending)
-            if goes_again:
+            is_to_be_sent_again = decision(sending)
+            if is_to_be_sent_again:
                 return True
         return False
 
     def _repeat_alone(self, earlier: Exchange) -> Exchange | None:
-        """Send an earlier request once more while no other request is on the wire.
+        """Send an earlier request once more while no other request is under way.
 
-        Returns its exchange; None if a limit keeps it back. Its answer tells if the token or the service is gone, and
-        is not judged otherwise.
+        Returns its exchange; None if a limit keeps it back. The answer only shows whether the token is still accepted,
+        or whether the service can still be reached. No test judges it, so it is sent as a request that need not
+        succeed.
         """
         intent = replace(_intent_of(earlier), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
         return self._send_alone(_prepared(earlier.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
-        """Read the list of keys of an account with the valid token, with nothing else on the wire.
+        """Send GET /v1/pix/keys/{accountId} for this account, to see what a registration or deletion changed.
 
-        The headers are those of the registration or deletion, so that the service treats both alike. None if a limit
-        keeps the request back.
+        No other request is under way meanwhile, so that no other one can cause the change. The headers are those of the
+        registration or deletion (`change`) but those of its body, so that the service treats both alike. The token is
+        always the right one. Returns the exchange; None if a limit keeps the request back.
         """
         operation = operations()["listPixKeys"]
         path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
@@ -343,14 +377,15 @@ class Door:
         return self._send_alone(request, Intent("listPixKeys", purpose=OfTheDoor.WHICH_KEYS_ARE_THERE))
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
-        """Send a request while no other request is on the wire. Returns its exchange; None if a limit keeps it back."""
+        """Send a request while no other request is under way. Returns its exchange; None if a limit keeps it back."""
         sending = self._new_sending(request, intent)
-        # If the last request got no answer, its connection may be broken. `is_lost` has this one use a fresh one.
+        # If the last request got no answer, its connection may be broken, so this request uses a fresh one.
         last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
-        sending.is_lost = last_got_no_answer
+        sending.wants_fresh_connection = last_got_no_answer
         self.backoff.wait_for_empty_wire()
         try:
-            # The lock is taken once more than it is released around the wire, so that nothing else may leave.
+            # This thread has the lock already. It takes the lock a second time, because `_without_the_lock` releases it
+            # only once: so no other thread can send while this request waits for its answer.
             with self.ending.lock:
                 for policy in self._for_each_attempt:
                     policy(sending)
@@ -360,7 +395,10 @@ class Door:
 
     @contextmanager
     def _pausing(self, seconds: float) -> Iterator[None]:
-        """Wait for some seconds. Until the end of the block only this thread sends."""
+        """Wait for some seconds. From now until the end of the `with` block only this thread sends.
+
+        It is used to check whether the token has expired: requests with an expired token would be lost meanwhile.
+        """
         # Only one thread may have the others wait, because its end lets all of them go on.
         self.ending.wait_for(lambda: not self.liveness.is_checking)
         with self.liveness.keeping_others_waiting():
@@ -368,29 +406,34 @@ class Door:
             yield
 
     def _disregard(self, numbers: Collection[int], why: Text) -> None:
-        """Have the answers with these numbers count as little as if the requests had not been sent."""
+        """Make sure that nothing judges the answers to the exchanges with these numbers, as if they were not sent.
+
+        It is used for refusals that an expired token may have caused. `why` is the reason, for the report.
+        """
         self.log.disregard(numbers, why)
         for number, answer in self.sent_again.items():
             if answer and answer.number in numbers:
                 self.sent_again[number] = None
 
     def _read_again(self) -> Exchange | None:
-        """Send the last read that succeeded once more, to see if the token is still accepted.
+        """Send the last successful request for data (such as a list of accounts) again, to see if the token is still
+        accepted.
 
-        None if no read succeeded, or if a limit keeps the request back.
+        Returns its exchange; None if no such request succeeded so far, or if a limit keeps it back.
         """
-        last_granted_read = self.token_monitor.witness
+        last_granted_read = self.token_monitor.last_granted_read
         if last_granted_read is None:
             return None
         return self._repeat_alone(last_granted_read)
 
     def _find_out_if_gone(self) -> bool:
-        """Send harmless requests that were answered before, until one is answered again. True if the target is gone.
+        """Find out if the target is gone (cannot be reached any more). Returns true if so.
 
-        It is gone if none of these requests is answered, or if no connection can be made. If limits keep all of them
-        back, nothing is known, and the target counts as reachable.
+        This sends harmless requests that were answered before, until one is answered again. The target is gone if none
+        is answered, or if no connection can be made. If no request was answered before, it only tries to connect. If
+        limits keep all requests back, nothing is known, and the target does not count as gone.
         """
-        answered_before = self._answered_before()
+        answered_before = self._last_answered_harmless_requests()
         if not answered_before:
             return self.wire.connect(self.permission.base_url) != ""
         was_any_sent = False
@@ -405,10 +448,11 @@ class Door:
                 break  # no other request could connect either
         return was_any_sent
 
-    def _answered_before(self) -> list[Exchange]:
+    def _last_answered_harmless_requests(self) -> list[Exchange]:
         """For each operation, the last harmless request that was answered; the newest first.
 
-        Reads are harmless, and so are executions of a synthetic code.
+        Harmless are requests that only read, and executions of a transaction code that the suite made up, such as
+        `pixconf-1a2b3c4d`: no transfer has such a code, so no money moves.
         """
         newest = dict[str, Exchange]()
         for exchange in reversed(self.exchanges):
@@ -417,37 +461,51 @@ class Door:
             code_is_synthetic = SYNTHETIC_PREFIX in exchange.request.last_segment
             executes_nothing = exchange.operation == "executePix" and code_is_synthetic
             if exchange.operation in READ_OPERATIONS or executes_nothing:
-                newest.setdefault(exchange.operation, exchange)  # later ones in this loop are older
+                newest.setdefault(exchange.operation, exchange)  # keeps the newest, with which the loop began
         return list(newest.values())
 
     def _attempt(self, sending: Sending) -> None:
-        """Wait until a request may leave, then send it once."""
-        # Before the place: while the request waits for another thread, other requests may use the wire.
+        """Wait until a request may be sent, then send it once and record its exchange.
+
+        The number of requests that may be on the wire (sent and not answered) at the same time is limited.
+        `backoff.on_the_wire` waits until this request may be one of them.
+        """
+        # Before it counts as on the wire: while it waits for another thread, other requests may be sent instead.
         self._wait_for_other_thread(sending)
-        # Before the place: the thread that looks whether the target is gone needs the wire for itself.
+        # Before, too: the thread that checks whether the target is gone waits until no other request is on the wire.
         self.liveness.wait_for_check_of_target(sending)
-        with self.backoff.place(sending):
-            self.token_monitor.renew(sending)
-            # Again: while the request waited, the run may have ended, the target may be gone, the token have expired.
+        with self.backoff.on_the_wire(sending):
+            self.token_monitor.put_in_newest_token(sending)
+            # Again, because while the request waited, the run may have ended, the target may have become unreachable,
+            # or the token may have expired.
             self.ending.refuse_if_over(sending)
             self.liveness.refuse_unreachable(sending)
             self.token_monitor.refuse_expired(sending)
-            with self.budget.transfer(sending):
+            with self.budget.counting_transfer(sending):
                 self._send_and_record(sending)
 
     def _wait_for_other_thread(self, sending: Sending) -> None:
-        """Wait for the request of another thread, if both are to leave at the same moment."""
+        """Wait for the request of another thread, at most for a second, if both are to be sent at the same moment.
+
+        If the other thread does not come, this request is sent alone.
+        """
         if sending.barrier is None:
             return
-        with self._without_the_lock(), suppress(threading.BrokenBarrierError):  # broken: the other one does not come
+        # The error is raised if the other thread has nothing to send, or does not come within a second.
+        with self._without_the_lock(), suppress(threading.BrokenBarrierError):
             sending.barrier.wait(_MEETS_S)
-        sending.barrier = None
+        sending.barrier = None  # if the request is sent again, it waits for nobody
 
     def _send_and_record(self, sending: Sending) -> None:
-        """Send a request once. Its exchange is recorded whatever happens, also if this thread is interrupted."""
+        """Send a request once, and add its exchange to the log.
+
+        The exchange is added even if this thread is interrupted (Ctrl-C) while it waits for the answer, because the
+        service may have moved money. The three `with` blocks write to the journal (a file with transaction codes) and
+        to the record of keys before the request is sent, and write what became of it afterwards.
+        """
         number = next(self._numbers)
         started = time.time()
-        # The result if the thread is interrupted.
+        # The result if the thread is interrupted while it waits for the answer.
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
         with (
             self.guard.recording_execution(sending, number),
@@ -460,15 +518,15 @@ class Door:
                 with self._without_the_lock():
                     result = self.ending.with_end_as_cause(self.wire.attempt(sending))
             finally:
-                sending.is_lost = isinstance(result, Failure)
+                sending.wants_fresh_connection = isinstance(result, Failure)
                 sending.exchange = self._exchange_of(sending, request, result, started)
-                sending.supersedes = number  # the next attempt, if there is one, takes the place of this one
+                sending.supersedes = number  # if there is a next attempt, its answer counts instead of this one
                 self.exchanges.append(sending.exchange)
                 self.log.add(sending.exchange)
 
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:
-        """Let other threads in meanwhile."""
+        """Release the lock of the door until the `with` block ends, so that other threads can send meanwhile."""
         self.ending.lock.release()
         try:
             yield
@@ -478,7 +536,10 @@ class Door:
     # -- the exchange -----------------------------------------------------------------------------------------
 
     def _exchange_of(self, sending: Sending, request: Request, result: Response | Failure, started: float) -> Exchange:
-        """The exchange of an attempt with this result. `started` is the time of its start, in seconds since 1970."""
+        """The exchange of an attempt: the request with its result, and what is known about its sending.
+
+        `started` is the time when the attempt began, in seconds since 1970.
+        """
         return Exchange(
             sending.number,
             request=request,
@@ -494,11 +555,13 @@ class Door:
         )
 
     def _note_refusal(self, sending: Sending, why: Exception) -> None:
-        """Give a request that was not sent an exchange without a number, which says why.
+        """Give a request that was not sent an exchange with the number 0, whose failure says why.
 
-        A request that was sent before, and was only not sent again, keeps the answer that it has.
+        If the request was sent before and was only not sent again, it keeps the exchange with its last answer. If a
+        limit is the reason, the report names the operation, because not all of its requests were sent.
         """
-        if sending.number:
+        was_sent_before = sending.number > 0
+        if was_sent_before:
             return
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
@@ -509,12 +572,15 @@ class Door:
 
 
 def _intent_of(exchange: Exchange) -> Intent:
-    """The intent to send the request of an exchange once more, without its purpose."""
+    """The intent with which an earlier request is sent once more: the same operation, token and so on.
+
+    Its purpose is left out, because it is sent again for another reason.
+    """
     return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.spelling)
 
 
 def _prepared(request: Request) -> requests.PreparedRequest:
-    """The same request as `requests` takes it, to be sent once more."""
+    """The request of an earlier exchange as an object of the library `requests`, so that it can be sent once more."""
     prepared = requests.PreparedRequest()
     prepared.method = request.method
     prepared.url = request.url

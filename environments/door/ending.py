@@ -46,6 +46,7 @@ class Ending:
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin the time of the run, `duration_s` seconds by this clock, with a reserve at its end for cleaning up."""
         self.lock = threading.Condition()
         """Guards the bookkeeping of all policies. A thread that waits releases it."""
         self.is_stopped = False

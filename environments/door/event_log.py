@@ -175,8 +175,9 @@ class EventLog:
 def event_in(line: str) -> Event | None:
     """The event in a line of a log file: its JSON object. None if the line is damaged.
 
-    Damaged is a line that is no JSON object, that lacks a member which each event has, or that has a member which is no
-    text. The caller must not change the event, because the next call with the same line returns the same object.
+    A line is damaged if it is no JSON object, if it lacks a member that each event has, or if the value of a member is
+    no text. The results are kept in memory, because each change of the file reads all lines again. So the caller must
+    not change an event: the next call with the same line returns the same object.
     """
     try:
         event = json.loads(line)

@@ -61,6 +61,7 @@ class KeyChanges:
         is_sandbox: bool,
         may_read: bool,
     ) -> None:
+        """Begin with nothing read and nothing changed; see the class for the arguments."""
         self._keys = keys
         self._ending = ending
         self._read_list = read_list

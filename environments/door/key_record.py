@@ -66,9 +66,10 @@ class KeyRecord(EventLog):
             self._write_lines(lines)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
-        """The last event that runs wrote about a key at this address, such as REGISTERED.
+        """The last event that runs wrote to the file about a key, such as REGISTERED. An event is what became of a key.
 
-        Empty if the key was deleted, or was never recorded. Raises JournalError.
+        Only events of the address (`base_url`) that this run tests count. Empty if the key was deleted, or was never
+        recorded. Raises JournalError.
         """
         digest = self.digest(_subject(account, key_type, value))
         return next((event["event"] for event in self._events_at_this_address() if event["digest"] == digest), "")

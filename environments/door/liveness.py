@@ -1,7 +1,7 @@
 """Whether the target can still be reached, and which of its operations do not answer.
 
-The door asks before each request, so that a run against a target that is gone ends soon, and an operation that does not
-answer costs few waits of limits.timeout.
+The target is the service that a run tests. The door asks before each request, so that a run against a target that is
+gone ends soon, and an operation that does not answer costs few waits of limits.timeout.
 
 Self-tests: environments/door/test_backoff.py.
 """
@@ -36,11 +36,12 @@ class UnreachableError(NotSentError):
 class Liveness:
     """Ends the run when the target is gone, and sends no more to an operation that does not answer.
 
-    `find_out_if_gone` sends requests that were answered before, and gives true if none is answered any more. Nothing
-    else is sent meanwhile.
+    The target is gone if it could be reached before and cannot be reached any more. `find_out_if_gone` sends requests
+    that were answered before, and returns true if none of them is answered now. Nothing else is sent meanwhile.
     """
 
     def __init__(self, find_out_if_gone: Callable[[], bool], ending: Ending) -> None:
+        """Begin with a target that has not answered so far, and that counts as reachable."""
         self.unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone
@@ -55,23 +56,24 @@ class Liveness:
 
     @property
     def is_checking(self) -> bool:
-        """True while one thread finds something out, and all others wait."""
+        """True while one thread checks the target or the token, and all others wait for the result."""
         return self._thread_that_checks is not None
 
     def wait_for_check_of_target(self, sending: Sending) -> None:
-        """Wait while another thread finds out if the target is gone.
+        """Wait while another thread finds out if the target is gone (cannot be reached any more).
 
-        A request that left meanwhile would be lost, because the target may be starting again. The thread that checks
-        sends its own requests through the door, so it does not wait for itself.
+        A request that is sent meanwhile might be lost, because the target may be starting again. The thread that checks
+        calls this method, too, because it sends requests; it must not wait for itself.
         """
         this_thread = threading.get_ident()
         self._ending.wait_for(lambda: self._thread_that_checks in (None, this_thread))
 
     def refuse_unreachable(self, sending: Sending) -> None:
-        """Raises UnreachableError if the target is gone, LimitError if the operation has timed out twice in a row.
+        """Raises UnreachableError if the target cannot be reached any more, LimitError if the operation has timed out
+        twice in a row.
 
-        If other requests were on the wire during each of these timeouts, the load may be the cause. Then a repetition
-        is permitted, because the door sends it while nothing else is on the wire.
+        If other requests were under way during each of these timeouts, the load may be the cause. Then a repetition of
+        an earlier request is permitted, because it is sent while no other request is under way.
         """
         if self.unreachable:
             raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
@@ -86,13 +88,15 @@ class Liveness:
                 )
             )
 
-    def notice(self, sending: Sending) -> None:
-        """Count a request that got no answer, and end the run if the target is gone.
+    def note_result(self, sending: Sending) -> None:
+        """Count whether a request got an answer, and end the run if the target cannot be reached any more.
 
-        An answer sets the counts to zero, and so does a request that the suite itself cut short.
+        An answer sets the counts to zero. So does a request that the suite itself cut short, because that is no fault
+        of the target.
 
-        The target is checked after five requests in a row without an answer, or after one that could not connect. It is
-        not gone if it answers the check: then it does not answer some operations, or one connection failed by chance.
+        After five requests in a row without an answer, or after one that could not connect, this method sends requests
+        to check the target. If it answers one of them, it is not gone: then only some operations do not answer, or one
+        connection failed by chance.
         """
         failure = sending.exchange.failure
         operation = sending.intent.operation
@@ -120,10 +124,10 @@ class Liveness:
                 self.unreachable = str(failure.message)
 
     def _check_target(self, pauses_s: Iterable[float]) -> bool:
-        """Ask the target once, and once more after each of these pauses while it does not answer.
+        """Ask the target once, and once more after each of these pauses as long as it does not answer.
 
-        Returns true if it never answered. All other threads wait meanwhile (`wait_for_check_of_target`), and go on
-        afterwards.
+        Returns true if it never answered, so that it counts as gone. The pauses give a service time to start again. All
+        other threads wait meanwhile (`wait_for_check_of_target`), and go on afterwards.
         """
         with self.keeping_others_waiting():
             is_gone = self._find_out_if_gone()
@@ -135,7 +139,10 @@ class Liveness:
 
     @contextmanager
     def keeping_others_waiting(self) -> Iterator[None]:
-        """Have all other threads wait while this one finds something out. Only one thread does so at a time."""
+        """Keep all other threads from sending until the `with` block ends, in which this thread checks something.
+
+        Only one thread may do so at a time: the caller makes sure of that (`is_checking`).
+        """
         self._thread_that_checks = threading.get_ident()
         try:
             yield

@@ -34,10 +34,10 @@ class LimitError(NotSentError):
 
 @dataclass(frozen=True)
 class Intent:
-    """What a request is meant as. Its exchange has the same members."""
+    """What a request is meant to be. The exchange (the request with its answer) has the same members."""
 
-    operation: str  # empty for an undocumented path
-    credential: str = VALID  # the name of a form of wrong_tokens.py
+    operation: str  # such as "listPixKeys"; empty for an undocumented path
+    credential: str = VALID  # what is sent as the token: a name such as "no header" or "the token cut short"
     valid: bool = False  # True if the interface document promises success
     part: str = ""  # of a generated request: the part of the generated traffic that judges its answer; else empty
     spelling: tuple[str, ...] = ()  # unusual ways in which the request is written, such as two slashes in the path
@@ -46,7 +46,10 @@ class Intent:
 
     @property
     def is_generated(self) -> bool:
-        """True if Hypothesis or Schemathesis drew the request; False if a scenario sends it."""
+        """True if the request was drawn at random (by Hypothesis or Schemathesis); false if a test planned it.
+
+        Only a drawn request has a `part`, the name of the group of drawn requests to which it belongs.
+        """
         return bool(self.part)
 
 
@@ -54,16 +57,17 @@ class Intent:
 class Sending:
     """One request, from the moment it is asked for until its answer is final.
 
-    It may be sent several times, as several attempts. Then `number`, `beside`, `most_at_once`, `is_lost` and `exchange`
-    are those of the last attempt. The answer is final when no policy has the request sent again.
+    It may be sent several times, as several attempts. Then `number`, `beside`, `most_at_once`, `exchange` and
+    `wants_fresh_connection` are those of the last attempt. The answer is final if no policy (a step of the door) wants
+    the request to be sent again.
     """
 
     request: requests.PreparedRequest
     intent: Intent
     code: str | None = None
-    """The real transaction code in its path; None if there is none."""
+    """The real transaction code in its path (one that may move money); None if there is none."""
     with_token: bool = False
-    """True if it carries the access token, under whatever scheme."""
+    """True if it has the right access token, whatever the word before it in the Authorization header."""
     path: str = ""
     """The path below base_url, as it goes over the wire."""
     cleans_up: bool = False
@@ -75,7 +79,7 @@ class Sending:
     """Locks and callbacks of policies, which are released when the answer is final. An example is the lock of the
     journal, which keeps other runs from sending a code meanwhile."""
     is_repetition: bool = False
-    """True if an earlier, finished request is sent once more by `Door.send_again`."""
+    """True if an earlier request, whose answer was final, is sent once more (`Door.send_again`)."""
     resends_executed_code: bool = False
     """True if it has the code that this run executed first, and no valid token. It is permitted, because nothing
     is left to execute."""
@@ -85,13 +89,13 @@ class Sending:
     """Number of an earlier exchange of the same request. Both answers count, because the repetition shows if the answer
     stays the same. 0 if there is none."""
     number: int = 0
-    """Number of its exchange; 0 while it was not sent."""
+    """Number of its exchange in the order of sending; 0 while it was not sent."""
     beside: int = 0
     """Number of other requests that were between sending and answer while this one was there, too."""
     most_at_once: int = 0
     """Most requests that might be sent at the same time, as it was when this one left."""
-    is_lost: bool = False
-    """True if it was sent and got no answer. Then the next attempt uses a fresh connection."""
+    wants_fresh_connection: bool = False
+    """True if the next attempt must use a fresh connection, because the last one got no answer over its connection."""
     times_asked_to_wait: int = 0
     """Number of attempts whose answer asked to come back later, such as 429."""
     times_unanswered: int = 0
@@ -102,17 +106,25 @@ class Sending:
 
     @cached_property
     def reachable_operations(self) -> frozenset[str]:
-        """The operations to which a server could route the request, whatever it makes of an unusual path."""
+        """The documented operations that a server might carry out for this request, such as `{"executePix"}`.
+
+        An unusual path, such as one with two slashes or an encoded letter, may reach several, because servers read it
+        in different ways. The checks before a request is sent consider each of them.
+        """
         return operations_reached(self.request.method or "", self.path)
 
     @property
     def executes(self) -> bool:
-        """True if it may execute a transfer: it has a real transaction code and the access token."""
+        """True if the request may execute a transfer: it has a real transaction code and the right access token."""
         return self.with_token and self.code is not None
 
     @property
     def is_safe_to_repeat(self) -> bool:
-        """True if sending it again cannot move money a second time, nor prepare a second transfer."""
+        """True if sending the request again cannot move money a second time, nor prepare a second transfer.
+
+        Not so if it has a real transaction code, with whatever token. Not so either for a valid request to an operation
+        that prepares or executes transfers.
+        """
         operation = operations().get(self.intent.operation)
         moves_money = operation is not None and operation.permission in MONEY_PERMISSIONS
         is_valid_for_money = self.intent.valid and moves_money
@@ -120,7 +132,10 @@ class Sending:
 
     @property
     def plain_request(self) -> Request:
-        """The request as an exchange keeps it: with its headers as texts and its body as bytes."""
+        """The request in the form in which an exchange keeps it: its headers are texts, and its body is bytes.
+
+        `requests` keeps some headers as bytes, and some bodies as texts.
+        """
         headers = tuple((str(name), _text(value)) for name, value in self.request.headers.items())
         body = self.request.body or b""
         body = body.encode() if isinstance(body, str) else bytes(body)
@@ -134,5 +149,8 @@ Decision = Callable[[Sending], bool | None]
 
 
 def _text(value: object) -> str:
-    """The value of a header: `requests` keeps some as bytes, in Latin-1 as RFC 9110 section 5.5 reads them."""
+    """The value of a header as a text. `requests` keeps some values as bytes, which are read as Latin-1.
+
+    RFC 9110 section 5.5 says so: each byte is one character.
+    """
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -75,6 +75,7 @@ class Keys:
         is_sandbox: bool = False,
         key_at: str | None = None,
     ) -> None:
+        """Begin with the keys of the profile (the settings of the run), none of which was sent so far."""
         self.accounts = accounts
         """The accounts of the profile."""
         self.account = next(iter(accounts), "")
@@ -143,7 +144,10 @@ class Keys:
 
     @property
     def list_before_run(self) -> Listing | None:
-        """The list of keys of the account at which the run registers, as it was before the run; None if not read."""
+        """The list of keys that was read before the run changed any key, of the account at which the run registers.
+
+        It shows which keys belong to somebody. None if it was not read.
+        """
         return self.lists.before.get(self.account)
 
     def may_be_deleted(self, value: str) -> bool:
@@ -213,7 +217,10 @@ class Keys:
         return False
 
     def deletions_still_listed(self, deletions: Iterable[Exchange]) -> list[Exchange]:
-        """Those of the deletions, which all succeeded, whose key the last list still shows."""
+        """Those of the deletions (DELETE requests, which all succeeded) whose key the last list still shows.
+
+        The report warns of them, because perhaps another key was deleted.
+        """
         still_listed = []
         for deletion in deletions:
             states = map(self._state_of, texts_of(deletion.request.body))
@@ -226,9 +233,9 @@ class Keys:
         return self._state_of(value) in SEEMINGLY_NOT_REGISTERED
 
     def _state_of(self, value: str) -> KeyState:
-        """The state of the key with this value at the account at which the run registers.
+        """The state of the key with this value, such as REGISTERED; NOT_SENT for a text that is no key of the run.
 
-        NOT_SENT for a text that is no key of the run.
+        A run registers its keys at one account, so a key of the same value at another account does not count.
         """
         key = self._key_with_value(value, self.account)
         return key.state if key else KeyState.NOT_SENT
@@ -254,12 +261,16 @@ class Keys:
 
     # -- what the scenarios note ------------------------------------------------------------------------------
 
-    def take_over(self, key: PixKey) -> bool:
+    def count_as_registered_if_recorded(self, key: PixKey) -> bool:
         """Count a key of the profile as registered by this run, if an earlier run registered it and did not delete it.
 
-        Then this run may delete it. The record of keys must say so, and `disposable: true` in the profile must permit
-        it. The list before the run must show the key at its account, because its owner may have moved it to another
-        account since. Returns true if the key counts as registered by this run. Raises JournalError.
+        Then this run may delete the key. Returns true if the key counts as such. All three conditions must hold:
+
+        - The record of keys, a file, says that an earlier run registered it.
+        - The list of keys before the run shows it at its account: its owner may have moved it to another account.
+        - The profile (the settings of the run) permits to delete it (`disposable: true`).
+
+        Raises JournalError if the record cannot be read.
         """
         recorded_event = self._record.state(self.account, key.type, key.key) if self._record else ""
         was_registered_by_a_run = recorded_event == REGISTERED
@@ -355,6 +366,9 @@ class Keys:
 
         After the first registration of a key of the profile, a list does not show any longer whether the key was there
         before the run. A made-up key cannot have been there.
+
+        If an earlier registration has registered the key, or may have, the key keeps its account: it has to be deleted
+        there. If it is registered for certain, it keeps its state as well.
         """
         if key.is_of_profile:
             self.lists.run_may_have_changed_keys = True
@@ -404,9 +418,11 @@ class Keys:
                 self._update_by_list(exchange)
 
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
-        """Change the state of a key by the answer to its registration.
+        """Change the state of a key by the answer to its registration (`exchange`).
 
-        If the key may be registered by this exchange, the number of the exchange is kept with the key, for the report.
+        `state_before` is its state before the request was sent. If this exchange has registered the key, or may have,
+        its number is kept with the key, for the report. An answer with status 200 that neither grants nor refuses the
+        registration counts as accepted: the service may register the key later.
         """
         was_unknown = key.state in REGISTRATION_UNKNOWN
         is_accepted = registered(exchange) or (is_granted(exchange) and is_uncertain_registration(exchange))

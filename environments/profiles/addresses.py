@@ -25,28 +25,32 @@ def _is_loopback(address: str) -> bool:
 
 
 def _host_of(address: str) -> str:
-    """The host of an address, in lower case; empty if the text is no address."""
+    """The host of an address in lower case: `example.test` of `https://Example.test/v`; empty if it is no address."""
     if not _is_address(address):
         return ""
     return urlsplit(address).hostname or ""
 
 
-def in_one_form(text: str) -> str:
-    """The address as requests are sent to it: scheme and host in lower case (RFC 3986 section 6.2.2.1), no slash at the
-    end."""
+def normalized_address(text: str) -> str:
+    """The address in the form in which requests are sent to it, so that equal addresses are equal texts.
+
+    Scheme and host are in lower case (RFC 3986 section 6.2.2.1), and there is no slash at the end:
+    `HTTPS://Example.test/` becomes `https://example.test`.
+    """
     return re.sub(r"^[A-Za-z]+://[^/]*", lambda origin: origin[0].lower(), text).removesuffix("/")
 
 
 def check_address(text: str, *, insecure: bool, exact: bool) -> None:
-    """Raise ValueError for a wrong address.
+    """Check the address of a service in a profile or on the command line. Raises ValueError if it is wrong.
 
-    ``insecure`` permits http:// to other machines, ``exact`` permits a path that ends in /v1.
-
-    A message repeats an address only if it holds no more than host, port and path, as the reports show it.
+    ``insecure`` permits http:// to other machines, where everybody on the way can read the token. ``exact`` permits a
+    path that ends in /v1, which is usually a mistake, because every path of the interface starts with /v1. No message
+    repeats the address, because it may have a password.
     """
     if "@" in text:
         raise ValueError("an address with a user name or password; secrets are named, never written: leave them out")
-    if set(text) & set("?#"):
+    has_query_or_fragment = set(text) & set("?#")
+    if has_query_or_fragment:
         raise ValueError("an address with a query or a fragment; leave out what follows ? or #")
     if not _is_address(text):
         raise ValueError("not an address; expected http(s)://host[:port][/prefix]")
@@ -59,9 +63,10 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
 
 
 def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
-    """Raise ValueError for a wrong proxy, and for one that could read the token.
+    """Check the address of a proxy. Raises ValueError if it is wrong, or if the proxy could read the token.
 
-    A proxy reads whatever goes over http:// to the target, also if the target is this machine.
+    A proxy can read everything that is sent to an address with http://, unless `insecure` permits it or the proxy runs
+    on this machine.
     """
     check_address(proxy, insecure=True, exact=True)
     is_readable_for_proxy = base_url.startswith("http:") and not _is_loopback(proxy)
@@ -70,7 +75,7 @@ def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
 
 
 def _is_address(text: str) -> bool:
-    """True if the form is right, the port at most 65535, and an IPv6 address valid."""
+    """True for an address such as `https://example.test:8443/bank`, with a possible port and a valid IPv6 address."""
     if not _ADDRESS.fullmatch(text):
         return False
     try:

@@ -1,7 +1,8 @@
 """Loading of a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent.
 
-The module also says what a profile permits without supplying what is needed for it. Every start of a run and every
-command ask it. `python -m environments.profiles.loading` prints profile.schema.json, for editors.
+A profile is a YAML file that describes one service: its address, and what a run may do there. The module also says what
+a profile permits but does not supply. Every run and every command begin here. `python -m environments.profiles.loading`
+prints profile.schema.json, with which editors check a profile.
 
 Whatever is wrong is a ``ProfileError``, before any request, with every problem in one line: file, line, key, what was
 expected and what to do. No message repeats a value, because any value may be a secret or personal data.
@@ -24,7 +25,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from environments.profiles.addresses import in_one_form
+from environments.profiles.addresses import normalized_address
 from environments.profiles.model import (
     EMBEDDED,
     ENVIRONMENTS,
@@ -55,14 +56,17 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}  # type: ignore[misc]  # as PyYAML has it
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """A node that is no alias. Aliases of aliases could make a small file huge in memory."""
+        """Read the next value of the YAML file. Refuses an alias (`*name`), which repeats another value.
+
+        Aliases of aliases could make a small file huge in memory. The loader of PyYAML calls this for each value.
+        """
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="an alias; write it out", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """A mapping whose keys are unique."""
+        """Read a mapping of the YAML file. Refuses a key that is there twice, because one value would be ignored."""
         node = super().compose_mapping_node(anchor)
         keys: list[Any] = []
         for key, _ in node.value:
@@ -84,10 +88,10 @@ class ParsedYaml:
     root: yaml.Node | None
 
     def line_of(self, place: Sequence[str | int]) -> int:
-        """The number of the line with the key or item at a place, from 1.
+        """The number of the line in the file, counted from 1, at which a value is written, for error messages.
 
-        `place` has names of keys and numbers of items, from the outside. If it leads to nothing, it is the line of the
-        last key or item on the way.
+        `place` has the names of keys and the numbers of list items that lead to the value from the outside, such as
+        `("limits", "rate")`. If there is no such value, it is the line of the last key or item that exists.
         """
         node = self.root
         mark = node.start_mark if node else None
@@ -95,7 +99,8 @@ class ParsedYaml:
             if isinstance(node, yaml.MappingNode) and isinstance(step, str):
                 key_node, node = next((pair for pair in node.value if pair[0].value == step), (None, None))
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                key_node = node = node.value[step]
+                node = node.value[step]
+                key_node = node  # a list item has no key, so its own line is used
             else:
                 break
             if key_node:
@@ -104,7 +109,10 @@ class ParsedYaml:
 
 
 def parse_yaml(text: str, name: str) -> ParsedYaml:
-    """Parse the text of a YAML file. Raises ProfileError, which gives the file this name."""
+    """The data of a YAML file. `name` is the name of the file for error messages. Raises ProfileError.
+
+    An error message shows no value of the file, because the value may be a secret.
+    """
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
@@ -126,7 +134,7 @@ _KEYS = {key.name for key in fields(ProfileFile)}
 _UNKNOWN_KEY = "unexpected_keyword_argument"
 """The name of that error in pydantic."""
 _NOT_REPEATED = "…"
-"""Stands for a key that resembles no known one: it may be a value that was pasted in the wrong place."""
+"""Shown instead of a key that resembles no known key: it may be a secret that was pasted in the wrong place."""
 SCHEMA_FILE = ENVIRONMENTS / "profile.schema.json"
 EXAMPLE_FILE = ENVIRONMENTS / "staging.example.yaml"
 _MADE_UP_FOR_THE_SANDBOX = ("pix_keys", "transactions", "requests")
@@ -150,23 +158,24 @@ class _Generator(GenerateJsonSchema):
     """JSON Schema as pydantic writes it. The order of a set is always the same."""
 
     def encode_default(self, dft: Any) -> Any:
-        """A default as JSON. A set has no order of its own, so it is sorted."""
+        """A default value in the schema. A set is sorted, because otherwise the schema would change from run to run."""
         return sorted(dft) if isinstance(dft, frozenset) else super().encode_default(dft)
 
 
 @cache
 def editor_schema() -> dict[str, Any]:
-    """The JSON Schema with which editors complete and explain the keys.
+    """The JSON Schema of a profile, with which editors complete and explain its keys.
 
-    It is called draft-07, which more editors know. Of newer drafts pydantic uses $defs alone, which editors accept.
+    It names draft-07 of JSON Schema, because more editors know that version. pydantic writes it for a newer version,
+    but the only difference here is `$defs`, which editors accept.
     """
     return {"$schema": "http://json-schema.org/draft-07/schema#", **_FILE.json_schema(schema_generator=_Generator)}
 
 
 def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None = None) -> Profile:
-    """The profile named ``environment`` in ``folder``, or at that path; ``base_url`` replaces its address.
+    """Read and check a profile. ``environment`` is its name in ``folder``, such as "staging", or the path of its file.
 
-    Raises ``ProfileError``.
+    If ``base_url`` is given, it replaces the address in the file. Raises ``ProfileError`` with every problem.
     """
     path = path_of(environment, folder)
     try:
@@ -180,56 +189,60 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
 
 
 def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
-    """The profile that a text holds. ``base_url`` replaces its address.
+    """Check the text of a profile's file, and make the profile of it.
 
-    Raises ``ProfileError`` with every problem.
+    ``path`` is the path of the file. If ``base_url`` is given, it replaces the address in the text. Raises
+    ``ProfileError`` with every problem.
     """
     name = shown(path)
     parsed = parse_yaml(text, name)
     if not isinstance(parsed.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
-    # A key has no value if everything below it is switched off. It keeps its default then.
+    # A key has no value (None) if every line below it is a comment. Then the default value is used.
     data = {key: value for key, value in parsed.data.items() if value is not None or key not in _KEYS}
     redirected = None
     if base_url is not None:
         data, redirected = _redirected(data, base_url, name)
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
-        # As JSON, which has no tuples, sets, dates and paths: pydantic makes them of lists and texts, although strict.
+        # pydantic is strict here: it makes tuples, sets, dates and paths of lists and texts only if these are JSON.
         file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:
-        # Unknown keys come first: what is missing may be there under an unknown key.
+        # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.
         errors = sorted(error.errors(include_url=False), key=lambda problem: problem["type"] != _UNKNOWN_KEY)
         raise ProfileError(*dict.fromkeys(_problem(problem, parsed, name, base_url) for problem in errors)) from None
     profile = Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
-    names_transfers = "transfers" in (data.get("limits") or {})
-    if names_transfers or not profile.is_sandbox:
+    sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
+    if sets_limit_of_transfers or not profile.is_sandbox:
         return profile
-    # On a sandbox nothing has a value. A service may accept every invalid body, and each may prepare a transfer.
+    # On a sandbox no money is real, so that transfers need no lower limit. Every request may prepare one, because the
+    # service may accept every invalid body.
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 
 def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
-    """The data of a profile for another address, and the note about it, as `Profile.redirected` has it.
+    """The data of a profile after --base-url replaced its address, and a note about that (see `Profile.redirected`).
 
-    The values that were made up for the embedded sandbox do not follow to another address.
+    If the profile is for the embedded sandbox, its keys, codes and bodies are removed: they were made up for the
+    sandbox, and must not be sent to another service. The run only reads then. `name` is the file for the note.
     """
     new_address = {"base_url": base_url, "sandbox": None}
     if data.get("base_url") == EMBEDDED:
         kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
             f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
-            f"there. `python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+            f"there. `python -m environments new NAME` writes a profile for {normalized_address(base_url)}"
         )
         return kept | {"allow": ["read"]} | new_address, note
-    is_same_address = in_one_form(base_url) == in_one_form(str(data.get("base_url")))
+    is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
     return data | new_address, None if is_same_address else ""
 
 
 def from_example(values: Mapping[str, str], path: Path) -> str:
-    """The commented example for a file at `path`, with the first line of each of these keys switched on.
+    """The text of a new profile: the commented example, in which the lines of the given keys are made active.
 
-    The line gets the given value; if that is empty, it keeps the value of the example. Raises ``ProfileError``.
+    In the first line of each key the `#` is removed. The line gets the given value; if that is empty, it keeps the
+    value of the example. `path` is the path of the new file. Raises ``ProfileError`` if a value is wrong.
     """
     schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
     text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
@@ -242,9 +255,9 @@ def from_example(values: Mapping[str, str], path: Path) -> str:
 
 
 def _problem(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) -> str:
-    """One line for an error of pydantic: ``qa.yaml:7: limits.rate: Input should be a valid number``.
+    """One line about an error that pydantic found: ``qa.yaml:7: limits.rate: Input should be a valid number``.
 
-    `base_url` is that of the command line, which stands in no line of the file.
+    `base_url` is the address of the command line. An error in it has no line in the file, so the option is named.
     """
     place, message = _place_and_message(error)
     if base_url is not None and place == ("base_url",):
@@ -254,22 +267,26 @@ def _problem(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) ->
 
 
 def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:
-    """The place of an error of pydantic, without anything that may be a pasted secret, and what is wrong there."""
-    place = error["loc"]
+    """Where in a profile the error is that pydantic found, and what is wrong: `("limits", "rate")`, "expected …".
+
+    A key that is not known is replaced by `…`, because it may be a secret that was pasted. Some messages of pydantic
+    are replaced by clearer ones.
+    """
+    place = error["loc"]  # keys and numbers of list items, from the outside
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == _UNKNOWN_KEY:
-        nearest = get_close_matches(place[-1], _known_keys(), 1)
+        nearest = get_close_matches(place[-1], _known_keys(), 1)  # at most one known key with a similar name
         message = "unknown key" + "".join(f'; did you mean "{key}"?' for key in nearest)
-        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)
-        if place[0] == "auth":
+        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)  # a misspelled key may be shown
+        if place[0] == "auth":  # probably somebody wrote the token itself
             message = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
     elif error["type"] == "too_short":
         message = "expected at least one"
-    if place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
+    if place[-1] == "[key]":  # pydantic adds this word if the key itself is wrong, and not its value
         place = place[:-1]
         if place[0] == "requests" and not get_close_matches(place[-1], operations(), 1):
             place = (*place[:-1], _NOT_REPEATED)
-    elif place[0] == "requests":  # whatever is wrong with a body
+    elif place[0] == "requests":  # an example of a body says more than what pydantic says about it
         body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
         place = place[:2]
         message = f"expected a body written as YAML, such as {{json: {body}}}"
@@ -277,7 +294,7 @@ def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:
 
 
 def _known_keys() -> list[str]:
-    """All keys of a profile, those inside of other keys included."""
+    """The names of all keys that a profile may have, at any depth. A similar one is suggested for an unknown key."""
     schema = editor_schema()
     keys = list(schema["properties"])
     for part in schema["$defs"].values():
@@ -286,31 +303,36 @@ def _known_keys() -> list[str]:
 
 
 def _printable(step: str | int) -> str:
-    """A key or the number of an item, if a message may show it; else `…`.
+    """A key or the number of a list item as an error message may show it; `…` if it may be a secret.
 
-    A form of `NAME:VALUE` loses the value: YAML reads ``token:abc``, without a space, as one key.
+    Of `NAME:VALUE` only the name is shown, because YAML reads ``token:abc``, without a space, as one key.
     """
     name = str(step).partition(":")[0]
     return name if re.fullmatch(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}", name) else _NOT_REPEATED
 
 
 def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
-    """``folder/<name>.yaml``; for a text that is a path, the path itself."""
+    """The path of a profile's file: ``folder/staging.yaml`` for "staging"; a text that is a path is that path."""
     is_path = re.search(r"[/\\]|\.ya?ml$", environment)
     return Path(environment) if is_path else folder / f"{environment}.yaml"
 
 
 def name_for_commands(profile: Profile) -> str:
-    """The profile as a command line names it, with --base-url if that replaced its address; ``load`` reads it."""
+    """The words by which a command line names this profile, quoted for a shell: `staging --base-url=https://…`.
+
+    The option --base-url is included only if the user gave it. Messages use this to suggest a command.
+    """
     path = profile.path
-    name = quote(path.stem if path.absolute().parent == ENVIRONMENTS else shown(path))
+    is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
+    name = quote(path.stem if is_in_usual_folder else shown(path))
     return name if profile.redirected is None else f"{name} --base-url={quote(profile.base_url)}"
 
 
-def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
-    """Each reason why a run of everything that the profile permits would be incomplete.
+def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
+    """What a profile permits without supplying what is needed for it: a line for each thing that is missing.
 
-    `sent_before` are the codes that the journal keeps from being sent.
+    For example a profile permits executions but has no transaction code. A run would leave requirements untested.
+    `sent_before` are codes that are not sent again, because an earlier run sent them according to the journal.
     """
     allowed = profile.allow
     if not profile.accounts and allowed & {"read", "register-keys", "delete-keys"}:
@@ -329,7 +351,11 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
 
 
 def missing_for_deletions(profile: Profile) -> str:
-    """What to set, because a run deletes no key without it; empty if the profile has all that deletions need."""
+    """The line that the profile lacks so that a run may delete keys; empty if it lacks none.
+
+    Outside a sandbox a run must be able to read the list of keys, and find the keys in it, because the list shows
+    whether a deletion removed another key.
+    """
     if "deletePixKey" not in profile.requests:
         return NO_DELETION
     if profile.is_sandbox:

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from environments.profiles.addresses import check_address, check_proxy, in_one_form
+from environments.profiles.addresses import check_address, check_proxy, normalized_address
 from environments.profiles.parts import (
     PERMISSIONS,
     Auth,
@@ -67,18 +67,19 @@ class ProfileError(Exception):
     """
 
     def __init__(self, *problems: str) -> None:
+        """Each problem is one line for the user. At least one is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
         others = len(problems) - 1
         super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))
 
 
 def _on_one_line(text: str) -> str:
-    """The text with a blank in the place of each character that cannot be printed, such as a line end."""
+    """The text in which each character that cannot be printed, such as a line end, is replaced by a blank."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def today() -> date:
-    """The day of the run, in UTC."""
+    """The present day in UTC. Last days of known failures are compared with it."""
     return datetime.now(UTC).date()
 
 
@@ -206,8 +207,12 @@ class ProfileFile:
     @field_validator("base_url")
     @classmethod
     def _check_base_url(cls, text: str, info: ValidationInfo) -> str:
-        """The address in one form. The keys before it say what it may be; a wrong key is absent, and permits all."""
-        address = in_one_form(text)
+        """Check the address of the service. Returns it in the form in which requests are sent to it.
+
+        `insecure` and `base_url_is_exact` may permit unusual addresses. pydantic checked both before; if one of them is
+        wrong itself, it is missing in `info.data`, and no second error about the address is wanted.
+        """
+        address = normalized_address(text)
         if address != EMBEDDED:
             insecure = info.data.get("insecure", True)
             exact = info.data.get("base_url_is_exact", True)
@@ -217,11 +222,15 @@ class ProfileFile:
     @field_validator("sandbox")
     @classmethod
     def _check_sandbox(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
-        """The address again, in one form: whoever copies a profile and edits its address has no sandbox by accident."""
+        """Check that `sandbox` repeats the whole base_url. Returns it in the form in which requests are sent to it.
+
+        A profile of a sandbox permits more. Somebody may copy it and change only its base_url to a real bank. Then both
+        differ, which is an error.
+        """
         address: str | None = info.data.get("base_url")  # absent if it is wrong itself
         if sandbox is None or address is None:
             return None
-        if in_one_form(sandbox) != address:
+        if normalized_address(sandbox) != address:
             raise ValueError(
                 f"expected the whole base_url again, {address}, if nothing there is worth anything; or null"
             )
@@ -230,39 +239,49 @@ class ProfileFile:
     @field_validator("auth")
     @classmethod
     def _check_auth(cls, auth: Auth, info: ValidationInfo) -> Auth:
-        """The embedded sandbox needs no source of a token, any other service exactly one."""
-        sources = sum(map(bool, vars(auth).values()))
-        is_missing = not sources and info.context["base_url"] != EMBEDDED  # type: ignore[index]
-        if sources > 1 or is_missing:
+        """Check that the profile names exactly one source of the access token: a variable, a command or a file.
+
+        The embedded sandbox needs none, because the suite gives it a token.
+        """
+        number_of_sources = len([source for source in vars(auth).values() if source])
+        is_missing = number_of_sources == 0 and info.context["base_url"] != EMBEDDED  # type: ignore[index]
+        if number_of_sources > 1 or is_missing:
             raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
 
     @field_validator("transactions")
     @classmethod
     def _check_transactions(cls, transactions: Transactions, info: ValidationInfo) -> Transactions:
-        """The operation that prepares a transfer needs its permission."""
+        """Check that the profile permits the operation with which transfers are to be prepared.
+
+        If `allow` is wrong itself, it is missing in `info.data`, and this check accepts every operation.
+        """
         prepare = transactions.prepare
         if prepare:
             needed = operations()[prepare.operation].permission
-            if needed not in info.data.get("allow", PERMISSIONS):
+            permitted = info.data.get("allow", PERMISSIONS)
+            if needed not in permitted:
                 raise ValueError(f"{prepare.operation} is not permitted; add {needed} to allow, or remove prepare")
         return transactions
 
     @field_validator("also_at")
     @classmethod
     def _check_also_at(cls, addresses: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        """The addresses in one form. What holds for base_url holds for each of them."""
+        """Check the further addresses of the service by the same rules as base_url.
+
+        Returns them in the form in which requests are sent to them, so that they can be compared as texts.
+        """
         insecure = info.data.get("insecure", True)
         exact = info.data.get("base_url_is_exact", True)
-        in_form = tuple(map(in_one_form, addresses))
-        for address in in_form:
+        normalized = tuple(map(normalized_address, addresses))
+        for address in normalized:
             check_address(address, insecure=insecure, exact=exact)
-        return in_form
+        return normalized
 
     @field_validator("proxy")
     @classmethod
     def _check_proxy(cls, proxy: str | None, info: ValidationInfo) -> str | None:
-        """A proxy is an address, and reads no token."""
+        """Check that the proxy has a valid address, and cannot read the token on its way to the service."""
         if proxy:
             address = info.context["base_url"]  # type: ignore[index]
             check_proxy(proxy, address, insecure=info.data.get("insecure", True))
@@ -282,15 +301,18 @@ class Profile(ProfileFile):
 
     @property
     def is_sandbox(self) -> bool:
-        """True if nothing at the target is worth anything: embedded, or the profile repeats the whole base_url."""
+        """True if the profile says that money, people and keys at the target are not real, so that a run may do more.
+
+        The target is the embedded sandbox, or the profile repeats its whole base_url under `sandbox`.
+        """
         return self.base_url in (EMBEDDED, self.sandbox)
 
     @property
     def deletes_keys(self) -> bool:
-        """True if the profile permits deletions, and says how a key is deleted.
+        """True if a run may delete keys: the profile permits it, and has the body of the request.
 
-        Off a sandbox it must also permit reading, and say where a list has its keys: nothing is deleted without a list
-        that shows whether another key is gone.
+        Outside a sandbox the profile must also permit reading, and say where a list has its keys: a list must show
+        after each deletion that no other key was deleted.
         """
         if "delete-keys" not in self.allow or "deletePixKey" not in self.requests:
             return False
@@ -299,19 +321,23 @@ class Profile(ProfileFile):
 
     @property
     def record(self) -> Path:
-        """The record of what was observed, beside the profile."""
+        """The path of the file with the behaviour that the user accepted, beside the profile: staging.observed.yaml."""
         return self.path.with_name(f"{self.path.stem}{RECORD}")
 
 
 def fill(template: Any, **values: str) -> Any:
-    """A copy of a JSON value with ``{account}``, ``{key}`` and ``{type}`` replaced in its strings, at any depth."""
+    """A copy of a JSON value in whose strings ``{account}``, ``{key}`` and ``{type}`` are replaced by these values.
+
+    ``fill({"to": "{key}"}, key="a@example.com")`` returns ``{"to": "a@example.com"}``.
+    """
     text = json.dumps(template)
     for name, value in values.items():
-        text = text.replace(f"{{{name}}}", json.dumps(value)[1:-1])
+        value_without_quotes = json.dumps(value)[1:-1]  # escaped, because it is written within a JSON string
+        text = text.replace(f"{{{name}}}", value_without_quotes)
     return json.loads(text)
 
 
 def shown(path: Path) -> str:
-    """The path as a person would write it: relative to the working directory, if it is inside."""
+    """The path as a message shows it: relative to the current folder if the file is inside that folder."""
     folder = Path.cwd()
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)

@@ -38,10 +38,13 @@ _OWN_HEADERS = "authorization|proxy-authorization|host|content-.*|transfer-encod
 
 
 def expected(words: str) -> WrapValidator:
-    """A validator for pydantic: whatever is wrong with a value, its message is `expected` and these words."""
+    """A validator for pydantic that replaces every error message by `expected` and these words.
+
+    The messages of pydantic may repeat the value, which may be a secret, and are hard to understand.
+    """
 
     def checked(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-        """The value as the type makes it. Raises ValueError with our words in the place of those of pydantic."""
+        """The value after all other checks of its type (`handler`). Raises ValueError with the words if one fails."""
         try:
             return handler(value)
         except (ValidationError, ValueError):
@@ -51,32 +54,38 @@ def expected(words: str) -> WrapValidator:
 
 
 def written_as(form: Any) -> GetPydanticSchema:
-    """For an annotation: the type of a value in the file, if the attribute has a wider type or another one."""
+    """An annotation for pydantic: how a value is written in the file, if the attribute has another type.
+
+    For example `headers` is a mapping in the file, and a tuple of `Header` in the profile.
+    """
     return GetPydanticSchema(lambda _, handler: handler(form))
 
 
 def one_of(*names: str) -> GetPydanticSchema:
-    """The type of a value that is one of these texts in the file."""
+    """An annotation for pydantic: the value in the file must be one of these texts, such as "warn" or "fail"."""
     return written_as(Literal.__getitem__(names))
 
 
 def _path_from_profile(path: Path, info: ValidationInfo) -> Path:
-    """The absolute path. A relative one begins at the folder of the profile, which the validation has as its context.
+    """The absolute path for a path in a profile. A relative path starts at the folder of the profile.
 
-    Parts such as ".." are resolved; links are not.
+    pydantic passes that folder in `info.context`. Parts such as ".." are resolved; symbolic links are not.
     """
     return Path(os.path.abspath(Path(info.context["folder"], os.path.expanduser(path))))  # type: ignore[index]
 
 
 def _require_file(path: Path) -> Path:
-    """The path. Raises ValueError if no file is there."""
+    """A check for pydantic: the file exists. Returns the path unchanged, or raises ValueError."""
     if not os.path.isfile(path):  # Path.is_file raises if a pasted token is too long for the name of a file
         raise ValueError("no such file; in a profile, a path is relative to its folder")
     return path
 
 
 def _require_known_requirement(name: str) -> str:
-    """The id of a requirement. Raises ValueError if there is none of that name."""
+    """A check for pydantic: there is a requirement with this id. Returns the id unchanged, or raises ValueError.
+
+    The error suggests a similar id, but does not repeat the wrong one.
+    """
     if name not in requirements():
         nearest = "".join(f"; did you mean {near}?" for near in get_close_matches(name, requirements(), 1))
         raise ValueError(f"no such requirement{nearest}")
@@ -84,7 +93,7 @@ def _require_known_requirement(name: str) -> str:
 
 
 def _without_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values in their order, each once."""
+    """The values in their order without repeated ones: an account or a code that is listed twice is used once."""
     return tuple(dict.fromkeys(values))
 
 
@@ -155,9 +164,10 @@ SECRET_HEADER = "(?i)auth|cookie|key|pass|secret|sign|token"
 
 
 def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
-    """The headers, from their values by name.
+    """The headers of a profile, made from what its file has: `{"X-Channel": "test", "X-Api-Key": {"env": "NAME"}}`.
 
-    Raises ValueError for a header that is a secret by its name, and whose value is written in the profile.
+    A header whose name sounds like a secret, such as X-Api-Key, must come from an environment variable. Raises
+    ValueError if its value is written in the file.
     """
     secret_texts = [name for name, value in values.items() if isinstance(value, str) and re.search(SECRET_HEADER, name)]
     if secret_texts:
@@ -190,8 +200,13 @@ class Tls:
 
 
 def _require_key_unless_random(key: str, info: ValidationInfo) -> str:
-    """The key. Raises ValueError if it is empty, except for a RANDOM key, which the service makes."""
-    if not key and info.data.get("type", "RANDOM") != "RANDOM":
+    """A check for pydantic: only a RANDOM key may be empty, because the service makes its value.
+
+    Returns the key unchanged, or raises ValueError. `info.data` has the type, which is checked before; it is missing if
+    the type itself is wrong, and then this check accepts every key.
+    """
+    key_type = info.data.get("type", "RANDOM")
+    if not key and key_type != "RANDOM":
         raise ValueError("expected the key itself; only a RANDOM key may be empty")
     return key
 
@@ -279,5 +294,5 @@ class KnownFailure:
     strict: bool = False
 
     def is_past(self, day: date) -> bool:
-        """True if its last day is over on that day."""
+        """True if on this day the failure is no longer accepted, because its last day (`until`) is over."""
         return self.until is not None and day > self.until

@@ -1,13 +1,17 @@
 """Behaviour that the interface document does not show: facts by requirement and situation, and drift between two runs.
 
-A situation is what was sent, in words, such as `without a token`. A fact is a pair of a place in an answer and what was
-there: a type, a status and media type, or a word. `spec/facts.py` makes facts of answers.
+| word | meaning |
+|---|---|
+| situation | what was sent, in words, such as `without a token` |
+| fact | a place in an answer and what was there: ("/data/id", "string"), or ("", "404 text/plain") for all of it |
+| place | a JSON pointer in which `*` is any item of an array; empty for the answer as a whole (`spec/facts.py`) |
+| record | the facts of an earlier run that somebody accepted as right, in the file `<name>.observed.yaml` |
+| drift | a change: at some place, the facts of this run and those of the record have nothing in common |
+
+There is no drift if the service answers in several ways and one of them is in the record. There is none either if the
+situation is only in the run or only in the record, because then there is nothing to compare.
 
 Pure: facts in, plain data and words out. The same requests give the same behaviour, whatever their order and number.
-
-A behaviour drifts at a place if it has no fact in common with the record there, although both know the situation. It
-does not drift if the service answers in several ways and one of them is in the record. It does not drift either if only
-one of the two knows the situation, because the other run did not exercise it.
 """
 
 from __future__ import annotations
@@ -62,9 +66,10 @@ class Record(Published):
 
 
 def behaviour(observations: Iterable[tuple[str, str, Facts]]) -> Behaviour:
-    """The behaviour that observations show, in whatever order they come.
+    """The behaviour of a service: the facts of its answers by requirement and situation.
 
-    An observation is a requirement id, a situation in words, and the facts of one answer.
+    An observation is a requirement id, a situation (what was sent, in words), and the facts of one answer (pairs of a
+    place in the answer and a type). The order of the observations makes no difference.
     """
     facts_by_id: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: defaultdict(list))
     for requirement_id, situation, facts in observations:
@@ -74,12 +79,16 @@ def behaviour(observations: Iterable[tuple[str, str, Facts]]) -> Behaviour:
 
 
 def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
-    """The merged facts of all answers, by situation."""
+    """For each situation (what was sent, in words), the facts of all answers merged into one set."""
     return {situation: merged_facts(facts) for situation, facts in sorted(facts_of_answers.items())}
 
 
 def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
-    """A behaviour as plain data: texts by requirement, situation and place."""
+    """A behaviour as plain data that can be written to a file: texts by requirement, situation and place.
+
+    A behaviour has the facts of the answers of a service. A situation is what was sent, in words, and a place is a JSON
+    pointer into the answer.
+    """
     data = {}
     for requirement_id, situations in behaviour.items():
         data[requirement_id] = {situation: _texts_by_place(facts) for situation, facts in situations.items()}
@@ -87,16 +96,19 @@ def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
 
 
 def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
-    """Facts as plain data: for each place in an answer, the sorted texts of what was there."""
-    by_place = grouped(sorted(facts), lambda fact: fact[0])  # a fact is a pair of a place and a text
+    """Facts as plain data that can be written to a file, such as {"/data/id": ["null", "string"]}.
+
+    Facts are pairs of a place in an answer (a JSON pointer) and a text. The texts of each place are sorted.
+    """
+    by_place = grouped(sorted(facts), lambda fact: fact[0])  # by the first element of the pair, the place
     return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
 
 
 def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behaviour:
-    """The behaviour that plain data stands for, the opposite of `data_of_behaviour`.
+    """The behaviour that was written as plain data. It is the opposite of `data_of_behaviour`.
 
-    The data may come from a file that anybody wrote, so `clean` hides known values in every text. A member name that
-    may be a value, such as a key, becomes `*`.
+    Anybody may have written the file that the data come from. So `clean` redacts secrets in every text, and a member
+    name that may be data, such as a key, is replaced by `*`.
     """
     observations = []
     for requirement_id, situations in data.items():
@@ -107,7 +119,11 @@ def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behav
 
 
 def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
-    """The facts of plain data: texts by place, as `_texts_by_place` makes them."""
+    """The facts of plain data such as {"/data/id": ["null", "string"]}, which a file has.
+
+    Facts are pairs of a place in an answer (a JSON pointer) and a text, here ("/data/id", "null") and ("/data/id",
+    "string").
+    """
     facts: set[tuple[str, str]] = set()
     for place, texts in places.items():
         facts.update((place, text) for text in texts)
@@ -115,30 +131,34 @@ def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
 
 
 def behaviour_in_words(situations: Situations) -> str:
-    """The behaviour of a requirement in one line. Situations with the same facts are named together."""
+    """The behaviour of one requirement in one line: "without a token, with a wrong token: 401; as usual: 200".
+
+    `situations` has the facts by situation (what was sent, in words). Situations with equal facts are named together.
+    """
     situations_by_words = grouped(situations, lambda situation: facts_in_words(situations[situation]))
     parts = []
     for words, names in situations_by_words.items():
-        has_named_situation = any(names)  # the situation of a requirement that has only one has no name
+        has_named_situation = any(names)  # if a requirement has only one situation, its name is empty
         parts.append(f"{listed(names)}: {words}" if has_named_situation else words)
     return "; ".join(parts)
 
 
 def facts_in_words(facts: Facts) -> str:
-    """The facts of one situation in words, cut at 400 characters."""
+    """The facts of the answers to one kind of request, in words of at most 400 characters: "404 text/plain"."""
     return shortened(facts_as_text(facts), _LONGEST_FACTS)
 
 
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
-    """Every place of an answer at which the behaviour `now` contradicts the behaviour that `was` recorded.
+    """What has changed in the behaviour of a service: each place of an answer at which it contradicts the record.
 
-    They are in the order of requirements. A situation that the record does not have cannot drift.
+    `was` is the behaviour in the record (accepted earlier), and `now` that of this run. The drifts are in the order of
+    the requirements.
     """
     drifts_in_order = []
     for requirement_id, situations in now.items():
         recorded = was.get(requirement_id, {})
         for situation in situations:
-            if situation not in recorded:
+            if situation not in recorded:  # there is nothing to compare
                 continue
             for place, before, after in contradictions(recorded[situation], situations[situation]):
                 drift = Drift(

@@ -22,11 +22,11 @@ from reports.result.document import (
     EarlierRun,
     ReportedRequirement,
 )
-from reports.result.verdicts import ON_THE_SERVICE, TESTED, RunVerdict, Verdict
+from reports.result.verdicts import TESTED, VERDICTS_ON_THE_SERVICE, RunVerdict, Verdict
 from reports.sentences.wording import listed, read_moment
 from spec.message import Date, Message, Text, joined_with_repeats, say
 
-BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
+VERDICTS_THAT_CAN_BE_COMPARED = (*VERDICTS_ON_THE_SERVICE, RunVerdict.INCOMPLETE)
 """Verdicts of runs that are compared automatically. Other runs were stopped, or reached no service."""
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,4}")
@@ -46,29 +46,33 @@ CHANGES: Mapping[str, Text] = {
 """Every list of requirements in a comparison, with the words for it."""
 
 
-def follows(was: EarlierRun, now: ComparableRun) -> bool:
-    """True if `now` is compared with the run `was` automatically.
+def is_compared_automatically(was: EarlierRun, now: ComparableRun) -> bool:
+    """True if a report of the run `now` shows automatically what has changed since the run `was`.
 
-    Both must have reached the service, in the same scope, and `was` must not be the later one.
+    Both runs must have come to their end with answers of the service. They must have the same scope (environment,
+    address, selection and permissions), and `was` must have started first.
     """
-    both_met_the_service = met_the_service(was) and met_the_service(now)
-    is_no_later = read_moment(was.started) <= read_moment(now.started)
+    both_tested_the_service = came_to_its_end(was) and came_to_its_end(now)
+    was_started_first = read_moment(was.started) <= read_moment(now.started)
     have_one_scope = _scope(was) == _scope(now)
-    return both_met_the_service and is_no_later and have_one_scope
+    return both_tested_the_service and was_started_first and have_one_scope
 
 
-def met_the_service(run: ComparableRun) -> bool:
-    """True if the run came to its end and the service answered."""
-    return run.verdict in BASES
+def came_to_its_end(run: ComparableRun) -> bool:
+    """True if the run was not stopped and the service answered, so that it can be compared with another run."""
+    return run.verdict in VERDICTS_THAT_CAN_BE_COMPARED
 
 
 def lists_of(comparison: Comparison) -> Mapping[Text, Sequence[str]]:
-    """Every list of requirements in a comparison, under the words for it."""
+    """The lists of requirement ids in a comparison, by the words for each list, such as "newly failing"."""
     return {words: getattr(comparison, name) for name, words in CHANGES.items()}
 
 
 def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
-    """Number of requirements that became worse, in one line: `nothing newly fails; drift differs in 2 places`."""
+    """How much worse the run `now` is than the run `was`, in one line for the terminal.
+
+    Such as `2 newly fail; 1 is no longer exercised`, or `nothing newly fails; drift differs in 2 places`.
+    """
     failing = len(comparison.newly_failing)
     warning = len(comparison.newly_warning)
     untested = len(comparison.no_longer_exercised)
@@ -86,37 +90,46 @@ def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Compa
 
 
 def _by_number(number: int, singular: str, plural: str) -> str:
-    """The singular for the number 1, else the plural."""
+    """The word for this number of things: the singular for 1, else the plural."""
     return singular if number == 1 else plural
 
 
 def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
-    """The places that drifted in only one of two runs, or that drifted to different facts in each."""
+    """The places of answers at which two runs drifted differently: only one of them drifted, or each to other facts.
+
+    To drift is to contradict the record of accepted behaviour. A place is a requirement, a situation (what was sent, in
+    words) and a JSON pointer into the answer.
+    """
+    # ^ gives the pairs that are in only one of the two sets.
     not_in_both_runs = _drifts_with_facts(was) ^ _drifts_with_facts(now)
     return {place for place, _ in not_in_both_runs}
 
 
 def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
-    """Each place that drifted in a run, with the facts there. A place has a requirement, a situation, and a place in
-    the answer."""
+    """Each drift of a run as a pair: where it was, and what the service answered there.
+
+    Where is a requirement, a situation (what was sent, in words), and a JSON pointer into the answer. To drift is to
+    contradict the record of accepted behaviour.
+    """
     return {((drift.id, drift.situation, drift.place), drift.now) for drift in run.drift}
 
 
 def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
-    """The comparison of the run `now` with the earlier run `was`. `clean` hides known values in texts of `was`.
+    """What has changed from the earlier run `was` to the run `now`.
 
-    It is worse if a requirement newly fails, or if one whose failure would count is no longer exercised.
+    The member `worse` is True if a requirement newly fails, or if a requirement is no longer exercised whose failure
+    would make the run fail. `clean` redacts secrets in texts of `was`, because anybody may have written its file.
     """
     changes = _changes(was, now)
-    levels_lost = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
-    loses_a_failing_level = not levels_lost.isdisjoint(now.environment.fail_on)
+    levels_not_exercised = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
+    a_failing_level_is_not_exercised = not levels_not_exercised.isdisjoint(now.environment.fail_on)
     scope_before = asdict(_scope(was))
     scope_now = asdict(_scope(now))
     differs = [name for name in scope_before if scope_before[name] != scope_now[name]]
     other_run = ComparedRun(
-        environment=_if_of_the_form(_NAME, clean(was.environment.name)),
+        environment=_text_or_ellipsis(_NAME, clean(was.environment.name)),
         started=was.started,
-        suite_version=_if_of_the_form(_VERSION, clean(was.suite.version)),
+        suite_version=_text_or_ellipsis(_VERSION, clean(was.suite.version)),
         verdict=was.verdict,
     )
     return Comparison(
@@ -129,17 +142,21 @@ def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -
         no_longer_exercised=tuple(changes["no_longer_exercised"]),
         newly_warning=tuple(changes["newly_warning"]),
         no_longer_warning=tuple(changes["no_longer_warning"]),
-        worse=bool(changes["newly_failing"]) or loses_a_failing_level,
+        worse=bool(changes["newly_failing"]) or a_failing_level_is_not_exercised,
         line=_line(other_run, changes, differs),
     )
 
 
 def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs: list[str]) -> Message:
-    """The change in one line. `differs` has the parts of the scope that differ."""
+    """The comparison in one line for people: `since 2026-11-20 09:30:00 UTC: 2 newly failing, 1 fixed`.
+
+    `differs` has the parts of the scope in which the two runs differ, such as "selection". If it is not empty, the line
+    names them and the other environment, because the user asked for a comparison that may be unfair.
+    """
     numbers = {CHANGES[name]: len(ids) for name, ids in changes.items() if ids}
-    counted = [say("{number} {change}", number=number, change=change) for change, number in numbers.items()]
+    with_numbers = [say("{number} {change}", number=number, change=change) for change, number in numbers.items()]
     when = Date(other_run.started)
-    changes_in_words = joined_with_repeats(counted or [say("no change")], ", ")
+    changes_in_words = joined_with_repeats(with_numbers or [say("no change")], ", ")
     if not differs:
         return say("since {when}: {changes}", when=when, changes=changes_in_words)
     return say(
@@ -151,9 +168,12 @@ def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs:
     )
 
 
-def _if_of_the_form(form: re.Pattern[str], text: str) -> str:
-    """The text if it has this form, else an ellipsis, because anybody may have written the file of another run."""
-    return text if form.fullmatch(text) else "…"
+def _text_or_ellipsis(pattern: re.Pattern[str], text: str) -> str:
+    """The text if it matches the pattern, else "…".
+
+    Anybody may have written the file of another run, so a report repeats only texts that are known to be harmless.
+    """
+    return text if pattern.fullmatch(text) else "…"
 
 
 @dataclass(frozen=True)
@@ -167,14 +187,18 @@ class _Scope:
 
 
 def _scope(run: ComparableRun) -> _Scope:
-    """The scope of a run. Each start of the embedded sandbox has another address, so that it has no address here."""
+    """The scope of a run: what must be the same in two runs, so that they can be compared."""
     environment = run.environment
+    # The embedded sandbox gets another port at each start, so its address makes no difference.
     origin = EMBEDDED if environment.embedded else environment.base_url
     return _Scope(environment.name, origin, run.selection, sorted(environment.allow))
 
 
 def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
-    """Ids of the requirements that changed, by the name of the change, in the order of the later run."""
+    """By the name of a change, such as "newly_failing", the ids of the requirements whose result changed in this way.
+
+    The ids are in the order of the run `now`.
+    """
     results_before = {entry.id: _result_for_comparison(entry) for entry in was.requirements}
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
     for entry in now.requirements:
@@ -187,16 +211,20 @@ def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
 
 
 def _result_for_comparison(entry: EarlierRequirement | ReportedRequirement) -> str:
-    """FAILS, WARNS, HOLDS or UNTESTED, by the verdict. A known failure is WARNS, because it does not fail the run."""
+    """The result of a requirement in one run as FAILS, WARNS, HOLDS or UNTESTED, which is all that is compared.
+
+    A known failure (one that the profile lists) is WARNS, because it does not make the run fail.
+    """
     if entry.verdict in (Verdict.FAIL, Verdict.WARN):
         return FAILS if entry.fails else WARNS
     return HOLDS if entry.verdict in TESTED else UNTESTED
 
 
 def _change(was: str, now: str) -> str:
-    """Name of the change between two of FAILS, WARNS, HOLDS and UNTESTED, as in CHANGES; empty if they are equal.
+    """The name of a change from one result to another, such as "fixed" from FAILS to HOLDS; empty if they are equal.
 
-    If several names would fit, the first one in these lines counts.
+    The results are FAILS, WARNS, HOLDS and UNTESTED, and the names are those of CHANGES. The most important name is
+    checked first: from UNTESTED to FAILS is "newly_failing", and not "newly_exercised".
     """
     if was == now:
         return ""

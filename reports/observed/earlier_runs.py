@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 from environments.profiles.loading import parse_yaml
 from environments.profiles.model import ProfileError, shown, today
 from reports.observed.behaviour import Behaviour, Record, Situations, data_of_behaviour
-from reports.observed.comparison import compared, follows, met_the_service
+from reports.observed.comparison import came_to_its_end, compared, is_compared_automatically
 from reports.outputs.conformance_json import FILE
 from reports.outputs.writing import write
 from reports.result.document import Comparison, EarlierRun, RunDocument
@@ -41,9 +41,10 @@ class UnreadableError(Exception):
 
 
 def read_run(path: Path) -> EarlierRun:
-    """The conformance.json at `path`, or in that folder. Its texts may be shown only after cleaning.
+    """Read the conformance.json of a run. `path` is the file or its folder.
 
-    Raises UnreadableError.
+    Anybody may have written it, so its texts may be shown only after secrets in them were redacted. Raises
+    UnreadableError.
     """
     file = path / FILE if os.path.isdir(path) else path
     try:
@@ -61,7 +62,7 @@ def read_run(path: Path) -> EarlierRun:
 
 
 def run_before(folder: Path | None) -> EarlierRun | None:
-    """The run in that folder; None if there is no folder, or no run in it that can be read."""
+    """Read the conformance.json in the folder of a run; None if `folder` is None, or has no run that can be read."""
     try:
         return read_run(folder) if folder else None
     except UnreadableError:
@@ -73,10 +74,10 @@ MOST_READ = 100
 
 
 def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
-    """The runs in the folder of an environment, each with its own folder, the newest first.
+    """Read the runs in the folder of an environment, the newest first. Yields the folder of each run, and the run.
 
-    Folders have the moment when their run started as their name. Unreadable runs are left out, and so are links, such
-    as `latest`.
+    The name of a folder begins with the moment when its run started. Runs that cannot be read are left out, and so are
+    links such as `latest`.
     """
     try:
         folders = [folder for folder in environment.iterdir() if folder.is_dir() and not folder.is_symlink()]
@@ -89,39 +90,43 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
 
 
 def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
-    """The newest of these runs that `now` is compared with automatically; None if there is none.
+    """The newest of these runs with which the run `now` is compared automatically; None if there is none.
 
-    `runs` has the newest first. It is read no further than needed.
+    It must have the same scope, such as environment and selection. `runs` has the newest run first. It may be an
+    iterator that reads files, so no more of it is read than needed.
     """
-    if not met_the_service(now):
+    if not came_to_its_end(now):
         return None
-    return next((was for was in runs if follows(was, now)), None)
+    return next((was for was in runs if is_compared_automatically(was, now)), None)
 
 
 def comparison_of(
     now: RunDocument, *, named: EarlierRun | None, before: EarlierRun | None, clean: Callable[[str], str]
 ) -> Comparison | None:
-    """The comparison of a run with the run that the user names, or else with the run before it.
+    """What has changed from another run to the run `now`; None if there is no other run.
 
-    None if there is no such run. The run before it must be comparable, but the user may name any.
+    `named` is the run that the user names with --compare-with, which may have another scope (such as another
+    environment). Without it, the run is compared with the run `before` it, if both have the same scope. `clean` redacts
+    secrets.
     """
     if named:
         return compared(named, now, clean)
-    if before and follows(before, now):
+    if before and is_compared_automatically(before, now):
         return compared(before, now, clean)
     return None
 
 
 def _content_of(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file. Anything else might block, or never end.
+    """Read a file and return its content, which has at most `most_bytes` bytes.
 
-    Raises UnreadableError, and FileNotFoundError if there is no file.
+    Raises FileNotFoundError if there is no file. Raises UnreadableError if it is larger, or no regular file: reading a
+    named pipe or a device might never end.
     """
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(path, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UnreadableError("not a file")
-            content = file.read(most_bytes + 1)
+            content = file.read(most_bytes + 1)  # one byte more shows that the file is too large
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -131,16 +136,19 @@ def _content_of(path: Path, most_bytes: int) -> bytes:
     return content
 
 
-def _without_waiting(path: str, flags: int) -> int:
-    """An `opener` of open() that does not wait for the writer of a named pipe."""
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file for open(), without waiting: a named pipe would wait until somebody writes into it.
+
+    The file descriptor is returned, as an `opener` of open() must do.
+    """
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def checked(data: Any, model: type[Model]) -> Model:
-    """The data of a file as a model of pydantic.
+    """The data of a file as an object of a pydantic model, such as `EarlierRun`.
 
-    Raises UnreadableError for data of another form. Its message names the member with the first error. A member that
-    the model does not know is not named, because anybody may have written that name into the file.
+    Raises UnreadableError if the data do not fit the model. Its message names the member with the first error; but not
+    a member that the model does not have, because anybody may have written that name into the file.
     """
     try:
         return model.model_validate(data)
@@ -148,8 +156,8 @@ def checked(data: Any, model: type[Model]) -> Model:
         first_error = error.errors(include_url=False, include_context=False, include_input=False)[0]
         path = first_error["loc"]
         is_unknown = first_error["type"] == "extra_forbidden" and len(path) == 1
-        place = "a member" if is_unknown or not path else path[0]
-        raise UnreadableError(f"{place} is not as the suite writes it") from None
+        member = "a member" if is_unknown or not path else path[0]
+        raise UnreadableError(f"{member} is not as the suite writes it") from None
 
 
 # -- the record ---------------------------------------------------------------------------------------------------
@@ -166,11 +174,12 @@ _HEAD = """\
 
 
 def record_of(environment: str, accepted: Behaviour) -> Record:
-    """The record of a behaviour that is accepted today.
+    """The record to write for an environment: behaviour of its service that somebody accepts as right today.
 
-    Its limits are checked only when it is read, because a run must not lose its report if it observed more than a
-    record may have.
+    The limits of the model, such as the number of facts, are not checked here but when a record is read. Otherwise a
+    run that observed too much would end without its report.
     """
+    # `model_construct` of pydantic checks nothing.
     return Record.model_construct(
         format=FORMAT,
         environment=environment,
@@ -181,13 +190,19 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
 
 
 def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
-    """The behaviour to be recorded: that of the run `now`, or of the record `was` if the run tested nothing there."""
+    """The behaviour to write into the record (the file of accepted behaviour) when somebody accepts the run `now`.
+
+    It has what this run observed. What this run did not test is taken from the record so far, `was`.
+    """
     ids_in_order = [id for id in requirements() if id in was or id in now]
     return {id: _accepted_situations(was.get(id, {}), now.get(id, {})) for id in ids_in_order}
 
 
 def _accepted_situations(was: Situations, now: Situations) -> Situations:
-    """The situations to be recorded for one requirement: their facts of `now`, or else of `was`."""
+    """For one requirement, the facts to write into the record, by situation (what was sent, in words).
+
+    They are the facts of the run `now`, and those of the record `was` about which the run shows nothing.
+    """
     nothing: Facts = frozenset()
     return {
         situation: updated_facts(was.get(situation, nothing), now.get(situation, nothing))
@@ -196,7 +211,7 @@ def _accepted_situations(was: Situations, now: Situations) -> Situations:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the record as YAML. Raises OSError."""
+    """Write the record as YAML, with comments for people at its start. Raises OSError."""
     text = yaml.dump(
         dict(record), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
     )
@@ -204,16 +219,19 @@ def write_record(path: Path, record: Record) -> None:
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes an empty key as `''`, like any other key. PyYAML writes `? ''`."""
+    """Writes an empty key as `'': value`, like any other key. PyYAML would write `? ''` on a line of its own."""
 
     def check_simple_key(self) -> bool:
-        """True if the key needs no question mark."""
+        """True if a key is written on one line with its value. PyYAML calls this for each key.
+
+        An empty text is such a key, too: it is the pointer to the answer as a whole.
+        """
         is_empty = isinstance(self.event, yaml.ScalarEvent) and not self.event.value
         return is_empty or bool(super().check_simple_key())
 
 
 def read_record(path: Path) -> Record | None:
-    """The record at that path; None if there is no file. Raises UnreadableError."""
+    """Read a record of accepted behaviour; None if there is no file. Raises UnreadableError, with what to do."""
     try:
         text = _content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig")
         return checked(parse_yaml(text, path.name).data, Record)

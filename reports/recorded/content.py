@@ -26,7 +26,7 @@ _INFLATING = {"gzip": (31,), "x-gzip": (31,), "deflate": (zlib.MAX_WBITS, -zlib.
 """Values of `wbits` to try for a content coding: some services send deflate without its zlib header."""
 _BYTE_ORDER_MARK = 3
 """Bytes of a mark that a recorder may leave out at the start of a text, although it counts them in its sizes."""
-_REPLACED = re.compile("[\ufffd\ud800-\udfff]")
+_REPLACEMENT_CHARACTERS = re.compile("[\ufffd\ud800-\udfff]")
 """Characters that recorders write for bytes that are not UTF-8."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no text of a service has, and that compressed bytes have."""
@@ -48,12 +48,12 @@ _EMPTY = RecordedBody()
 
 
 def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> RecordedBody:
-    """The body of a request. `headers` are by their names in lower case.
+    """The body of a request in a HAR file. `request` is its JSON object, `headers` are by their names in lower case.
 
-    A text may be missing although there was a body: mitmproxy writes none for DELETE, and Playwright writes an empty
-    one if it keeps bodies apart. Without a text, a size of 0 says that the body was empty. axios-har-tracker writes the
-    body into `content`.
+    A recorder may leave the text of a body out: mitmproxy writes none for DELETE, and Playwright writes an empty one if
+    it stores bodies in other files. So a body without a text was empty only if its recorded size is 0.
     """
+    # HAR 1.2 has the body in `postData`; axios-har-tracker writes it into `content`.
     for content in (members_of(request.get("postData")), members_of(request.get("content"))):
         if text_of(content, "text"):
             body, is_exact = _bytes_of(content)
@@ -61,12 +61,16 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
             return RecordedBody(body, is_recorded=is_whole or _is_json(body))
     sizes = [number_of(headers.get("content-length")), number_of(request.get("bodySize"))]
     recorded_sizes = [size for size in sizes if size is not None]
-    was_empty = recorded_sizes[:1] == [0]  # the first size that is recorded counts
+    was_empty = bool(recorded_sizes) and recorded_sizes[0] == 0  # Content-Length counts if there is one
     return _EMPTY if was_empty else NOT_RECORDED
 
 
 def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> RecordedBody:
-    """The body of a response. `headers` are by their names in lower case."""
+    """The body of a response in a HAR file. `answer` is its JSON object, `headers` are by their names in lower case.
+
+    The content coding, such as gzip, is undone if the recorder has not done so. A body that the recorder left out or
+    cut has `is_recorded=False`.
+    """
     content = members_of(answer.get("content"))
     if not text_of(content, "text"):
         return _EMPTY if _is_empty(answer, content, status, headers) else NOT_RECORDED
@@ -75,44 +79,48 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
     if codings:
         body = _decoded(raw, codings, headers)
     else:
+        # Fewer bytes than the header Content-Length announces are a body that the recorder cut or changed.
         announced_size = _announced_size(headers)
         is_whole = announced_size <= len(raw) or _is_written_anew(answer, content, raw)
         body = RecordedBody(raw, is_recorded=is_whole or _lacks_only_byte_order_mark(raw, announced_size))
     if body.broken:
         return body
     size = number_of(content.get("size")) or 0
-    counts_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
-    may_be_smaller = counts_base64 or _lacks_only_byte_order_mark(body.content, size)
-    is_cut = size > len(body.content) and not may_be_smaller
+    size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
+    larger_size_is_explained = size_is_of_base64 or _lacks_only_byte_order_mark(body.content, size)
+    is_cut = size > len(body.content) and not larger_size_is_explained
     is_whole = not is_cut and not _broke_off(answer)
     is_recorded = body.is_recorded and is_exact
     return RecordedBody(body.content, is_recorded and is_whole)
 
 
 def members_of(value: object) -> Mapping[str, Any]:
-    """The members of an object of a recording; none if the value is no object."""
+    """The value itself if it is a JSON object, else an empty object: recorders write anything, also null."""
     return value if isinstance(value, dict) else {}
 
 
 def number_of(value: object) -> int | None:
-    """A size or a status of a recording; None if there is none. HAR writes -1 for a size that is not known."""
+    """A size or a status of a recording as an integer, also if it is written as text; None if there is none.
+
+    None also for a negative number, because HAR writes -1 for a size that is not known.
+    """
     try:
-        number = int(value)  # type: ignore[call-overload]  # anything may stand there
+        number = int(value)  # type: ignore[call-overload]  # the value may have any type
     except (ArithmeticError, TypeError, ValueError):
         return None
     return number if number >= 0 else None
 
 
 def text_of(members: Mapping[str, Any], name: str) -> str:
-    """The text of a member; empty if the member is missing or no text."""
+    """The text of a member of a JSON object; empty if the member is missing or its value is no text."""
     text = members.get(name)
     return text if isinstance(text, str) else ""
 
 
 def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
-    """The bytes of a recorded body, and true if they are exactly those that were sent.
+    """The bytes of a recorded body, and True if they are exactly those that were sent.
 
-    It is false if the recorder could not write the bytes as text, or cut their base64.
+    It is False if the recorder could not write the bytes as text, or if the base64 of the bytes is cut.
     """
     text = text_of(content, "text")
     if text_of(content, "encoding").lower() == "base64":
@@ -120,15 +128,17 @@ def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
         try:
             return b64decode(compact, validate=True), True
         except ValueError:
-            if _LIKE_BASE64.fullmatch(compact):
-                return b"", False  # cut short: no JSON object is made of these characters alone
-    return text.encode("utf-8", "surrogatepass"), not _REPLACED.search(text)
+            if _LIKE_BASE64.fullmatch(compact):  # base64 that is cut: no JSON object has only these characters
+                return b"", False
+            # Else the recorder wrote plain text although it says base64.
+    is_exact = not _REPLACEMENT_CHARACTERS.search(text)
+    return text.encode("utf-8", "surrogatepass"), is_exact
 
 
 def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> bool:
-    """True if the recording says that the body was empty: by its Content-Length, or by both of its sizes.
+    """True if the recording shows that the body of a response was empty: by its Content-Length, or by both its sizes.
 
-    An empty text says nothing: recorders write one for a body that they left out, or keep in a file.
+    An empty text alone does not show it: recorders also write one for a body that they left out, or store in a file.
     """
     if status in (204, 304):  # they have no body (RFC 9110 sections 15.3.5 and 15.4.5)
         return True
@@ -137,41 +147,45 @@ def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int
     size_on_the_wire = number_of(answer.get("bodySize"))
     if content_length is not None:
         return content_length == 0
-    if content.get("_file") or _broke_off(answer):
+    if content.get("_file") or _broke_off(answer):  # `_file` names the file in which Playwright stores the body
         return False
     return size == 0 and size_on_the_wire == 0
 
 
 def _broke_off(answer: Mapping[str, Any]) -> bool:
-    """True if the answer did not arrive as a whole, as Chrome and Playwright write it."""
-    return bool(answer.get("_error") or answer.get("_failureText"))
+    """True if the connection broke before the whole response had arrived."""
+    return bool(answer.get("_error") or answer.get("_failureText"))  # so Chrome and Playwright record it
 
 
 # -- whole or cut ---------------------------------------------------------------------------------------------------
 
 
 def _is_json(body: bytes) -> bool:
-    """True for a JSON object or array. Then the body is whole, whatever its recorded size: a part of it is no JSON."""
+    """True if the body is a JSON object or array. Then it was not cut, because a part of it would be no JSON."""
     return body.lstrip()[:1] in (b"{", b"[") and read_json(body).readable
 
 
 def _announced_size(headers: Mapping[str, str]) -> int:
-    """Number of bytes that the sender announced in Content-Length; 0 if it announced none.
+    """The number of bytes in the header Content-Length; 0 if there is no such header.
 
-    A recording with fewer bytes is not whole. It may have more, because a recorder undoes compression.
+    A recorded body with fewer bytes was cut. It may have more bytes, because recorders undo compression.
     """
     return number_of(headers.get("content-length")) or 0
 
 
 def _lacks_only_byte_order_mark(body: bytes, size: int) -> bool:
-    """True for whole JSON whose recorded `size` is larger only by a byte order mark, which the recorder left out."""
+    """True if the body is whole JSON, and the recorded size is larger by the three bytes of a byte order mark.
+
+    Recorders leave this mark out of the text, but count it in the size. So the body was not cut.
+    """
     return size == len(body) + _BYTE_ORDER_MARK and _is_json(body)
 
 
 def _is_written_anew(answer: Mapping[str, Any], content: Mapping[str, Any], body: bytes) -> bool:
-    """True for JSON that the recorder read and wrote again in its own form, as axios-har-tracker does.
+    """True if the body is JSON that the recorder parsed and wrote again, as axios-har-tracker does.
 
-    Both of its sizes are then the number of characters that it wrote.
+    So the number of its bytes shows nothing about what was sent. It is known by its two recorded sizes, which are then
+    both the number of characters that the recorder wrote.
     """
     sizes = {number_of(answer.get("bodySize")), number_of(content.get("size"))}
     return sizes == {len(content["text"])} and _is_json(body)
@@ -181,21 +195,21 @@ def _is_written_anew(answer: Mapping[str, Any], content: Mapping[str, Any], body
 
 
 def _codings(headers: Mapping[str, str]) -> list[str]:
-    """The content codings of a body, in the order in which the service applied them."""
+    """The content codings of a body, such as ["gzip"], in the order in which the service applied them."""
     codings = [coding.strip() for coding in headers.get("content-encoding", "").lower().split(",")]
     return [coding for coding in codings if coding not in ("", "identity")]
 
 
 def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> RecordedBody:
-    """The body without its content codings, such as gzip. Most recorders have undone them already.
+    """The body after its content codings, such as gzip, are undone. Most recorders have undone them already.
 
-    `raw` are the recorded bytes, and `codings` those that Content-Encoding names. A coding that does not fit the bytes
-    is a fault of the service only if these are the bytes that it sent: they are as many as Content-Length says, or they
-    begin as gzip does.
+    `raw` are the recorded bytes, and `codings` the names in Content-Encoding. If the bytes cannot be read with a
+    coding, this is a fault of the service only if the recorder changed nothing: the bytes are as many as
+    Content-Length says, or they begin as gzip does. Else the body counts as not recorded.
     """
     if _is_text(raw):  # compressed bytes are no text, so the recorder has undone the codings
         return RecordedBody(raw)
-    if _announced_size(headers) > len(raw):  # fewer bytes than were sent: the recorder cut them
+    if _announced_size(headers) > len(raw):  # fewer bytes than were sent, so the recorder cut them
         return NOT_RECORDED
     is_as_sent = number_of(headers.get("content-length")) == len(raw)
     body = raw
@@ -210,8 +224,8 @@ def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> Reco
             is_broken = is_as_sent or begins_as_gzip
             return RecordedBody(broken=_BROKEN.of(coding=coding)) if is_broken else NOT_RECORDED
         is_whole = is_whole and has_end
-    # Compressed bytes without their end are a body that was cut. If they are as many as Content-Length says, it was the
-    # service that cut it, and not the recorder, so the body is judged as it is.
+    # Compressed bytes without their end are a body that was cut. If they are as many as Content-Length says, the
+    # service cut it, and not the recorder. Then the body is judged as it is.
     return RecordedBody(body, is_recorded=is_whole or is_as_sent)
 
 
@@ -220,11 +234,11 @@ class _NotThisCodingError(Exception):
 
 
 def _without_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
-    """The body without a content coding. False if its end is missing.
+    """The body after one content coding, such as gzip, is undone; and True if the compressed bytes have their end.
 
-    Raises _NotThisCodingError, and LookupError for a coding that the suite cannot undo.
+    Raises _NotThisCodingError if the bytes are not in this coding, and LookupError if the suite does not know it.
     """
-    for wbits in _INFLATING.get(coding, ()):
+    for wbits in _INFLATING.get(coding, ()):  # services write deflate in two ways, so both are tried
         inflating = zlib.decompressobj(wbits)
         try:
             return inflating.decompress(body, _LARGEST), inflating.eof
@@ -236,8 +250,12 @@ def _without_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
 
 
 def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
-    """The body without br or zstd, which urllib3 can undo if their libraries are installed."""
-    urllib3: Any = import_module("urllib3")  # loaded only now: reports load no library of the network
+    """The body after br or zstd is undone, and True if it is whole. Only whole JSON is known to be whole.
+
+    urllib3 can undo these codings if their libraries are installed. Raises LookupError if they are not, and
+    _NotThisCodingError if the bytes are not in this coding.
+    """
+    urllib3: Any = import_module("urllib3")  # imported only here, because reports import no library of the network
     if coding not in urllib3.HTTPResponse.CONTENT_DECODERS:
         raise LookupError(coding)
     decoding = urllib3.HTTPResponse(io.BytesIO(body), {"Content-Encoding": coding}, preload_content=False)
@@ -249,7 +267,7 @@ def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
 
 
 def _is_text(raw: bytes) -> bool:
-    """True for UTF-8 text without control characters: bytes that are not compressed."""
+    """True if the bytes are UTF-8 text without control characters, so that they cannot be compressed."""
     try:
         return not _CONTROL.search(raw.decode("utf-8"))
     except UnicodeDecodeError:

@@ -3,7 +3,8 @@
 - A recording does not say whether a token was valid. Here any token counts as valid. `tally.py` sets it to unknown
   until an answer granted that token something. If the answer is an HTML page for people, the token may have expired.
 - A field that is not as in HAR 1.2 is ignored, and the rest of the entry is judged.
-- A part that is not recorded may have been sent all the same: `gaps` says what the recording lacks.
+- A part of an exchange that is not recorded may have been sent nevertheless. `missing_parts` names such parts, and what
+  they would show is not judged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from urllib.parse import urljoin
 
 import jsonschema_rs
 
-from environments.profiles.addresses import in_one_form
+from environments.profiles.addresses import normalized_address
 from reports.recorded.content import RecordedBody, body_of_request, body_of_response, members_of, number_of, text_of
 from spec.answers import is_page
 from spec.exchange import VALID, Exchange, Headers, Request, Response
@@ -35,14 +36,14 @@ _UNDOCUMENTED = say("to no documented operation")
 _NO_ENTRY = say("not as in HAR 1.2")
 _NO_RESPONSE = say("without a response")
 NO_BODY = say("the body is not recorded as it was sent")
-"""The gap of an exchange without the body of its response: all but the body is judged."""
+"""The missing part of an exchange without the body of its response: everything except the body is judged."""
 NO_REQUEST_BODY = say("without the body of the request")
 NO_MEDIA_TYPE = say("without the Content-Type of the answer")
 NO_TOKEN = say("without a token that was granted something before")
-IN_PART = (NO_REQUEST_BODY, NO_MEDIA_TYPE, NO_TOKEN)
-"""Gaps of an exchange that is judged in part."""
-NOT_OURS = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *IN_PART)
-"""Reasons why an entry is not judged, or not as a whole, that are no fault of the recording."""
+JUDGED_IN_PART = (NO_REQUEST_BODY, NO_MEDIA_TYPE, NO_TOKEN)
+"""Parts without which an exchange is judged only in part."""
+NO_FAULT_OF_RECORDING = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *JUDGED_IN_PART)
+"""Reasons why an entry is not judged, or only in part, that are no fault of the recording."""
 _TOKEN = re.compile(r"Bearer +(?=[^ ]*[A-Za-z0-9])[A-Za-z0-9._~+/|:;,@$&!%#=-]+", re.IGNORECASE)
 """A header with a token (RFC 6750 section 2.1). Further signs are permitted, because tokens of some frameworks have
 them, such as `12|AbCd`. A text with brackets, asterisks or signs that no header can carry is no token but stands for
@@ -59,13 +60,14 @@ _LONGEST_DURATION_S = 1e6
 class RecordedExchange(Exchange):
     """An exchange of a recording."""
 
-    gaps: tuple[Message, ...] = ()  # parts of it that are not recorded
+    missing_parts: tuple[Message, ...] = ()  # parts of it that are not recorded
 
 
 def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Text:
-    """The exchange of an entry, or why there is none to judge.
+    """The exchange that an entry of a HAR file describes; or the reason why there is none to judge, as a text.
 
-    `number` is the place of the entry in the file, `base_url` the address of the service, as `address_of` gives it.
+    `number` is the number of the entry in the file, and `base_url` the address of the service, as `address_of` writes
+    it. There is none to judge if the entry is for another service or an undocumented operation, for example.
     """
     members = members_of(entry)
     recorded_request = members_of(members.get("request"))
@@ -80,12 +82,13 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
         return _NO_ENTRY
     if not url.startswith(f"{base_url}/"):
         return _ELSEWHERE
-    path, _, query = url[len(base_url) :].partition("#")[0].partition("?")
+    path_and_query, _, _ = url[len(base_url) :].partition("#")  # without a fragment, which is never sent
+    path, _, query = path_and_query.partition("?")
     operation = _operation(method.upper(), path)
     if operation is None:
         return _UNDOCUMENTED
     status = number_of(recorded_response.get("status")) or 0
-    if not 100 <= status < 1_000:  # 0 and -1 stand for a request that was aborted
+    if not 100 <= status < 1_000:  # recorders write 0 or -1 for a request that was aborted
         return _NO_RESPONSE
     headers = _headers(recorded_request)
     body = body_of_request(recorded_request, headers_by_name(headers))
@@ -93,6 +96,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     credential = _credential(headers, response)
     media_type = _media_type(headers, members_of(recorded_request.get("postData")))
     is_documented = _is_documented(operation, query, body, media_type)
+    # The request counts as valid only if a success was promised and its answer is recorded well enough to show it.
     promises_success = is_documented and not _may_be_a_hidden_refusal(response)
     return RecordedExchange(
         number,
@@ -103,20 +107,22 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
         valid=credential == VALID and promises_success,
         started=_moment(members.get("startedDateTime")),
         elapsed_s=_seconds(members.get("time")),
-        gaps=tuple(_gaps(operation, body, response, recorded_response)),
+        missing_parts=tuple(_missing_parts(operation, body, response, recorded_response)),
     )
 
 
 def _may_be_a_hidden_refusal(response: Response) -> bool:
-    """True for a 200 whose body is not recorded. It may have been a refusal, because an envelope with status 200
-    may say no."""
+    """True if the response may have been a refusal although its status is 200: its body is not recorded.
+
+    A service may refuse with status 200 and a code in the body that is not 0.
+    """
     return response.status == 200 and bool(response.cut)
 
 
-def _gaps(
+def _missing_parts(
     operation: Operation, body: RecordedBody, response: Response, recorded_response: Mapping[str, Any]
 ) -> Iterator[Message]:
-    """Parts of an exchange that are not recorded, although it may have had them."""
+    """Reasons why an exchange is judged only in part: parts that are not recorded, although they may have been sent."""
     if _schema_of(operation) is not None and not body.is_recorded:
         yield NO_REQUEST_BODY
     if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(recorded_response):
@@ -124,14 +130,17 @@ def _gaps(
 
 
 def address_of(url: str) -> str:
-    """An address in the form in which addresses are compared: without the usual port."""
-    return _USUAL_PORT.sub(r"\1\2", in_one_form(url))
+    """An address in the form in which addresses are compared: https://bank.example for HTTPS://bank.example:443.
+
+    The usual port is removed, because recorders write it or leave it out.
+    """
+    return _USUAL_PORT.sub(r"\1\2", normalized_address(url))
 
 
 def _credential(headers: Headers, response: Response) -> str:
-    """The credential of a request: valid if it has a token, else unknown.
+    """The credential of a recorded request: "valid" if the request has a token, else "unknown".
 
-    It is also unknown if the answer is a page for people, because the token has perhaps expired.
+    It is also unknown if the answer is an HTML page, because this may be a page to log in after the token expired.
     """
     authorization = headers_by_name(headers).get("authorization", "")
     if is_page(response) or not _has_token(authorization):
@@ -141,17 +150,17 @@ def _credential(headers: Headers, response: Response) -> str:
 
 @lru_cache(10_000)
 def _has_token(authorization: str) -> bool:
-    """True for an Authorization header with a token. A text that a recorder put in its place (`***`) is none."""
+    """True if an Authorization header has a token. Recorders may replace the token by a text such as `***`."""
     return _TOKEN.fullmatch(authorization.strip()) is not None
 
 
 def _moment(text: object) -> float:
-    """Seconds of the epoch; 0 if no moment is recorded.
+    """The moment of an entry (`startedDateTime`) in seconds since 1970; 0 if no moment is recorded.
 
     A moment without a time zone counts as UTC, so that a report says the same on every machine.
     """
-    with suppress(ArithmeticError, OSError, TypeError, ValueError):
-        moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # anything may stand there
+    with suppress(ArithmeticError, OSError, TypeError, ValueError):  # anything else than a date gives 0
+        moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # the value may have any type
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         seconds = moment.timestamp()
@@ -161,9 +170,9 @@ def _moment(text: object) -> float:
 
 
 def _seconds(milliseconds: object) -> float:
-    """A recorded duration in seconds; 0 if none is recorded. A negative one is 0, and one beyond 11 days is cut."""
-    with suppress(ArithmeticError, TypeError, ValueError):
-        seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # anything may stand there
+    """A recorded duration in seconds, at most 11 days; 0 if none is recorded, or if it is negative."""
+    with suppress(ArithmeticError, TypeError, ValueError):  # anything else than a number gives 0
+        seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # the value may have any type
         if isfinite(seconds):
             return min(max(0.0, seconds), _LONGEST_DURATION_S)
     return 0.0
@@ -173,13 +182,16 @@ def _seconds(milliseconds: object) -> float:
 
 
 def _absolute(url: str, base_url: str) -> str:
-    """The whole address of a request. Some recorders write a path alone. ValueError for a text that is no address."""
+    """The whole address of a request, because some recorders write only the path.
+
+    `base_url` is the address of the service. Raises ValueError for a text that is no address.
+    """
     return url if url.startswith(f"{base_url}/") else address_of(urljoin(base_url, url))
 
 
 @cache
 def _path_patterns() -> Mapping[Operation, re.Pattern[str]]:
-    """A pattern of the path of each operation, in which a parameter is any segment."""
+    """For each operation, a pattern of its paths: /v1/pix/keys/[^/]+ for /v1/pix/keys/{accountId}."""
     return {
         operation: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(operation.path)))
         for operation in operations().values()
@@ -187,7 +199,7 @@ def _path_patterns() -> Mapping[Operation, re.Pattern[str]]:
 
 
 def _operation(method: str, path: str) -> Operation | None:
-    """The operation that a request is to; None for an undocumented one."""
+    """The operation with this method and path; None if the interface document has no such operation."""
     for operation, pattern in _path_patterns().items():
         if operation.method == method and pattern.fullmatch(path):
             return operation
@@ -195,40 +207,46 @@ def _operation(method: str, path: str) -> Operation | None:
 
 
 def _media_type(headers: Headers, posted: Mapping[str, Any]) -> str:
-    """The media type of a request, in lower case. Some recorders write it only beside the body (`postData`)."""
+    """The media type of the body of a request, in lower case; empty if none is recorded.
+
+    `posted` is the member `postData` of the HAR entry. Some recorders write the media type only there.
+    """
     media_type = headers_by_name(headers).get("content-type") or text_of(posted, "mimeType")
     return media_type.partition(";")[0].strip().lower()
 
 
 def _is_documented(operation: Operation, query: str, body: RecordedBody, media_type: str) -> bool:
-    """True if a request is as documented: without a query, and with each documented member of the body.
+    """True if a request is as the interface document describes it, so that a success is promised.
 
-    No member may be missing, because the interface document does not say which may be left out. A body that is not
-    recorded counts as documented. A query is permitted if the interface document does not show the result.
+    It has no query, and each documented member of the body. None may be missing, because the interface document does
+    not say which may be left out. A body that is not recorded counts as documented. A query is permitted for an
+    operation whose result is not described, because its query may not be described either.
     """
     if query and operation.result:
         return False
     schema = _schema_of(operation)
-    if schema is None:
+    if schema is None:  # the operation has no body
         return not body.content
     if not body.is_recorded:
         return media_type in ("", "application/json")
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError, RecursionError):  # the body is no JSON, or is nested too deep to be parsed
         return media_type == "application/json" and schema.is_valid(json.loads(body.content))
     return False
 
 
 @cache
 def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
-    """The validator of the body, in which each member is required; None if the operation has no body.
+    """The validator of the bodies of requests to an operation; None if its requests have no body.
 
-    A body that the interface document does not describe has no members in openapi.yaml, so that any body is valid.
+    Each documented member is required. If the interface document does not describe the body, openapi.yaml has no
+    members for it, and any body is valid.
     """
     body = openapi()["paths"][operation.path][operation.method.lower()].get("requestBody")
     if body is None:
         return None
     reference = body["content"]["application/json"]["schema"].get("$ref", "")  # `#/components/schemas/Transfer`
-    schema = openapi()["components"]["schemas"].get(reference.rpartition("/")[2], {})
+    name_of_schema = reference.rpartition("/")[2]
+    schema = openapi()["components"]["schemas"].get(name_of_schema, {})
     members = list(schema.get("properties", ()))
     return jsonschema_rs.validator_for({**schema, "required": members})
 
@@ -237,28 +255,30 @@ def _schema_of(operation: Operation) -> jsonschema_rs.Validator | None:
 
 
 def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
-    """The response of an entry of a HAR file.
+    """The response that an entry of a HAR file describes.
 
-    Some recorders write the media type only beside the body (`mimeType`). It becomes the header Content-Type if it is
-    not made up by the recorder.
+    Some recorders write the media type only beside the body (`mimeType`), and not as the header Content-Type. Then the
+    header is added, except if the recorder has probably made the media type up.
     """
     headers = _headers(recorded_response)
     by_name = headers_by_name(headers)
     body = body_of_response(recorded_response, status, by_name)
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
-    # Recorders make up a media type if none was sent, but never that of JSON.
-    is_of_the_service = not headers or "json" in media_type.lower()
+    # Recorders make up a media type if none was sent, but never that of JSON. If they recorded no header at all, it is
+    # the only place where they could write the media type that was sent.
+    was_sent = not headers or "json" in media_type.lower()
     header_is_missing = "content-type" not in by_name
-    if media_type and header_is_missing and is_of_the_service:
+    if media_type and header_is_missing and was_sent:
         headers = (*headers, ("Content-Type", media_type))
-    return Response(status, headers, body.content, "" if body.is_recorded else str(NO_BODY), body.broken)
+    why_cut = "" if body.is_recorded else str(NO_BODY)
+    return Response(status, headers, body.content, why_cut, body.broken)
 
 
 def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:
     """True if the recording shows that the answer had no Content-Type.
 
-    So it is if its headers are recorded without one. A media type beside the body (`mimeType`) is then made up by
-    the recorder.
+    Its headers are recorded, and Content-Type is not among them. `mimeType` beside the body is then made up by the
+    recorder, and shows that this recorder does not leave headers out.
     """
     names = [text_of(members_of(header), "name").lower() for header in _recorded_headers(recorded_response)]
     if not names or "content-type" in names:
@@ -270,15 +290,16 @@ def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> b
 
 
 def _recorded_headers(message: Mapping[str, Any]) -> list[Any]:
-    """The entries for the headers of a message, as the recorder wrote them; none if it wrote no list."""
+    """The list of headers of a request or response, as the recorder wrote it; empty if it wrote no list."""
     headers = message.get("headers")
     return headers if isinstance(headers, list) else []
 
 
 def _headers(message: Mapping[str, Any]) -> Headers:
-    """The headers of a message. Those without a name or a value are left out.
+    """The headers of a request or response, as pairs of a name and a value.
 
-    So are pseudo-headers of HTTP/2, such as `:status` (RFC 9113 section 8.3).
+    Headers without a name or a value are left out, and so are the pseudo-headers of HTTP/2, such as `:status` (RFC 9113
+    section 8.3).
     """
     headers = []
     for header in _recorded_headers(message):
@@ -287,11 +308,12 @@ def _headers(message: Mapping[str, Any]) -> Headers:
         value = members.get("value")
         if not isinstance(name, str) or not isinstance(value, str | int | float):
             continue
-        if name[:1] != ":":
+        is_pseudo_header = name[:1] == ":"
+        if not is_pseudo_header:
             headers.append((name, str(value)))
     return tuple(headers)
 
 
 def headers_by_name(headers: Headers) -> dict[str, str]:
-    """The headers by their names in lower case."""
+    """The values of headers by their names in lower case. If a header is repeated, its last value counts."""
     return {name.lower(): value for name, value in headers}

@@ -1,8 +1,8 @@
-"""Judges one recorded exchange by all rules that it can show, although nothing was asked for it.
+"""Judges one recorded exchange for all requirements that it can show, although no request was sent for them.
 
-Many thousands of answers have the same form: the same status, and the same names and types of members. Most rules look
-at the form and at no value. They judge the first answer of a form, and their judgement counts for all answers of that
-form.
+A recording may have many thousands of answers with the same form: the same status, and the same names and types of
+members. Most rules look at the form and at no value. They judge the first answer of a form, and their judgement counts
+for all answers of that form.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from spec.json_text import is_integer, read_json
 from spec.requirements import requirements
 from spec.rules import RULES, judge
 
-Judged = tuple[str, Judgement]
-"""A requirement id, and its judgement."""
+IdAndJudgement = tuple[str, Judgement]
+"""A requirement id, and the judgement of an exchange for this requirement."""
 Deviations = tuple[str, tuple[Finding, ...]]
 """A requirement id, and its findings."""
 _HeldAndBroken = tuple[tuple[str, ...], list[Deviations]]
@@ -53,41 +53,46 @@ class Forms:
     """Judges exchanges, and remembers the judgement on each form of an answer."""
 
     def __init__(self) -> None:
+        """An object that has judged nothing so far."""
         self.held = Counter[tuple[str, ...]]()
-        """How many exchanges meet all of these requirements, by a tuple of their ids. One count for each form, and not
-        for each requirement, keeps it fast."""
+        """By a tuple of requirement ids, how many exchanges meet all of them. One count for each form, and not for each
+        requirement, saves time."""
         self._judged: dict[int, _HeldAndBroken] = {}  # by the hash of a form
 
     def deviations(self, exchange: RecordedExchange, response: Response) -> Iterator[Deviations]:
-        """The requirements that the exchange breaks, with their findings. Those that it meets are counted in `held`.
+        """The requirements that an exchange breaks, with their findings. The requirements that it meets are counted.
 
-        Rules that look at the form alone are asked only for the first answer of a form. Rules that look at values are
-        asked for each answer.
+        Rules that look only at the form (status, and names and types of members) judge the first answer of each form.
+        Their judgement is remembered for later answers. Rules that look at values judge each answer.
         """
-        by_form, by_value = _rules_of(exchange.operation)
+        ids_by_form, ids_by_value = _ids_with_a_rule(exchange.operation)
         form = hash(_form(exchange, response))
         # If a member is there twice, the form has only one of its values. So such an answer is always judged.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
                 self._judged.clear()
-            judgements = [*_judged_by(by_form, exchange), *_judged_beyond_rules(exchange, response)]
+            judgements = [*_judgements(ids_by_form, exchange), *_judgements_without_a_rule(exchange, response)]
             self._judged[form] = _held_and_broken(judgements)
-        for held, broken in (self._judged[form], _held_and_broken(_judged_by(by_value, exchange))):
+        judged_by_value = _held_and_broken(_judgements(ids_by_value, exchange))
+        for held, broken in (self._judged[form], judged_by_value):
             self.held[held] += 1
             yield from broken
 
 
-def _judged_by(ids: Iterable[str], exchange: RecordedExchange) -> list[Judged]:
-    """The judgements of the rules of these requirements. A media type that is not recorded is not judged."""
-    if NO_MEDIA_TYPE in exchange.gaps:
+def _judgements(ids: Iterable[str], exchange: RecordedExchange) -> list[IdAndJudgement]:
+    """The judgements of an exchange for these requirements, each by its rule.
+
+    If the media type of the answer is not recorded, the requirement about it is not judged.
+    """
+    if NO_MEDIA_TYPE in exchange.missing_parts:
         ids = [id for id in ids if not id.endswith(".json.mediaType")]
     return [(id, judge(id, exchange)) for id in ids]
 
 
-def _held_and_broken(judgements: Iterable[Judged]) -> _HeldAndBroken:
-    """The requirements that these judgements call met, and those that they call broken, with findings.
+def _held_and_broken(judgements: Iterable[IdAndJudgement]) -> _HeldAndBroken:
+    """Ids of the requirements that are met by these judgements, and of those that are broken, with their findings.
 
-    A requirement whose judgement is inconclusive is in neither list.
+    A requirement whose judgement is inconclusive is in neither of them.
     """
     held = []
     broken = []
@@ -100,22 +105,29 @@ def _held_and_broken(judgements: Iterable[Judged]) -> _HeldAndBroken:
 
 
 @cache
-def _rules_of(operation: str) -> tuple[list[str], list[str]]:
-    """The requirements of an operation that have a rule: on the form of an answer, and on its values."""
+def _ids_with_a_rule(operation: str) -> tuple[list[str], list[str]]:
+    """Ids of the requirements of an operation that have a rule, in two lists.
+
+    The first list has those whose rules look only at the form of an answer (status, and names and types of members);
+    the second has those whose rules look at values.
+    """
     ids = [id for id in RULES if id.startswith(f"{operation}.")]
-    by_value = [id for id in ids if _BY_VALUE.fullmatch(id)]
-    by_form = [id for id in ids if id not in by_value]
-    return by_form, by_value
+    ids_by_value = [id for id in ids if _BY_VALUE.fullmatch(id)]
+    ids_by_form = [id for id in ids if id not in ids_by_value]
+    return ids_by_form, ids_by_value
 
 
 def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
-    """Everything about an exchange that rules on the form look at."""
+    """The form of an answer: everything that rules look at if they look at no values.
+
+    Two exchanges with equal forms get the same judgements from these rules.
+    """
     text = response.json
     data = data_of(response) or {}
     return (
         exchange.operation,
         exchange.valid,
-        exchange.gaps,
+        exchange.missing_parts,
         _key_type_of(exchange),
         response.status,
         response.media_type,
@@ -127,24 +139,28 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         text.limit,
         text.repeated,
         text.byte_order_mark,
-        _names_and_types({"": text.value}),
+        _names_and_types({"": text.value}),  # the type of the body as a whole
         _names_and_types(envelope_of(response)),
         _names_and_types(data),
-        *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],
+        *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],  # their values, too
     )
 
 
 def _names_and_types(members: Mapping[str, Any]) -> tuple[object, ...]:
-    """Names and types of members, as a part of a form. True stands for the type integer.
+    """The names of the members of a JSON object, and then the types of their values, as a part of a form.
 
-    All JSON numbers are `Decimal` here, so the Python type would not tell an integer from another number.
+    JSON numbers are `Decimal` here, whose Python type would not distinguish an integer from another number. So the type
+    of an integer is written as True.
     """
     types = [is_integer(value) or type(value) for value in members.values()]
     return (*members, *types)
 
 
 def _key_type_of(exchange: Exchange) -> str | None:
-    """The key type in a request to register a key; None for any other request, and if it is no text."""
+    """The text of `pixKeyType` in a request to register a key, such as "EMAIL".
+
+    None for a request with another operation, and if the value is missing or no text.
+    """
     if exchange.operation != "registerPixKey":
         return None
     body = read_json(exchange.request.body).value
@@ -153,9 +169,10 @@ def _key_type_of(exchange: Exchange) -> str | None:
 
 
 def grants_something(exchange: Exchange, response: Response) -> bool:
-    """True for a success with data: a documented result, or any number, object or array.
+    """True if a request succeeded and its answer has data, so that its token must have been valid.
 
-    A text alone is not enough, because it may say why nothing was granted.
+    Data are a documented result, or a number, object or array under `data`. Texts alone are not enough, because they
+    may say why the request was refused.
     """
     values = (data_of(response) or {}).values()
     has_data = grants_protected_result(exchange) or any(isinstance(value, Decimal | dict | list) for value in values)
@@ -164,8 +181,8 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
     return succeeded(exchange)
 
 
-def says_no(exchange: Exchange, response: Response) -> bool:
-    """True if an answer has a member Success whose value is not yes ("true"), whatever the operation."""
+def has_success_other_than_true(exchange: Exchange, response: Response) -> bool:
+    """True if an answer has a member `Success` that is not "true", whatever the operation: the request was declined."""
     has_member = member_named(data_of(response) or {}, "Success") is not None
     return has_member and not grants_protected_result(exchange)
 
@@ -173,8 +190,12 @@ def says_no(exchange: Exchange, response: Response) -> bool:
 # -- requirements without a rule ------------------------------------------------------------------------------------
 
 
-def _judged_beyond_rules(exchange: Exchange, response: Response) -> Iterator[Judged]:
-    """Judgements on requirements without a rule. A run sends requests for them, but a single answer may show them."""
+def _judgements_without_a_rule(exchange: Exchange, response: Response) -> Iterator[IdAndJudgement]:
+    """Judgements for requirements that have no rule on single exchanges, but that this exchange shows nevertheless.
+
+    A run sends several requests for such a requirement, such as that an endpoint exists. A single success shows it,
+    too.
+    """
     operation = exchange.operation
     held = list[str]()
     if is_judged_as_success(exchange):
@@ -188,11 +209,15 @@ def _judged_beyond_rules(exchange: Exchange, response: Response) -> Iterator[Jud
             yield id, holds()
     key_type = _key_type_of(exchange)
     if key_type is not None:
-        yield from _judged_by_key_type(key_type, exchange)
+        yield from _judgements_on_key_type(key_type, exchange)
 
 
-def _judged_by_key_type(key_type: str, exchange: Exchange) -> Iterator[Judged]:
-    """Judgements on a registration with a key of this type: no other type is registered, and a documented one is."""
+def _judgements_on_key_type(key_type: str, exchange: Exchange) -> Iterator[IdAndJudgement]:
+    """Judgements of a registration for the requirements about key types.
+
+    A key of an undocumented type must not be registered. If a key of a documented type was registered, the requirement
+    that this type is accepted is met, and so are the requirements about the members of the body.
+    """
     was_registered = registered(exchange)
     if not _may_be_documented(key_type):
         judgement = deviates(finding("undocumented-type"), exchange) if was_registered else holds()
@@ -200,13 +225,13 @@ def _judged_by_key_type(key_type: str, exchange: Exchange) -> Iterator[Judged]:
     elif exchange.valid and was_registered:
         for name in (f"pixKeyType.{key_type}", "body.pixKey", "body.account", "body.pixKeyType"):
             id = f"registerPixKey.{name}"
-            if id in requirements():  # the type may be in another spelling
+            if id in requirements():  # a type in another spelling, such as "email", has no requirement of its own
                 yield id, holds()
 
 
 def _may_be_documented(key_type: str) -> bool:
-    """True for a documented key type in any spelling that the interface document leaves open.
+    """True if a key type may be one of the documented types (PHONE, EMAIL, RANDOM, CNPJ and CPF) in another spelling.
 
-    Such are numbers, small letters, and EVP, as the central bank calls RANDOM.
+    The interface document does not exclude numbers and small letters. EVP is the name of the central bank for RANDOM.
     """
     return key_type.isdecimal() or key_type.upper() in (*KEY_TYPES, "EVP")

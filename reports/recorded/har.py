@@ -20,8 +20,8 @@ _CHUNK = 1 << 20
 """Characters that are read at a time."""
 _LARGEST = 1 << 25
 """Characters of an entry. Such a large one takes some hundred megabytes of memory."""
-_TORN = 1 << 10
-"""Characters at the end of the window in which JSON may seem broken only because its rest was not read so far."""
+_MAY_CONTINUE = 1 << 10
+"""Number of characters at the end of the window. JSON that ends or breaks there may continue in the file."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _DECODE = JSONDecoder().raw_decode
 _NOT_JSON = say("not the JSON of a HAR file")
@@ -35,21 +35,25 @@ class DamagedError(Exception):
 
 
 def entries(file: TextIO) -> Iterator[Any]:
-    """The values in log.entries. Raises DamagedError after the last entry that can be read."""
+    """The entries of a HAR file (the items of log.entries), read one at a time as the caller needs them.
+
+    Raises DamagedError after the last entry that can be read, if the file is cut or no HAR.
+    """
     window = _Window(file)
     has_entries = False
-    for name in window.members():
+    for name in window.read_member_names():
         if name != "log":
-            window.value()  # reads over it
+            window.read_value()  # not needed, but it must be read to get to the next member
             continue
-        for member in window.members():
+        for member in window.read_member_names():
             if member == "entries":
                 has_entries = True
-                for _ in window.parts("[", "]"):
-                    yield window.value()
+                for _ in window.before_each_part("[", "]"):
+                    yield window.read_value()
             else:
-                window.value()
-    if window.peek():
+                window.read_value()
+    has_more_text = window.next_character() != ""
+    if has_more_text:  # after the end of the JSON
         raise DamagedError(_NOT_JSON)
     if not has_entries:
         raise DamagedError(_NO_HAR)
@@ -59,84 +63,94 @@ class _Window:
     """Reads JSON from a file of which only a part, the window, is in memory."""
 
     def __init__(self, file: TextIO) -> None:
+        """A window at the start of the file. Nothing is read so far."""
         self._file = file
         self._text = ""  # the part in memory
         self._at = 0  # position in it of the character that is read next
 
-    def peek(self) -> str:
-        """The next character that is no blank; empty at the end of the file. It is read again by the next call."""
+    def next_character(self) -> str:
+        """The next character that is no blank; empty at the end of the file. Blanks before it are skipped.
+
+        The character itself is not skipped: the next call returns it again.
+        """
         while True:
             self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]  # it always matches
-            if self._at < len(self._text) or not self._grow():
-                return self._text[self._at : self._at + 1]
+            if self._at < len(self._text) or not self._read_more():
+                return self._text[self._at : self._at + 1]  # empty at the end of the file
 
-    def members(self) -> Iterator[str]:
-        """The names of the members of an object; the caller reads the value of each."""
-        for _ in self.parts("{", "}"):
-            name = self.value()
-            self._take(":")
+    def read_member_names(self) -> Iterator[str]:
+        """Read a JSON object, and yield the name of each member. The caller must read the value after each name."""
+        for _ in self.before_each_part("{", "}"):
+            name = self.read_value()
+            self._skip(":")
             yield name
 
-    def parts(self, opening: str, closing: str) -> Iterator[None]:
-        """Yield before each member of an object or item of an array. The caller must read it before it goes on.
+    def before_each_part(self, opening: str, closing: str) -> Iterator[None]:
+        """Read an object or array. Yields before each member or item, which the caller must read before the next step.
 
         `opening` and `closing` are the brackets: `{` and `}`, or `[` and `]`.
         """
-        self._take(opening)
-        if self._take_if_next(closing):
+        self._skip(opening)
+        if self._skip_if_next(closing):  # it is empty
             return
         yield
-        while self._take_if_next(","):
+        while self._skip_if_next(","):
             yield
-        self._take(closing)
+        self._skip(closing)
 
-    def value(self) -> Any:
-        """Read the next JSON value. The window grows until it has the whole value. Raises DamagedError."""
-        if not self.peek():
+    def read_value(self) -> Any:
+        """Read the next JSON value and return it. More of the file is read until the whole value is in memory.
+
+        Raises DamagedError if the file is cut, is no JSON, or has a value that is too large.
+        """
+        if not self.next_character():  # the end of the file
             raise DamagedError(_CUT)
         while True:
             try:
                 value, end = _DECODE(self._text, self._at)
             except JSONDecodeError as error:
-                self._grow_or_give_up(error)
+                self._read_more_or_give_up(error)
                 continue
             except (ValueError, RecursionError):
                 raise DamagedError(_TOO_LARGE) from None
-            is_at_the_end = end + _TORN > len(self._text)
-            if is_at_the_end and self._grow():  # a number may go on: 12 was read of 123
+            is_at_the_end = end + _MAY_CONTINUE > len(self._text)
+            if is_at_the_end and self._read_more():  # a number may continue: only 12 was read of 123
                 continue
             self._at = end
             return value
 
-    def _grow_or_give_up(self, error: JSONDecodeError) -> None:
-        """Read more of the file if the JSON may be broken only because the window ends there.
+    def _read_more_or_give_up(self, error: JSONDecodeError) -> None:
+        """Read more of the file if the value could not be decoded only because its end is not in memory so far.
 
-        Raises DamagedError if it is broken in any case, if the value is too large, or if the file has ended.
+        `error` says where decoding failed. Raises DamagedError if the JSON is broken in any case, if the value is too
+        large, or if the file has ended.
         """
-        may_go_on = error.msg.startswith("Unterminated") or error.pos + _TORN > len(self._text)
-        if not may_go_on:
+        may_continue = error.msg.startswith("Unterminated") or error.pos + _MAY_CONTINUE > len(self._text)
+        if not may_continue:
             raise DamagedError(_NOT_JSON) from None
         if len(self._text) - self._at > _LARGEST:
             raise DamagedError(_TOO_LARGE) from None
-        if not self._grow():
+        if not self._read_more():
             raise DamagedError(_CUT) from None
 
-    def _take_if_next(self, character: str) -> bool:
-        """Read this character if it comes next. False if another one does."""
-        if self.peek() != character:
+    def _skip_if_next(self, character: str) -> bool:
+        """Skip this character if it is the next one, and return True; False if another character comes next."""
+        if self.next_character() != character:
             return False
         self._at += 1
         return True
 
-    def _take(self, character: str) -> None:
-        """Read this character. Raises DamagedError if another one comes next."""
-        if not self._take_if_next(character):
-            raise DamagedError(_NOT_JSON if self.peek() else _CUT)
+    def _skip(self, character: str) -> None:
+        """Skip this character, which must be the next one. Raises DamagedError if another character comes next."""
+        if not self._skip_if_next(character):
+            file_has_ended = self.next_character() == ""
+            raise DamagedError(_CUT if file_has_ended else _NOT_JSON)
 
-    def _grow(self) -> bool:
-        """Read more of the file, and forget the text that was used already. False at the end of the file.
+    def _read_more(self) -> bool:
+        """Read more of the file into memory, and drop the text that was used already. False at the end of the file.
 
-        The text that is not used so far at least doubles, so that a large entry is not decoded once for each chunk.
+        At least as much is read as is in memory and not used so far. So a large entry, which is decoded from its start
+        after each step, is decoded only a few times.
         """
         more = self._file.read(max(_CHUNK, len(self._text) - self._at))
         if more:

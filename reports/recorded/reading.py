@@ -26,9 +26,10 @@ from spec.message import say
 
 
 def judge_files(arguments: Sequence[str]) -> int:
-    """Start pytest with options and files of recorded traffic, and return its exit status.
+    """Start pytest in a new process to judge files of recorded traffic, and return its exit status.
 
-    Without a file, an empty --recorded makes pytest refuse the command line. A run that sends requests never starts.
+    `arguments` are options of pytest and paths of files. If there is no path, an empty `--recorded=` is passed, which
+    pytest refuses. Without it, pytest would start a run that sends requests.
     """
     options = [argument for argument in arguments if argument.startswith("-")]
     files = [argument for argument in arguments if not argument.startswith("-")]
@@ -37,21 +38,23 @@ def judge_files(arguments: Sequence[str]) -> int:
 
 
 def files_of(patterns: Sequence[str]) -> list[str]:
-    """The files that the paths, folders, globs and addresses lead to, each once.
+    """The files that a user means with paths, folders, globs such as `*.har`, and addresses such as `s3://…`.
 
-    Raises ProfileError with the paths that lead to no file.
+    A file that is named twice is returned once. Raises ProfileError with the patterns for which there is no file.
     """
     files = {pattern: _files_at(pattern) for pattern in patterns}
-    empty = [pattern for pattern in files if not files[pattern]]
-    if empty:
-        raise ProfileError(f"--recorded: no file there: {', '.join(empty)}; expected HAR files, a folder or a glob")
+    patterns_without_file = [pattern for pattern in files if not files[pattern]]
+    if patterns_without_file:
+        names = ", ".join(patterns_without_file)
+        raise ProfileError(f"--recorded: no file there: {names}; expected HAR files, a folder or a glob")
     return list(dict.fromkeys(chain(*files.values())))
 
 
 def _files_at(pattern: str) -> list[str]:
-    """The file at a path, the HAR files in a folder, or the files that a glob matches.
+    """The file at a path, the HAR files in a folder and below it, or the files that a glob such as `*.har` matches.
 
-    A path that exists is never taken as a glob, because the names that Firefox gives to files have brackets.
+    A path that exists is never treated as a glob, because Firefox gives its files names with brackets, which have a
+    meaning in a glob.
     """
     if "://" in pattern:
         return _files_at_address(pattern)
@@ -63,20 +66,24 @@ def _files_at(pattern: str) -> list[str]:
 
 
 def _files_at_address(pattern: str) -> list[str]:
-    """The files at an address such as `s3://bucket/*.har`. The library fsspec knows the schemes."""
+    """The files at an address such as `s3://bucket/*.har`, which the library fsspec can read.
+
+    Raises ProfileError if fsspec or a library for the scheme is missing, or if there is no access.
+    """
     try:
-        storage, path = _library("fsspec.core").url_to_fs(pattern)
+        storage, path = _imported("fsspec.core").url_to_fs(pattern)
         if storage.isfile(path):
             return [pattern]
-        if not has_magic(pattern):
+        is_glob = has_magic(pattern)
+        if not is_glob:  # it names a file that does not exist
             return []
-        return [file.full_name for file in _library("fsspec").open_files(pattern)]
+        return [file.full_name for file in _imported("fsspec").open_files(pattern)]
     except (ImportError, OSError, ValueError) as error:  # not installed, no access, or no such scheme
         raise ProfileError(f"--recorded: {error}") from None
 
 
-def _library(name: str) -> Any:
-    """A library that only some users of recorded traffic need. ProfileError if it is not installed."""
+def _imported(name: str) -> Any:
+    """Import a library that only some users of recorded traffic need. Raises ProfileError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -85,20 +92,26 @@ def _library(name: str) -> Any:
 
 
 def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None = None) -> Tally:
-    """The tally of all files. With a `scheduler`, an address of Dask, the workers of its cluster judge them."""
-    if len(files) == 1 and not scheduler:
-        return merge(Tally(), tally_of(files[0], profile))  # merging drops keys beyond the limit, see `merge`
-    judge = partial(tally_of, profile=profile)  # not a function within this one, because another process runs it
+    """Judge all files, and return the tally of all of them: counts of what their entries show.
+
+    If `scheduler` is the address of a Dask cluster, its workers judge the files. Else processes on this machine do.
+    """
+    if len(files) == 1 and not scheduler:  # one file needs no other process
+        return merge(Tally(), tally_of(files[0], profile))  # `merge` drops counts beyond its limit
+    judge = partial(tally_of, profile=profile)  # other processes run it, and an inner function cannot be sent to them
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:
-        pool = _library("distributed").Client(scheduler)
+        pool = _imported("distributed").Client(scheduler)
     with pool:
-        executor = pool.get_executor(retries=3) if scheduler else pool  # a file whose worker raises is tried again
+        executor = pool.get_executor(retries=3) if scheduler else pool  # Dask tries a file again if its worker fails
         return reduce(merge, executor.map(judge, files), Tally())
 
 
 def tally_of(file: str, profile: Profile) -> Tally:
-    """The tally of one file: counts of what its entries show. A file that is damaged counts up to the damage."""
+    """Judge one file, and return its tally: counts of what its entries show.
+
+    If the file is damaged, the entries before the damage are counted, and the damage itself is counted as unjudged.
+    """
     maker = TallyMaker(file, profile)
     base_url = address_of(profile.base_url)
     number = 0  # of the last entry that was read
@@ -109,20 +122,20 @@ def tally_of(file: str, profile: Profile) -> Tally:
                 if isinstance(exchange, RecordedExchange):
                     maker.judge(exchange)
                 else:
-                    maker.count_gap(exchange, number)
+                    maker.count_unjudged(exchange, number)
     except DamagedError as error:
-        maker.count_gap(error.args[0], number + 1)
+        maker.count_unjudged(error.args[0], number + 1)
     except OSError as error:
-        maker.count_gap(say("cannot be read: {why}", why=type(error).__name__), number + 1)
+        maker.count_unjudged(say("cannot be read: {why}", why=type(error).__name__), number + 1)
     return maker.finished()
 
 
 def _open_text(file: str) -> Any:
-    """Open a file as text, at a path or at an address such as `s3://…` that the library fsspec knows.
+    """Open the file at a path, or at an address such as `s3://…` that the library fsspec can read, as text.
 
-    Bytes that are not UTF-8 do not fail. The caller closes it.
+    Bytes that are not UTF-8 raise no error. The caller closes the file.
     """
     if "://" in file:
-        open_file = _library("fsspec").open
+        open_file = _imported("fsspec").open
         return open_file(file, "rt", compression="infer", encoding="utf-8-sig", errors="surrogateescape")
     return open(file, encoding="utf-8-sig", errors="surrogateescape")

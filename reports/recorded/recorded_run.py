@@ -6,7 +6,13 @@ The way of an entry of a file:
 2. `har.py` gives the entries, one at a time.
 3. `entry.py` makes an exchange of each; `content.py` reads its bodies.
 4. `forms.py` judges the exchange by the rules of `spec/rules/`; `tally.py` counts.
-5. `take_tally` makes results, evidence and notes of the tally. From here on it is a run like any other.
+5. `fill_run` makes results, evidence and notes of the tally. From here on it is a run like any other.
+
+| word | meaning |
+|---|---|
+| tally | counts of what all entries show, and a few examples of each deviation |
+| example | an entry that a person may look up, because it shows a deviation or was not judged |
+| unjudged | not judged, or judged only in part, because something is not recorded |
 """
 
 from __future__ import annotations
@@ -19,8 +25,18 @@ from itertools import chain
 from math import isfinite
 
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
-from reports.recorded.entry import IN_PART, NOT_OURS
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, GAP, HELD, ShownDeviation, Sighting, Tally, TallyKey
+from reports.recorded.entry import JUDGED_IN_PART, NO_FAULT_OF_RECORDING
+from reports.recorded.tally import (
+    BROKEN,
+    DEVIATION,
+    EXCHANGES,
+    HELD,
+    UNJUDGED,
+    RecordedExample,
+    ShownDeviation,
+    Tally,
+    TallyKey,
+)
 from reports.result.grants import Grants
 from reports.result.run import Note, NoteKind, Recording, Run
 from reports.result.verdicts import RequirementResult, Verdict, verdict_on_deviation
@@ -37,62 +53,72 @@ before."""
 
 
 def recorded_profile(profile: Profile) -> Profile:
-    """The profile of a service whose traffic was recorded.
+    """The profile for a run that judges recorded traffic of the service of this profile.
 
-    It has a name of its own, so that its runs are compared with each other alone. Raises ProfileError for the embedded
-    sandbox, which is nobody's traffic.
+    It has another name, `…-recorded`, so that its runs are compared only with each other. Raises ProfileError for the
+    embedded sandbox: it is started for each run, so nobody can have recorded its traffic.
     """
     if profile.base_url == EMBEDDED:
         raise ProfileError("--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS")
     return replace(profile, name=f"{profile.name}-recorded", redirected=None)
 
 
-def take_tally(run: Run, tally: Tally) -> None:
-    """Fill a run that sent nothing with the results, exchanges and notes of a tally, which has counts of all files."""
+def fill_run(run: Run, tally: Tally) -> None:
+    """Add the results, exchanges and notes that follow from a tally to a run that sent no requests.
+
+    A tally has counts of what the recorded entries show. After this, the run is reported like any other.
+    """
+    # That an endpoint exists is shown by a success, so these are the operations that succeeded.
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
-    run.notes += [_note(key, sightings[0], tally) for key, sightings in tally.of(GAP)]
+    run.notes += [_note(key, examples[0], tally) for key, examples in tally.keys_with_examples(UNJUDGED)]
     run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
     findings = _findings_with_exchanges(run, tally)
     for id in requirements():
         if not _judged_answers(tally, id):
             continue
-        was_met_once = tally.times[HELD, id] > 0
-        one_is_enough = id.endswith(_ENDS_OF_MET_BY_ONE_ANSWER)
-        findings_of_result = () if was_met_once and one_is_enough else tuple(findings[id])
+        was_met = tally.times[HELD, id] > 0
+        one_answer_is_enough = id.endswith(_ENDS_OF_MET_BY_ONE_ANSWER)
+        findings_of_result = () if was_met and one_answer_is_enough else tuple(findings[id])
         run.results.append(_result(id, findings_of_result, run.profile.fail_on))
 
 
 def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Finding]]:
-    """The findings of a tally by requirement. The exchanges that show them are added to the run."""
+    """Make the findings of a tally, by requirement id, and add the exchanges that show them to the run."""
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
-    numbers = _Numbers()
-    for key, sightings in tally.of(ALIKE):
+    numbers = _ExchangeNumbers()
+    for key, examples in tally.keys_with_examples(DEVIATION):
         _, requirement_id, *_ = key
-        cited_numbers = []
-        for sighting in sightings:
-            number = numbers.of(sighting)
+        cited_numbers = []  # of the exchanges that the report shows for this finding
+        for example in examples:
+            number = numbers.of(example)
             cited_numbers.append(number)
-            run.exchanges[number] = replace(_deviation_of(sighting).exchange, number=number)
-        finding = _finding(sightings[0], tally.times[key], _judged_answers(tally, requirement_id))
+            run.exchanges[number] = replace(_deviation_of(example).exchange, number=number)
+        finding = _finding(examples[0], tally.times[key], _judged_answers(tally, requirement_id))
         findings[requirement_id].append(replace(finding, exchanges=tuple(cited_numbers)))
     return findings
 
 
-class _Numbers:
-    """Gives each entry of a file that a finding cites a number, as exchanges of a run have: 1, 2, 3, …"""
+class _ExchangeNumbers:
+    """Numbers for the recorded entries that findings name, as the exchanges of a run have them: 1, 2, 3, …"""
 
     def __init__(self) -> None:
+        """No entry has a number so far."""
         self._by_entry: dict[tuple[str, int], int] = {}  # by file, and number of the entry in it
 
-    def of(self, sighting: Sighting) -> int:
-        """The number of the entry of a sighting: the same each time, and the next free one at the first time."""
-        return self._by_entry.setdefault((sighting.file, sighting.entry), len(self._by_entry) + 1)
+    def of(self, example: RecordedExample) -> int:
+        """The number of the exchange that is made of an example, which is an entry of a file.
+
+        A new entry gets the next number. An entry that has a number keeps it, because several findings may name it.
+        """
+        next_number = len(self._by_entry) + 1
+        return self._by_entry.setdefault((example.file, example.entry), next_number)
 
 
 def _has_a_success(tally: Tally) -> bool:
-    """True if at least one answer was judged as a success.
+    """True if at least one recorded answer was judged as a success.
 
-    Of other answers only robustness requirements are judged, so a judgement on any other requirement shows a success.
+    Answers that are no success are judged only for the robustness requirements. So if any other requirement was judged,
+    there was a success.
     """
     return any(
         _judged_answers(tally, requirement.id)
@@ -102,19 +128,26 @@ def _has_a_success(tally: Tally) -> bool:
 
 
 def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
-    """The result of a requirement: a pass, or the most severe verdict of its findings."""
+    """The result of a requirement: a pass if it has no finding, else the most severe verdict on its findings.
+
+    `fail_on` has the levels at which a deviation is a failure. At other levels it is a warning.
+    """
     if not findings:
         return RequirementResult(id, Verdict.PASS)
     level_of_requirement = requirements()[id].level
+    # findings.yaml gives some codes a level of their own, which replaces that of the requirement.
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
     verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
-    most_severe = min(verdicts, key=list(Verdict).index)  # the most severe verdict stands first
+    most_severe = min(verdicts, key=list(Verdict).index)  # the enum has the most severe verdict first
     cited = dict.fromkeys(chain(*(finding.exchanges for finding in findings)))
     return RequirementResult(id, most_severe, exchanges=tuple(cited), findings=findings)
 
 
-def _finding(first: Sighting, times: int, answers: int) -> Finding:
-    """The finding of the first sighting, with the number of answers that show it, and where it is first recorded."""
+def _finding(first: RecordedExample, times: int, answers: int) -> Finding:
+    """The finding of the first recorded example of a deviation, with words for how often it was recorded, and where.
+
+    `times` answers show it, of `answers` that were judged: "3 of 1,200, first at entry 17 of traffic.har".
+    """
     counted = say(
         "{times} of {answers}, first at entry {number} of {file}",
         times=f"{times:,}",
@@ -125,44 +158,53 @@ def _finding(first: Sighting, times: int, answers: int) -> Finding:
     return replace(_deviation_of(first).finding, shown_by=counted)
 
 
-def _deviation_of(sighting: Sighting) -> ShownDeviation:
-    """The deviation that an entry shows. The entry must be the sighting of a deviation."""
-    assert sighting.deviation is not None
-    return sighting.deviation
+def _deviation_of(example: RecordedExample) -> ShownDeviation:
+    """The deviation that a recorded entry shows. The entry must be the example of one, and not of an unjudged entry."""
+    assert example.deviation is not None
+    return example.deviation
 
 
-def _note(key: TallyKey, first: Sighting, tally: Tally) -> Note:
-    """A note on entries that were not judged, or only in part, for one reason: how many, and where the first is.
+def _note(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
+    """A note on the entries that were not judged, or only in part, for the same reason.
 
-    If the recording itself is at fault, such as a file that was cut, a person has to look at it (SET_UP).
+    It says how many they are, and where the first one is. If the recording itself is at fault, such as a file that was
+    cut, the note is an alert (SET_UP), because a person must repair that.
     """
-    why = first.gap
+    why = first.why_unjudged
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
     line = say("not judged, {why}: {times}, first at entry {number} of {file}", **parameters)
-    if why in IN_PART:
+    if why in JUDGED_IN_PART:
         line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **parameters)
-    is_fault_of_recording = why not in NOT_OURS
+    is_fault_of_recording = why not in NO_FAULT_OF_RECORDING
     return Note(NoteKind.SET_UP if is_fault_of_recording else NoteKind.CUT, line)
 
 
 def _unjudged(tally: Tally) -> Text:
-    """Reason why a run that judges this recording is incomplete: a part of it is damaged. Empty if none is."""
-    is_damaged = any(sightings[0].gap not in NOT_OURS for _, sightings in tally.of(GAP))
+    """Why the run is incomplete: a part of the recording is damaged and could not be judged. Empty if no part is.
+
+    Entries that were left out for other reasons, such as another address, are no fault of the recording.
+    """
+    # All examples of a key have the same reason, so the first one is enough.
+    reasons = [examples[0].why_unjudged for _, examples in tally.keys_with_examples(UNJUDGED)]
+    is_damaged = any(reason not in NO_FAULT_OF_RECORDING for reason in reasons)
     return say("not all of the recording could be judged") if is_damaged else ""
 
 
 def _judged_answers(tally: Tally, id: str) -> int:
-    """Number of answers that a requirement could be judged by."""
+    """Number of recorded answers that show whether a requirement is met: those that meet it and those that do not."""
     return tally.times[HELD, id] + tally.times[BROKEN, id]
 
 
 def _moment_of(timestamp: float) -> Date | str:
-    """The moment; a question mark if no entry of the recording has one."""
+    """A moment in seconds since 1970 as a date for a report; a question mark if it is infinite.
+
+    It is infinite if no entry of the recording has a moment.
+    """
     return Date(published_moment(datetime.fromtimestamp(timestamp, UTC))) if isfinite(timestamp) else "?"
 
 
 def _in_words(tally: Tally) -> Text:
-    """The traffic that the verdict rests on: how many exchanges, and from when."""
+    """A line for the report that says what was judged: how many recorded exchanges, and from when to when."""
     number = tally.times[EXCHANGES]
     return say_many(
         "judged from recorded traffic: {count} exchange, from {since} to {until}",

@@ -1,11 +1,11 @@
 """Tally of recorded traffic: how many exchanges hold or break each requirement, and the first that show each finding.
 
 A tally counts entries of HAR files by keys (no PIX keys). The first part of a key says what is counted: HELD, BROKEN,
-ALIKE, GAP or EXCHANGES. Its other parts say for what, such as a requirement. A sighting is an entry that a person may
-look up, because it shows a deviation or has a gap. A gap is a reason why an entry was not judged, or not as a whole.
+DEVIATION, UNJUDGED or EXCHANGES. Its other parts say for what, such as a requirement. An example is an entry that a
+person may look up, because it shows a deviation or was not judged as a whole.
 
 Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
-key only the first few sightings, as they may be shown.
+key only the first few examples, as they may be shown.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import NamedTuple
 from environments.profiles.model import Profile
 from environments.profiles.parts import SECRET_HEADER
 from environments.secret_values import IDENTIFIER, Secrets, listed_secrets
-from reports.recorded.entry import NO_BODY, NO_TOKEN, NOT_OURS, UNKNOWN, RecordedExchange, headers_by_name
-from reports.recorded.forms import Forms, grants_something, says_no
+from reports.recorded.entry import NO_BODY, NO_FAULT_OF_RECORDING, NO_TOKEN, UNKNOWN, RecordedExchange, headers_by_name
+from reports.recorded.forms import Forms, grants_something, has_success_other_than_true
 from reports.sentences.wording import grouped
 from reports.showing.evidence import ShownExchange, ShownRequest, outline, shown_finding, shown_response
 from reports.showing.show import Display
@@ -39,19 +39,20 @@ TallyKey = tuple[str, ...]
 EXCHANGES = ("exchanges",)
 """Key of the number of exchanges that were judged."""
 HELD = "held"
-"""Sort of exchanges that hold a requirement."""
+"""First part of keys for exchanges that meet a requirement. The second part is the requirement."""
 BROKEN = "broken"
-"""Sort of exchanges that deviate from a requirement."""
-ALIKE = "alike"
-"""Sort of deviations that differ in nothing but where they are recorded, by requirement, code, parameters, places."""
-GAP = "gap"
-"""Sort of entries that are not judged, or not as a whole, by file and reason."""
-_MOST_SIGHTINGS = 3
-"""Sightings of a key that are kept: as many as the page links."""
+"""First part of keys for exchanges that deviate from a requirement. The second part is the requirement."""
+DEVIATION = "deviation"
+"""First part of keys for deviations. The other parts are requirement, code, parameters and pointers of the finding, so
+that deviations with the same key differ only in where they are recorded."""
+UNJUDGED = "unjudged"
+"""First part of keys for entries that are not judged, or only in part. The other parts are the file and the reason."""
+_MOST_EXAMPLES = 3
+"""Examples of a key that are kept: as many as the page links."""
 _MOST_KEYS = 20
 """Keys of one requirement, or of one file, that are kept. A service may break a requirement in countless ways."""
-_PLACE = re.compile(r"/[0-9]+(?=/|$)")
-"""A place in a JSON pointer. It differs from answer to answer."""
+_ARRAY_INDEX = re.compile(r"/[0-9]+(?=/|$)")
+"""An index of an array in a JSON pointer. It differs from answer to answer."""
 _CREDENTIAL_PIECE = re.compile(r"[^\s;,=]{4,}")
 """A part of a secret header that may be a secret by itself, such as the value of a cookie."""
 
@@ -64,62 +65,73 @@ class ShownDeviation:
     exchange: ShownExchange
 
 
-class Sighting(NamedTuple):
-    """An entry that shows a deviation, or has a gap."""
+class RecordedExample(NamedTuple):
+    """An entry of a file that a person may look up, because it shows a deviation, or was not judged as a whole."""
 
     file: str
     entry: int  # its number in the file, from 1
-    gap: Text = ""  # why the entry is not judged, or not as a whole; empty for a deviation
+    why_unjudged: Text = ""  # why the entry is not judged, or not as a whole; empty for a deviation
     deviation: ShownDeviation | None = None
 
 
 @dataclass
 class Tally:
-    """Counts and first sightings of a part of the traffic."""
+    """Counts and first examples of a part of the traffic."""
 
     times: Counter[TallyKey] = field(default_factory=Counter)
-    first: dict[TallyKey, list[Sighting]] = field(default_factory=dict)
+    examples: dict[TallyKey, list[RecordedExample]] = field(default_factory=dict)
     since: float = inf  # first and last moment of the traffic, in seconds of the epoch
     until: float = -inf
 
-    def of(self, sort: str) -> list[tuple[TallyKey, list[Sighting]]]:
-        """Each key that begins with `sort`, such as GAP, with its first sightings; the most frequent key first."""
-        keys = [key for key in self.first if key[0] == sort]
+    def keys_with_examples(self, first_part: str) -> list[tuple[TallyKey, list[RecordedExample]]]:
+        """What was counted under keys with this first part, such as UNJUDGED: each key, with its first examples.
+
+        A key says what is counted, such as ("unjudged", "traffic.har", "without a response"). An example is an entry
+        that a person may look up. The most frequent key is first.
+        """
+        keys = [key for key in self.examples if key[0] == first_part]
+        # Keys that are equally frequent are sorted by their texts, so that the order is always the same.
         most_frequent_first = sorted(keys, key=lambda key: (-self.times[key], key))
-        return [(key, self.first[key]) for key in most_frequent_first]
+        return [(key, self.examples[key]) for key in most_frequent_first]
 
 
 def merge(part_a: Tally, part_b: Tally) -> Tally:
-    """The tally of both parts of the traffic together.
+    """One tally made of the tallies of two parts of the traffic, such as of two files.
 
-    If a requirement or a file has more than 20 keys, the first 20 in the order of their texts are kept. So the result
-    does not depend on the order in which parts are merged.
+    A tally has counts by keys, such as ("deviation", "executePix.json", "json", …). It must not grow with the traffic.
+    So if a requirement or a file has more than 20 keys, only the first 20 in the order of their texts are kept. This
+    order does not depend on the order in which parts are merged.
     """
-    first = {}
-    for key in {*part_a.first, *part_b.first}:
-        first[key] = _first_sightings(part_a.first.get(key, []) + part_b.first.get(key, []))
+    examples = {}
+    for key in {*part_a.examples, *part_b.examples}:
+        examples[key] = _first_examples(part_a.examples.get(key, []) + part_b.examples.get(key, []))
     times = part_a.times + part_b.times
-    for key in first.keys() - _kept_keys(first):
+    for key in examples.keys() - _kept_keys(examples):
         del times[key]
-        del first[key]
-    return Tally(times, first, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
+        del examples[key]
+    return Tally(times, examples, min(part_a.since, part_b.since), max(part_a.until, part_b.until))
 
 
 def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
-    """The keys to keep: of each requirement, and of each file with gaps, the first 20 in the order of their texts."""
+    """The keys that a tally keeps: at most 20 for each requirement, and for each file with unjudged entries.
+
+    A key is ("deviation", requirement id, …) or ("unjudged", file, reason). The first 20 in the order of their texts
+    are kept, so that the choice does not depend on the order of the traffic.
+    """
     groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
     return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
 
 
-def _first_sightings(sightings: list[Sighting]) -> list[Sighting]:
-    """The first few sightings, by file and entry."""
-    return nsmallest(_MOST_SIGHTINGS, sightings, key=lambda sighting: (sighting.file, sighting.entry))
+def _first_examples(examples: list[RecordedExample]) -> list[RecordedExample]:
+    """The first three examples, in the order of files and of the entries in them."""
+    return nsmallest(_MOST_EXAMPLES, examples, key=lambda example: (example.file, example.entry))
 
 
 class TallyMaker:
     """Makes the tally of one file: it is given entry after entry, and judges each."""
 
     def __init__(self, file: str, profile: Profile) -> None:
+        """A maker that has counted nothing so far."""
         self.tally = Tally()
         self._file = file
         self._profile = profile
@@ -127,33 +139,40 @@ class TallyMaker:
         self._granted_tokens = set[int]()  # hashes of tokens that were granted something so far
 
     def finished(self) -> Tally:
-        """The tally, after the last entry. It may be asked for only once, because it adds what `Forms` has counted."""
+        """Complete the tally after the last entry, and return it.
+
+        It adds the numbers of met requirements, which `Forms` has counted. So it must be called only once.
+        """
         for ids, times in self._forms.held.items():
             for id in ids:
                 self.tally.times[HELD, id] += times
         return self.tally
 
-    def count_gap(self, why: Text, number: int) -> None:
-        """Count an entry that is not judged, or not as a whole. A fault of the recording is counted by its file."""
-        file = "" if why in NOT_OURS else self._file
-        key = (GAP, file, str(why))
+    def count_unjudged(self, why: Text, number: int) -> None:
+        """Count an entry that is not judged, or only in part. `number` is its number in the file, `why` the reason.
+
+        If the recording is at fault, such as by a cut file, entries are counted for each file, because a person must
+        look at each file. For other reasons, such as another address, one count for all files is enough.
+        """
+        file = "" if why in NO_FAULT_OF_RECORDING else self._file
+        key = (UNJUDGED, file, str(why))
         self._count(key)
-        if self._has_room_for_sighting(key):
-            self.tally.first[key].append(Sighting(self._file, number, gap=why))
+        if self._needs_example(key):
+            self.tally.examples[key].append(RecordedExample(self._file, number, why_unjudged=why))
 
     def judge(self, exchange: RecordedExchange) -> None:
-        """Judge an exchange by all rules, and count its deviations and gaps. It must have a response."""
+        """Judge an exchange, which must have a response, and count its deviations and missing parts."""
         most_keys_of_all = _MOST_KEYS * len(requirements())
-        if len(self.tally.first) > most_keys_of_all:
-            self.tally = merge(self.tally, Tally())  # drops the keys that are too many
+        if len(self.tally.examples) > most_keys_of_all:
+            self.tally = merge(self.tally, Tally())  # merging with an empty tally drops the keys beyond the limit
         response = exchange.response
         assert response is not None
         exchange = self._with_credential_known(exchange, response)
         self.tally.times[EXCHANGES] += 1
         if response.cut:
-            self.count_gap(NO_BODY, exchange.number)
-        for gap in exchange.gaps:
-            self.count_gap(gap, exchange.number)
+            self.count_unjudged(NO_BODY, exchange.number)
+        for missing_part in exchange.missing_parts:
+            self.count_unjudged(missing_part, exchange.number)
         if exchange.started:
             self.tally.since = min(self.tally.since, exchange.started)
             self.tally.until = max(self.tally.until, exchange.started)
@@ -163,41 +182,43 @@ class TallyMaker:
                 self._count_deviation(_key_of(id, finding), finding, exchange, response)
 
     def _count_deviation(self, key: TallyKey, finding: Finding, exchange: Exchange, response: Response) -> None:
-        """Count a deviation, and keep the exchange as an example if fewer than three are kept."""
+        """Count a deviation, and keep its exchange as an example if fewer than three examples are kept."""
         self._count(key)
-        if self._has_room_for_sighting(key):  # asked first, because it is slow to make what may be shown
+        if self._needs_example(key):  # checked first, because redacting an exchange for a report takes time
             shown_deviation = self._shown(finding, exchange, response)
-            self.tally.first[key].append(Sighting(self._file, exchange.number, deviation=shown_deviation))
+            self.tally.examples[key].append(RecordedExample(self._file, exchange.number, deviation=shown_deviation))
 
     def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
-        """The exchange; with an unknown credential, if it is not known that its token was valid.
+        """The exchange itself if its token was valid; else a copy whose credential is "unknown".
 
-        A token counts as valid once an answer in this file granted it something, such as an account. A 200 alone is not
-        enough, because a service may answer a wrong token with a 200, too.
+        A recording does not say whether a token was valid. It counts as valid after an answer in this file had data for
+        it, such as an account. A 200 alone is not enough, because a service may answer a wrong token with a 200, too.
         """
+        # Only hashes of tokens are stored, so that no token stays in memory.
         token = hash(headers_by_name(exchange.request.headers).get("authorization"))
-        is_declined = says_no(exchange, response)
+        is_declined = has_success_other_than_true(exchange, response)
         if not is_declined and grants_something(exchange, response):
             self._granted_tokens.add(token)
         if token not in self._granted_tokens:  # perhaps the token is wrong, so the answer cannot be judged as a whole
-            return replace(exchange, credential=UNKNOWN, valid=False, gaps=(*exchange.gaps, NO_TOKEN))
+            return replace(exchange, credential=UNKNOWN, valid=False, missing_parts=(*exchange.missing_parts, NO_TOKEN))
         if is_declined:  # Success is not "true", so perhaps the token was not valid for this request
             return replace(exchange, credential=UNKNOWN, valid=False)
         return exchange
 
     def _count(self, key: TallyKey) -> None:
-        """Count an entry under a key."""
+        """Add 1 to the count of a key, such as ("unjudged", file, reason). A new key gets an empty list of examples."""
         self.tally.times[key] += 1
-        self.tally.first.setdefault(key, [])
+        self.tally.examples.setdefault(key, [])
 
-    def _has_room_for_sighting(self, key: TallyKey) -> bool:
-        """True if fewer sightings of a counted key are kept than the page links."""
-        return len(self.tally.first[key]) < _MOST_SIGHTINGS
+    def _needs_example(self, key: TallyKey) -> bool:
+        """True if fewer than three examples of what a key counts are kept, because the HTML report links to three."""
+        return len(self.tally.examples[key]) < _MOST_EXAMPLES
 
     def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:
-        """A deviation, and its exchange, as they may be shown. Values that the request names are hidden in the answer.
+        """A deviation and its exchange, redacted so that a report may show them.
 
-        The exchange has no line of curl, because the token is not known.
+        Values that the request names, such as its key, are also redacted in the answer. In the request, the headers are
+        replaced by the name of the file and the number of the entry, where a person can look them up.
         """
         display = Display(_secrets_of(exchange, self._profile))
         exchange_in_outline = outline(exchange)
@@ -212,30 +233,32 @@ class TallyMaker:
 
 
 def _key_of(id: str, finding: Finding) -> TallyKey:
-    """The key under which a deviation is counted. Deviations with the same key are shown as one.
+    """The key under which a deviation is counted. A report shows deviations with the same key as one.
 
-    It has the requirement, the code of the finding, its values and its JSON pointers. Numbers within a message, and
-    positions in arrays, are left out, because they differ from answer to answer.
+    It has the requirement, the code of the finding, its values and its JSON pointers. The values inside a message, and
+    the indexes of arrays in pointers, are left out, because they differ from answer to answer.
     """
     values = []
     for _, value in finding.parameters:
         values.append(value.template if isinstance(value, Message) else str(value))
-    places = [_PLACE.sub("/*", pointer) for pointer in finding.pointers]
-    return ALIKE, id, finding.code, *values, *places
+    pointers = [_ARRAY_INDEX.sub("/*", pointer) for pointer in finding.pointers]
+    return DEVIATION, id, finding.code, *values, *pointers
 
 
 def _secrets_of(exchange: Exchange, profile: Profile) -> Secrets:
-    """Values that are never shown of an exchange: those that the profile lists, and those that the request has as a
-    credential, in its body, or in its path."""
+    """Values that no report may show of a recorded exchange: secrets of the profile, and values of the request.
+
+    The latter are the parts of its credentials, the strings in its body, and the path parameter.
+    """
     secrets = listed_secrets(profile)
     request = exchange.request
     for name, value in request.headers:
         if re.search(SECRET_HEADER, name):
             secrets.learn_secret("credential", *_CREDENTIAL_PIECE.findall(value))
-    for path, leaf in leaves_of(read_json(request.body).value):
-        is_key_type = path == ("pixKeyType",)  # a documented word such as EMAIL
-        if isinstance(leaf, str) and not is_key_type:
-            secrets.learn(IDENTIFIER, leaf)
+    for path, value in leaves_of(read_json(request.body).value):  # each value that holds no other
+        is_key_type = path == ("pixKeyType",)  # a documented word such as EMAIL, which is no secret
+        if isinstance(value, str) and not is_key_type:
+            secrets.learn(IDENTIFIER, value)
     if operations()[exchange.operation].path_parameter:
         secrets.learn(IDENTIFIER, request.last_segment)
     return secrets

@@ -1,9 +1,13 @@
 """Findings of a report: the requirements that fail or warn, grouped by cause. Pure: plain data in, plain data out.
 
-Two requirements have one cause in either of two cases:
+One fault of a service breaks many requirements. So that a reader sees one finding for it, they are grouped. Two
+requirements have one cause in either of two cases:
 
-- Their findings have the same codes, parameters and pointers.
-- The same answers of one operation deviate at the same place.
+- Their findings have the same codes, parameters and pointers. (A finding of a requirement is one deviation as data: a
+  code such as `missing`, the values of its placeholders, and JSON pointers to what deviates.)
+- The same answers of one operation deviate at the same pointers.
+
+The most severe requirement of a group leads: the finding has its level, verdict and statement.
 
 Two wrong fields are two causes, because nothing shows that one of them explains the other. Misspelled names in the same
 answers are one cause, because the code that writes names is at fault.
@@ -24,10 +28,10 @@ from spec.message import Message, Text, Value, joined, say
 from spec.requirements import LEVELS
 
 MOST_SAID = 6
-"""Deviations that the message of one finding has."""
-_ONE_PLACE = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
-"""Place of a finding by its code, in place of its pointers. All misspelled names are at one place, and a stack trace is
-at the place of a server error, which has no pointer."""
+"""Deviations that the message of one finding names at most."""
+_SHARED_LOCATIONS = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
+"""By the code of a finding, what is used instead of its pointers when findings are grouped. All misspelled names have
+one location, and a stack trace has that of a server error, which has no pointer."""
 HARM: Mapping[str, tuple[str, ...]] = {
     "anybody may move money or register a key": ("*.token.required", "*.token.scheme", "general.otherTokens"),
     "money or a key of somebody else is taken for another": (
@@ -53,9 +57,9 @@ def findings_by_cause(
 ) -> list[ReportedFinding]:
     """The findings of a run, one for each cause: new failures first, then known failures, then warnings.
 
-    Within each of these the most harmful finding is first. Of equal harm, a finding about money is first. A known
-    failure and a new failure never share a finding. `reproduce` takes numbers of exchanges, and gives the shell lines
-    that send one of them again.
+    Known failures are those that the profile lists. Within each of these groups the most harmful finding is first, and
+    of equal harm one about money. A known failure and a new failure are never in one finding. `reproduce` is called
+    with numbers of exchanges, and returns the shell lines that send one of them again.
     """
     deviating = [requirement for requirement in requirements if requirement.deviates]
     groups = [sorted(group, key=_order_in_finding) for group in _groups_with_one_cause(deviating)]
@@ -63,92 +67,107 @@ def findings_by_cause(
 
 
 def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[list[ReportedRequirement]]:
-    """The requirements in groups. Those of one group deviate for one cause, as the module says."""
-    groups_at_one_place = grouped(deviating, _key_of_place).values()
-    # Groups are joined if they show the same deviations. The first requirement speaks for its group, because
-    # requirements at one place share a cause already.
-    joined_groups = grouped(groups_at_one_place, lambda group: _key_of_deviations(group[0])).values()
+    """The requirements in groups, so that those of one group probably deviate for one cause.
+
+    They have the same deviations, or the same answers deviate at the same pointers.
+    """
+    groups_at_one_location = grouped(deviating, _key_of_location).values()
+    # Groups are joined if they show the same deviations. Only the first requirement of a group is compared, because
+    # the requirements of one group share a cause already.
+    joined_groups = grouped(groups_at_one_location, lambda group: _key_of_deviations(group[0])).values()
     return [list(chain(*groups)) for groups in joined_groups]
 
 
 def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, int, bool]:
-    """Sort key of findings. Findings with the same key stay in the order of the interface document."""
+    """Sort key of the finding that a group of requirements makes: what a reader must see first has the smallest key.
+
+    False is sorted before True. So failures are before warnings, new before known failures, more harmful before less
+    harmful findings, and findings about money before others. Equal keys keep the order of the interface document.
+    """
     leader = group[0]
     moves_money = any(_moves_money(requirement.id) for requirement in group)
     only_warns = leader.verdict != Verdict.FAIL
-    worst_harm = min(_place_of_harm(requirement) for requirement in group)
+    worst_harm = min(_rank_of_harm(requirement) for requirement in group)
     return only_warns, leader.is_known, worst_harm, not moves_money
 
 
-def _place_of_harm(requirement: ReportedRequirement) -> int:
-    """Place in HARM of the worst harm that the deviations of a requirement do."""
+def _rank_of_harm(requirement: ReportedRequirement) -> int:
+    """How harmful the deviations of a requirement are: the index in HARM, so 0 is the worst harm.
+
+    HARM has patterns of requirement ids and codes of findings. Robustness is last, because reports show it apart.
+    """
     if requirement.level == "robustness":
         return _LAST_HARM
     id_and_codes = [requirement.id, *(finding.code for finding in requirement.found)]
-    for place, patterns in enumerate(HARM.values()):
+    for rank, patterns in enumerate(HARM.values()):
         if any(_matches_any(word, patterns) for word in id_and_codes):
-            return place
+            return rank
     return _LAST_HARM
 
 
 def _matches_any(word: str, patterns: Iterable[str]) -> bool:
-    """True if a word matches one of the patterns, in which `*` stands for any text."""
+    """True if a word, such as a requirement id, matches one of the patterns, in which `*` is any text."""
     return any(fnmatchcase(word, pattern) for pattern in patterns)
 
 
 def _moves_money(requirement_id: str) -> bool:
-    """True if requests to the operation of the requirement may move money."""
+    """True if requests to the operation of the requirement may move money, so that its finding is shown earlier."""
     operation = operations().get(_operation_name(requirement_id))
     return operation is not None and operation.permission in MONEY_PERMISSIONS
 
 
 def _operation_name(requirement_id: str) -> str:
-    """First part of an id: an operationId, or `general`."""
+    """The first part of a requirement id: an operationId such as `executePix`, or `general`."""
     return requirement_id.partition(".")[0]
 
 
 def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, ReportedFinding]:
-    """The finding of each requirement that deviates, by the id of the requirement."""
+    """By the id of each requirement that deviates, the finding that it belongs to, so that a report can link to it."""
     by_id: dict[str, ReportedFinding] = {}
     for finding in findings:
         by_id |= dict.fromkeys(finding.requirements, finding)
     return by_id
 
 
-def _key_of_place(requirement: ReportedRequirement) -> tuple[object, ...]:
-    """Group key: where in which answers of its operation a requirement deviates.
+def _key_of_location(requirement: ReportedRequirement) -> tuple[object, ...]:
+    """Group key of a requirement: in which answers of its operation it deviates, and at which JSON pointers.
 
-    The key has `is_known`, because a known failure and a new one never share a finding. A server error and its stack
-    trace are at one place, and so are all misspelled names. A requirement whose findings have no place is alone.
+    Requirements with the same key are in one group. A known failure and a new one have different keys, because they are
+    never in one finding. A server error and its stack trace have the same location, and so have all misspelled names. A
+    requirement whose findings have no location has a key of its own.
     """
-    findings_with_place = [
+    # A finding about robustness needs no pointer: its location is the answer as a whole.
+    findings_with_location = [
         finding for finding in requirement.found if finding.pointers or requirement.level == "robustness"
     ]
-    if not findings_with_place:
+    if not findings_with_location:
         return requirement.is_known, requirement.id
-    places = set()
-    for finding in findings_with_place:
-        place = _ONE_PLACE.get(finding.code, finding.pointers)
-        places.add((place, finding.exchanges))
-    return requirement.is_known, _operation_name(requirement.id), frozenset(places)
+    locations = set()
+    for finding in findings_with_location:
+        pointers = _SHARED_LOCATIONS.get(finding.code, finding.pointers)
+        locations.add((pointers, finding.exchanges))
+    return requirement.is_known, _operation_name(requirement.id), frozenset(locations)
 
 
 def _key_of_deviations(requirement: ReportedRequirement) -> tuple[object, ...]:
-    """Group key: all deviations of a requirement. A requirement without a finding is alone."""
+    """Group key of a requirement: all its deviations. Requirements with the same key are in one group.
+
+    A requirement without a finding has a key of its own, its id. A known failure and a new one have different keys.
+    """
     deviations = frozenset(map(_key_of_deviation, requirement.found))
     return requirement.is_known, deviations or requirement.id
 
 
 def _key_of_deviation(finding: Finding) -> tuple[object, ...]:
-    """Group key of findings: code, parameters and pointers. Findings with the same key show the same deviation."""
+    """Group key of a finding: its code, parameters and pointers. Findings with the same key show the same deviation."""
     parameters = tuple(_without_numbers(value) for _, value in finding.parameters)
     return finding.code, parameters, finding.pointers
 
 
 def _without_numbers(value: Value) -> object:
-    """A parameter. A message in it is without its numbers, which are places in a text that a parser reports.
+    """The value of a parameter, for comparison. If it is a message, the numbers in it are left out.
 
-    The same fault is at another place in each text.
+    Such as the 12 in "Expecting value at character 12": the same fault is at another character in each answer.
     """
     if not isinstance(value, Message):
         return value
@@ -156,18 +175,21 @@ def _without_numbers(value: Value) -> object:
 
 
 def _order_in_finding(requirement: ReportedRequirement) -> tuple[bool, int]:
-    """Sort key of requirements with one cause: failures first, then by level. The first requirement leads."""
+    """Sort key of the requirements in a finding: failures are first, then stronger levels.
+
+    The first requirement leads: the finding has its level, verdict and statement.
+    """
     return requirement.verdict != Verdict.FAIL, LEVELS.index(requirement.level)
 
 
 def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int]], str]) -> ReportedFinding:
-    """The finding of requirements with one cause.
+    """The finding that a report shows for a group of requirements with one cause.
 
-    Its message has each deviation once. The exchanges of these deviations stand before the other exchanges, in the
-    order of the message.
+    The message names each deviation once. The exchanges that show these deviations are first, in the order of the
+    message, because a reader looks at them first.
     """
-    leader = group[0]
-    names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)
+    leader = group[0]  # the most severe requirement
+    names = dict.fromkeys(_operation_name(requirement.id) for requirement in group)  # distinct, in order
     deviations = _distinct_deviations(group)
     cited_by_deviations = chain(*(finding.exchanges for finding in deviations))
     cited_by_requirements = chain(*(requirement.exchanges for requirement in group))
@@ -193,16 +215,17 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
 def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
     """One finding for each deviation of these requirements.
 
-    It is that of a generated request only if no targeted request shows the same deviation.
+    If a generated request and the request of a scenario (a function that sends requests for a purpose) show the same
+    deviation, it is the finding of the scenario, because its request is easier to understand.
     """
     all_findings = chain(*(requirement.found for requirement in group))
-    # `shown_by` names the class of a generated request; a targeted request has none.
-    targeted_first = sorted(all_findings, key=lambda finding: bool(finding.shown_by))
-    return [same_deviation[0] for same_deviation in grouped(targeted_first, _key_of_deviation).values()]
+    # `shown_by` is empty for the request of a scenario, and False is sorted before True.
+    scenarios_first = sorted(all_findings, key=lambda finding: bool(finding.shown_by))
+    return [same_deviation[0] for same_deviation in grouped(scenarios_first, _key_of_deviation).values()]
 
 
 def _statement(finding: Finding) -> Text:
-    """The statement of a finding, with the class of the generated request that shows it, if one does."""
+    """The sentence of a finding; if a generated request shows it, with what is special: "pixKey, missing: …"."""
     if not finding.shown_by:
         return finding.statement
     return say("{shown_by}: {finding}", shown_by=finding.shown_by, finding=finding.statement)

@@ -39,7 +39,7 @@ from reports.result.published import (
     left_out_without_a_value,
 )
 from reports.result.run import NoteKind
-from reports.result.verdicts import ON_THE_SERVICE, Coverage, RunVerdict, Verdict
+from reports.result.verdicts import VERDICTS_ON_THE_SERVICE, Coverage, RunVerdict, Verdict
 from spec.findings import Finding
 from spec.message import Text
 from spec.requirements import interface_document
@@ -71,7 +71,7 @@ class InterfaceDocument(Published):
 
 
 def _interface_document() -> InterfaceDocument:
-    """The document that the requirements of this suite are taken from."""
+    """Title, digest and date of the interface document from which the requirements of this suite are taken."""
     return InterfaceDocument(**interface_document())
 
 
@@ -130,7 +130,10 @@ AlertName = Annotated[str, one_of(*(kind.published_name for kind in NoteKind if 
 
 
 def _published_name(kind_of_note: NoteKind) -> str:
-    """Named function for pydantic, which calls it for each alert that it writes."""
+    """The name that conformance.json has for a kind of note, such as `outcome-unknown`.
+
+    pydantic calls this for each alert that it writes.
+    """
     return kind_of_note.published_name
 
 
@@ -230,9 +233,10 @@ class Deviation(Published):
 
 
 def _deviation(finding: Finding) -> Deviation:
-    """The finding as conformance.json has it.
+    """The finding as plain data, as conformance.json has it.
 
-    Only a finding that generated requests show has `shown_by` and `times`.
+    `shown_by` and `times` are about generated requests: None, and so not in the file, if no generated request shows
+    the finding.
     """
     return Deviation(
         code=finding.code,
@@ -279,17 +283,17 @@ class ReportedRequirement(Published):
 
     @property
     def is_known(self) -> bool:
-        """True for a failure that the profile lists."""
+        """True for a known failure: the profile lists the requirement in `known_failures`, with a reason."""
         return self.known_failure is not None
 
     @property
     def fails(self) -> bool:
-        """True if the requirement fails the run. A known failure does not."""
+        """True if the requirement makes the run fail. A known failure (one that the profile lists) does not."""
         return self.verdict is Verdict.FAIL and not self.is_known
 
     @property
     def deviates(self) -> bool:
-        """True for a failure, known or not, and for a warning."""
+        """True if the service deviates from the requirement: for a failure, known or not, and for a warning."""
         return self.verdict in (Verdict.FAIL, Verdict.WARN)
 
 
@@ -321,12 +325,12 @@ class ReportedFinding(Published):
 
     @property
     def is_known(self) -> bool:
-        """True for a failure that the profile lists."""
+        """True for a known failure: the profile lists its requirements in `known_failures`, with a reason."""
         return self.known_failure is not None
 
     @property
     def fails(self) -> bool:
-        """True if the finding fails the run. A known failure does not."""
+        """True if the finding makes the run fail. A known failure (one that the profile lists) does not."""
         return self.verdict is Verdict.FAIL and not self.is_known
 
 
@@ -458,21 +462,22 @@ class RunDocument(Published):
 
     @property
     def other_notes(self) -> tuple[Text, ...]:
-        """The notes that are no alerts. They stand after the alerts in `notes`."""
-        return self.notes[len(self.alerts) :]
+        """The notes that are no alerts: outputs show them after the findings, and alerts before."""
+        return self.notes[len(self.alerts) :]  # `notes` has all notes, the alerts first
 
     @property
     def not_executed(self) -> tuple[Text, ...]:
-        """The prepared transfers that were not executed, in words. They stand after the keys in `left_behind`."""
-        return self.left_behind[len(self.not_cleaned_up) :]
+        """The transfers that the run prepared and did not execute, in words."""
+        return self.left_behind[len(self.not_cleaned_up) :]  # `left_behind` has the keys first, then the transfers
 
     @property
     def is_red_without_a_failure(self) -> bool:
-        """True if no requirement says why the run is not green.
+        """True if the run is not green although no requirement fails, so that a report must give another reason.
 
-        Then the run gives no verdict on the service, it drifts, or an entry of known_failures no longer holds.
+        Either its verdict says nothing about the service, such as "incomplete". Or its exit status is not 0 for another
+        reason, such as "drifted": the behaviour has changed since an earlier run.
         """
-        if self.verdict not in ON_THE_SERVICE:
+        if self.verdict not in VERDICTS_ON_THE_SERVICE:
             return True
         return bool(self.exit_status) and not any(requirement.fails for requirement in self.requirements)
 
@@ -518,7 +523,7 @@ class EarlierRequirement(Untrusted):
 
     @property
     def fails(self) -> bool:
-        """True if the requirement failed that run. A known failure did not."""
+        """True if the requirement made that run fail. A known failure (one that its profile lists) did not."""
         return self.verdict is Verdict.FAIL and self.known_failure is None
 
 

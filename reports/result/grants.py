@@ -1,10 +1,13 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
-An operation grants a request if its answer is a success. An operation was ready if it gave at least one answer that
-does not ask to come back later, such as 429, and is not that of a gateway, such as 502.
+An operation that never succeeded was not tested, whatever its tests say. So the verdict of a run depends on these
+counts. If nothing succeeded, a note says what is probably wrong, such as the token or base_url.
 
-The verdict of a run asks for them: an operation that never succeeded was not tested, whatever its tests say. If nothing
-succeeded, a note says what is probably wrong, such as the token or base_url.
+| word | meaning |
+|---|---|
+| granted | answered with a success |
+| ready | gave at least one answer that is neither a request to try again later (429) nor that of a gateway (502) |
+| page | an HTML page for people, such as one to log in |
 """
 
 from __future__ import annotations
@@ -35,32 +38,35 @@ class Grants:
     """By operation, how often each answer came: a status, or the words of a 200 that is a refusal."""
     granted: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
-    promised: set[str] = field(default_factory=set)
+    expected_to_succeed: set[str] = field(default_factory=set)
     """Operations that were ready when they answered a valid request, so that a success was to be expected."""
-    ready: bool = False
+    service_was_ready: bool = False
     """At least one operation was ready."""
-    certificate: bool = False
+    certificate_was_refused: bool = False
     """A gateway refused the client certificate. Such an answer says nothing about the token."""
 
     @classmethod
     def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
-        """The grants that the exchanges show.
+        """Count the answers of these exchanges, and return the counts.
 
-        An HTML page for people, such as a page to log in, is no success. It counts as one only if the operation answers
-        a wrong token without a page, because then the operation did look at the token.
+        An HTML page with status 200 is no success, because it may be a page to log in. It is a success only if the
+        operation answers a wrong token without a page: then the page is what the operation answers the valid token.
         """
         grants = cls()
-        documented = [exchange for exchange in exchanges if exchange.operation]
-        distinguishing = {
+        documented = [exchange for exchange in exchanges if exchange.operation]  # empty for an undocumented path
+        operations_without_login_page = {
             exchange.operation for exchange in documented if _answers_wrong_token_without_a_page(exchange)
         }
         for exchange in documented:
             if exchange.credential == VALID:
-                grants._add(exchange, page_is_an_answer=exchange.operation in distinguishing)
+                grants._add(exchange, page_is_a_success=exchange.operation in operations_without_login_page)
         return grants
 
-    def _add(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
-        """Count the answer to one request with the valid token."""
+    def _add(self, exchange: Exchange, *, page_is_a_success: bool) -> None:
+        """Count the answer to one request with the valid token.
+
+        `page_is_a_success` says whether an HTML page with status 200 is a success of this operation.
+        """
         operation = exchange.operation
         response = exchange.response
         answers = self.answered.setdefault(operation, Counter())
@@ -68,50 +74,60 @@ class Grants:
             return
         refusal = refusal_kind(response)  # None for a success
         answer: Text = str(response.status)
-        if refusal is RefusalKind.ENVELOPE:  # its status is 200
+        if refusal is RefusalKind.ENVELOPE:  # its status is 200, so the words say which code makes it a refusal
             answer = answer_in_words(exchange)
         answers[answer] += 1
-        is_ready = refusal not in _NOT_READY
+        is_ready = refusal not in _NOT_READY  # no rate limit, such as 429, and no answer of a gateway, such as 502
         if is_ready:
-            self.ready = True
+            self.service_was_ready = True
         if is_ready and exchange.expects_success:
-            self.promised.add(operation)
+            self.expected_to_succeed.add(operation)
         if refusal is RefusalKind.CERTIFICATE:
-            self.certificate = True
-        is_of_the_operation = page_is_an_answer or not is_page(response)
-        if refusal is None and is_of_the_operation:
+            self.certificate_was_refused = True
+        is_login_page = is_page(response) and not page_is_a_success
+        if refusal is None and not is_login_page:
             self.granted.add(operation)
 
     def operations_asked(self, selected: Collection[str]) -> list[str]:
-        """The selected operations that got a request with the valid token, in the order of the interface document."""
+        """The operations to which a request with the valid token was sent, of those that the user selected.
+
+        They are in the order of the interface document.
+        """
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
     @property
     def refused_all(self) -> bool:
-        """True if the service answered the valid token, and granted it nothing."""
+        """True if the service answered requests with the valid token, but none of them with a success."""
         return not self.granted and any(self.answered.values())
 
     def missing_basis(self, selected: Collection[str]) -> Text:
-        """Reason why there is no basis for a verdict on the selected operations; empty if there is one.
+        """Why the answers are not enough for a verdict on the selected operations; empty if they are enough.
 
-        Perhaps none of them was ready to answer a valid request, because only invalid ones were sent, or a 503 came.
-        Then the success of any operation is enough: it shows that the token is valid.
+        One success of a selected operation is enough. The success of any operation is enough if no success of a
+        selected one was to be expected, because they got only invalid requests, or answered 503. It shows that the
+        token is valid.
         """
         if not self.granted:
             return NOTHING_GRANTED
-        if self.promised.isdisjoint(selected) or not self.granted.isdisjoint(selected):
+        no_success_was_expected = self.expected_to_succeed.isdisjoint(selected)
+        a_selected_one_succeeded = not self.granted.isdisjoint(selected)
+        if no_success_was_expected or a_selected_one_succeeded:
             return ""
         return say("no selected operation succeeded")
 
     def notes(self, auth: Auth) -> Iterator[Text]:
-        """One line that says why no operation succeeded. No line if one did, or if the client certificate is why."""
-        if not self.refused_all or self.certificate:
+        """One line that says why no operation succeeded, for people to repair the set-up.
+
+        No line if an operation succeeded, or if a gateway refused the client certificate, which another note reports.
+        `auth` is that setting of the profile.
+        """
+        if not self.refused_all or self.certificate_was_refused:
             return
-        answers: Counter[Text] = sum(self.answered.values(), Counter())
-        source = "token_command" if auth.token_command else "token_file"
+        answers: Counter[Text] = sum(self.answered.values(), Counter())  # of all operations together
+        source = "token_command" if auth.token_command else "token_file"  # where the profile has the token from
         if auth.token_env:
             source = auth.token_env
-        if set(answers) == {"401"}:
+        if set(answers) == {"401"}:  # every answer was a 401
             yield say(
                 "the token was refused with 401 by {operations}: it is wrong, has expired, or is for another "
                 "environment, check auth ({source})",
@@ -130,12 +146,16 @@ class Grants:
         )
 
     def _probable_cause(self, answers: Counter[Text], source: str) -> Text:
-        """Guess, by the commonest answer, why nothing succeeded. `source` is where the profile has the token from."""
+        """A guess why nothing succeeded, from the commonest answer.
+
+        `answers` has each answer and its number; `source` is where the profile has the token from, such as
+        "token_command".
+        """
         token_is_wrong = say("the token may be wrong or expired, check auth ({source})", source=source)
-        commonest = str(max(answers, key=answers.__getitem__))
-        if not self.ready:
+        commonest = str(max(answers, key=answers.__getitem__))  # the answer with the largest number
+        if not self.service_was_ready:
             return say("the service was not ready, run again later")
-        if commonest >= "5":  # texts are compared: a status 5xx
+        if commonest >= "5":  # texts are compared, so this is a status from 500 on
             return say("the service fails, see its log")
         if commonest in ("301", "307", "308"):  # other redirects often lead to a page to log in
             return say(
@@ -148,7 +168,10 @@ class Grants:
 
 
 def _answers_wrong_token_without_a_page(exchange: Exchange) -> bool:
-    """True if a wrong token, or none, got an answer that is no page for people."""
+    """True if a request with a wrong token, or without one, got an answer that is no HTML page.
+
+    So the operation does not send a page to log in if the token is bad.
+    """
     if exchange.credential == VALID or exchange.response is None:
         return False
     return not is_page(exchange.response)
@@ -165,10 +188,11 @@ class Generated:
     cut: list[str] = field(default_factory=list)
     """Requests that were left out, in words."""
 
-    def take(self, operation: str, answers: Collection[Exchange], why_cut: str = "") -> None:
-        """Count the answers to the generated requests of an operation, as accepted or by their refusal.
+    def count_answers(self, operation: str, answers: Collection[Exchange], why_cut: str = "") -> None:
+        """Count the answers to the generated requests of an operation: accepted ones, and each kind of refusal.
 
-        `why_cut` is the reason why requests to it were left out. Several tests may call this with the same answers.
+        `why_cut` is the reason if some of the requests were not sent. Several tests may call this with the same
+        answers, so earlier counts of the operation are replaced.
         """
         refusals: Counter[Text] = Counter(answer_in_words(exchange) for exchange in answers if not is_granted(exchange))
         self.refused[operation] = refusals
@@ -178,9 +202,10 @@ class Generated:
             self.cut.append(line)
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
-        """One line that names the operations that refused every generated request. No line if nothing was granted.
+        """One line that names the operations that refused every generated request, so that these tested nothing.
 
-        `granted` has the operations that succeeded in any test.
+        `granted` has the operations that succeeded in any test. If it is empty, there is no line, because another note
+        says then why nothing succeeded.
         """
         refusing = [operation for operation in self.refused if self._tested_nothing(operation, granted)]
         if not refusing or not granted:
@@ -199,9 +224,10 @@ class Generated:
         )
 
     def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:
-        """True if every generated request to the operation was refused, and no other test makes up for that.
+        """True if every generated request to the operation was refused, although a success was to be expected.
 
-        Valid requests are generated for reads alone. For any other operation the success of another test is enough.
+        For operations that only read, valid requests are generated, so one should succeed. For other operations all
+        generated requests may be invalid, so it is enough if the operation succeeded in another test.
         """
         was_always_refused = bool(self.refused[operation]) and not self.accepted[operation]
         another_test_succeeded = operation not in READ_OPERATIONS and operation in granted

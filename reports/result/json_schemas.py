@@ -27,8 +27,9 @@ MODELS: Mapping[str, tuple[type[BaseModel], str]] = {
 
 
 def schema_text(name: str) -> str:
-    """The text of the schema with this file name."""
-    return json.dumps(schema_of(*MODELS[name]), indent=2, ensure_ascii=False) + "\n"
+    """The JSON schema that is written to this file of reports/, such as `conformance.schema.json`, as text."""
+    model, title = MODELS[name]
+    return json.dumps(schema_of(model, title), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

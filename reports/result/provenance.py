@@ -46,7 +46,10 @@ class Suite:
 
 @cache
 def suite() -> Suite:
-    """The suite as it was when this process first asked."""
+    """Version, commit and digests of the suite that runs, for the report.
+
+    They are read at the first call, when a run starts, because somebody may change the files during the run.
+    """
     return Suite(
         version=VERSION,
         commit=commit_of(CHECKOUT),
@@ -61,15 +64,15 @@ def _sha256_of(path: Path) -> str:
 
 
 def commit_of(checkout: Path) -> str | None:
-    """The commit of a git work tree, with `+dirty` if a tracked file has changed.
+    """The commit that is checked out in a git work tree, with `+dirty` if a tracked file was changed since.
 
-    None for any other folder, and if git is missing or does not answer.
+    None if the folder is no work tree, if git is missing, or if it does not answer.
     """
     folder_and_commit = _git(checkout, "rev-parse", "--show-toplevel", "HEAD")
     if folder_and_commit is None:
         return None
     folder, _, commit = folder_and_commit.rpartition("\n")
-    if folder != str(checkout.resolve()):  # the work tree of another project has this folder in it
+    if folder != str(checkout.resolve()):  # the folder is only a part of the work tree of another project
         return None
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     if changes is None:
@@ -78,9 +81,10 @@ def commit_of(checkout: Path) -> str | None:
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
-    """The output of git for this folder; None if git fails.
+    """Run git in a folder and return its output; None if git fails or takes too long.
 
-    Variables such as GIT_DIR have no influence. git takes no lock and starts no file monitor, because it only looks.
+    Environment variables such as GIT_DIR are not passed on, because they may lead to another repository. git writes
+    nothing: it takes no lock, and starts no file monitor.
     """
     environment = {name: os.environ[name] for name in _VARIABLES_OF_GIT if name in os.environ}
     command = ["git", "-C", str(checkout), "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
@@ -95,7 +99,7 @@ def _git(checkout: Path, *arguments: str) -> str | None:
 
 
 def profile_digest(profile: Profile) -> str:
-    """SHA-256 of the profile as it applied, with the options of the command line.
+    """SHA-256 of the profile with the options of the command line, so that a reader can see whether two runs differ.
 
     Secret and personal values are not part of it. If they were, a reader of the report could try account numbers until
     the digest is the same.
@@ -104,15 +108,15 @@ def profile_digest(profile: Profile) -> str:
 
 
 def _public_data(value: Any) -> Any:
-    """A value of the profile as plain data, without secret and personal fields, which have `repr=False`.
+    """A value of the profile as plain data, without secret and personal fields.
 
-    Of a path the name alone, because folders differ from machine to machine.
+    Of a path only the file name is returned, because folders differ from machine to machine.
     """
-    if is_dataclass(value):
+    if is_dataclass(value):  # the model of the profile marks its secret and personal fields with `repr=False`
         return {field.name: _public_data(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
         return {str(name): _public_data(member) for name, member in value.items()}
-    if isinstance(value, tuple | frozenset):
+    if isinstance(value, tuple | frozenset):  # sorted, because a set has no fixed order
         return sorted(str(_public_data(item)) for item in value)
     if isinstance(value, Path):
         return value.name
@@ -128,19 +132,22 @@ _VERSION_HEADER = re.compile(
 
 
 def service_version(exchanges: Iterable[ShownExchange]) -> list[tuple[str, str]]:
-    """Name and value of the headers that tell a version of the service, by name.
+    """Headers with a version of the service, such as [("Server", "nginx/1.25")], in the order of their names.
 
-    A header with two values is left out, because a gateway or two versions answered side by side.
+    A header that had different values is left out: then a gateway answered some requests, or two versions of the
+    service are running, and nobody can tell which one was tested.
     """
-    spellings: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by name in lower case: by value, the first name
+    # For each header name in lower case, its values, each with the spelling of the name in the first such answer.
+    spelling_by_value: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for response in [exchange.response for exchange in exchanges if exchange.response]:
         for name, value in response.headers:
             if _VERSION_HEADER.fullmatch(name):
-                spellings[name.lower()].setdefault(value, name)
+                spelling_by_value[name.lower()].setdefault(value, name)
     versions = []
-    for name_by_value in [spellings[lower_case_name] for lower_case_name in sorted(spellings)]:
-        if len(name_by_value) == 1:
-            [(value, name)] = name_by_value.items()
+    for _, spellings in sorted(spelling_by_value.items()):
+        has_one_value = len(spellings) == 1
+        if has_one_value:
+            [(value, name)] = spellings.items()
             versions.append((name, value[:_LONGEST_VALUE]))
     return versions
 
@@ -161,15 +168,16 @@ _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/[A-Za-z0-9._~/?=&%+
 
 
 def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | None:
-    """The address of the CI job that the environment variables name; None outside a CI job.
+    """The address of the CI job in which the run takes place, for a link in the report; None outside a CI job.
 
-    None also for an address that is no plain http(s) address, has credentials, or holds a known value. `clean` replaces
-    known values.
+    `variables` are the environment variables, from which the address is made. It is also None if the address is no
+    plain http(s) address, has a password, or has a secret in it. `clean` redacts known secrets.
     """
     patterns = [pattern for name, pattern in _LINKS if variables.get(name)]
     if not patterns:
         return None
-    link = patterns[0].format_map(defaultdict(str, variables))  # a variable that is not set is an empty text
+    link = patterns[0].format_map(defaultdict(str, variables))  # a variable that is not set counts as an empty text
     if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link):
         return None
-    return link if clean(link) == link else None
+    has_no_secret = clean(link) == link
+    return link if has_no_secret else None

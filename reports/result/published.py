@@ -24,9 +24,9 @@ from spec.requirements import LEVELS
 
 
 def _day_of_the_calendar(text: str) -> str:
-    """The text unchanged. Raises ValueError for a day that does not exist, such as 2026-02-30.
+    """Check a day and return it unchanged. Raises ValueError for a day that does not exist, such as 2026-02-30.
 
-    The file of a record may be edited by hand.
+    pydantic calls it after the pattern of `Day` has matched, because people may edit the file of a record by hand.
     """
     date.fromisoformat(text)
     return text
@@ -77,12 +77,12 @@ class Untrusted(BaseModel):
 
 
 def left_out_without_a_value(**options: Any) -> Any:
-    """The default of a member that a file has only if there is a value for it."""
+    """The default of an optional member of a file: if its value is None, pydantic does not write the member at all."""
     return Field(default=None, exclude_if=_is_none, **options)
 
 
 def _is_none(value: object) -> bool:
-    """Named function for pydantic, which calls it for each value that it writes."""
+    """True for None. pydantic calls it for each value that it writes, and leaves out the member if it is True."""
     return value is None
 
 
@@ -93,27 +93,37 @@ class _SchemaGenerator(GenerateJsonSchema):
     """The generator of pydantic, with three changes."""
 
     def model_field_schema(self, schema: Any) -> JsonSchemaValue:
-        """Schema of a member. One that is left out without a value is never null in a file."""
+        """The JSON schema of a member of a file. `schema` is how pydantic describes the member.
+
+        A member that is not written without a value is never null in a file, so its schema does not permit null.
+        """
         value_schema = schema["schema"]
         if "serialization_exclude_if" in schema:
-            # The value stands within a schema `nullable`, and that within a schema `default`.
+            # pydantic has the schema of the value inside a schema `nullable`, and that inside a schema `default`.
             value_schema = value_schema["schema"]["schema"]
         return self.generate_inner(value_schema)
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
-        """Schema of an object whose names have a form. `patternProperties`, as pydantic writes it, permits others."""
+        """The JSON schema of an object whose member names must match a pattern, such as an object by requirement id.
+
+        pydantic writes `patternProperties`, which also permits members whose names do not match. So it is replaced.
+        """
         json_schema = super().dict_schema(schema)
         for pattern, value_schema in json_schema.pop("patternProperties", {}).items():
             json_schema |= {"propertyNames": {"pattern": pattern}, "additionalProperties": value_schema}
         return json_schema
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """False: the titles of pydantic only repeat the names of the members."""
+        """False, so that members have no titles: those of pydantic would only repeat the names of the members."""
         return False
 
 
 def schema_of(model: type[BaseModel], title: str) -> Mapping[str, Any]:
-    """The JSON Schema (2020-12) of a file: as it is read if the model is untrusted, else as it is written."""
+    """The JSON Schema (2020-12) of a file of this model.
+
+    For an `Untrusted` model, whose files the suite reads, it says what is accepted. For any other model it says what
+    the suite writes.
+    """
     mode: JsonSchemaMode = "validation" if issubclass(model, Untrusted) else "serialization"
     schema = model.model_json_schema(schema_generator=_SchemaGenerator, mode=mode)
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema, "title": title}

@@ -46,13 +46,13 @@ class NoteKind(StrEnum):
 
     @property
     def is_alert(self) -> bool:
-        """True if the summary says notes of this kind before the findings."""
-        kinds = list(NoteKind)
+        """True if every summary shows notes of this kind before the findings, because people must act on them."""
+        kinds = list(NoteKind)  # the alerts are first, and REDIRECTED is the last of them
         return kinds.index(self) <= kinds.index(NoteKind.REDIRECTED)
 
     @property
     def published_name(self) -> str:
-        """Name of the kind in conformance.json, such as `outcome-unknown`."""
+        """The name of the kind in conformance.json: `outcome-unknown` for OUTCOME_UNKNOWN."""
         return self.name.lower().replace("_", "-")
 
 
@@ -65,14 +65,14 @@ class Note:
 
     @property
     def is_alert(self) -> bool:
-        """True if the summary says the note before the findings."""
+        """True if every summary shows the note before the findings, because people must act on it."""
         return self.kind.is_alert
 
 
 def outcome_unknown(execution: Text, remedy: Text) -> Note:
-    """Note on an execution that may have moved money, because no answer says if it did.
+    """The note about an execution that may have moved money, because no answer says whether it did.
 
-    `execution` names it, such as `exchange 7`, and `remedy` says what a person does now.
+    `execution` names it, such as `exchange 7`, and `remedy` says what a person can do now.
     """
     text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(execution), remedy=message_of(remedy))
     return Note(NoteKind.OUTCOME_UNKNOWN, text)
@@ -99,7 +99,7 @@ class LeftKey:
 
     @property
     def in_words(self) -> Text:
-        """The key, why it is left, and its exchanges, in one line."""
+        """The key, why the run did not delete it, and the exchanges about it, in one line for a report."""
         return say(
             "{what}: {why} ({exchanges})",
             what=message_of(self.what),
@@ -163,16 +163,16 @@ class Run:
     finished: datetime | None = None
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse a change after the end: a report is written already, and would not have it."""
+        """Set a member. Raises AttributeError after `close`: reports are already written, and would lack the change."""
         if self.finished is not None:
             raise AttributeError(f"the run is over: {name} does not change any more")
         super().__setattr__(name, value)
 
     @property
     def not_cleaned_up_in_words(self) -> list[Text]:
-        """Keys and prepared transfers that are left, in words."""
+        """What the run made at the service and did not undo: its keys, then its prepared transfers, in words."""
         return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
 
     def close(self) -> None:
-        """End the run. From now on, setting a member raises AttributeError."""
+        """End the run and note the time. From now on, setting a member raises AttributeError."""
         self.finished = datetime.now(UTC)

@@ -23,7 +23,7 @@ from reports.result.verdicts import (
     Verdict,
     coverage,
     merged_results,
-    tested_of,
+    tested_and_testable,
     with_known_failures,
 )
 from reports.sentences.wording import level_by_level, missing_permission, operations_in_words
@@ -49,22 +49,28 @@ class RunResult:
 
 
 def result_of_run(run: Run) -> RunResult:
-    """The result of a run. The run may still go on; then a later call gives another result."""
+    """The verdict, results and notes of a run, decided from its data.
+
+    It may be called while the run still goes on. Then a later call may return another result.
+    """
     observed = behaviour(
         (observation.id, str(observation.situation), observation.facts) for observation in run.observations
     )
     results_of_tests = _results_by_id(run, observed)
-    by_id, outdated = with_known_failures(results_of_tests, run.profile.known_failures, today())
+    by_id, outdated_entries = with_known_failures(results_of_tests, run.profile.known_failures, today())
     results = [(requirement, by_id[id]) for id, requirement in requirements().items() if id in by_id]
     verdict, why = verdict_of(run, results)
-    notes = _notes(run, outdated, nothing_was_tested=why == NOTHING_TESTED)
+    notes = _notes(run, outdated_entries, nothing_was_tested=why == NOTHING_TESTED)
     return RunResult(verdict, why, results, _operations_of(results), observed, notes)
 
 
 def _operations_of(results: Results) -> Collection[str]:
-    """The operations that the results are about. A requirement of no operation is about all of them."""
+    """The operations that the results are about.
+
+    A general requirement, such as `general.versionPrefix`, names no operation, because it is about all of them.
+    """
     names = {requirement.operation for requirement, _ in results}
-    if None in names:
+    if None in names:  # there is a general requirement
         return set(operations())
     return {name for name in names if name}
 
@@ -73,13 +79,13 @@ def _operations_of(results: Results) -> Collection[str]:
 
 
 def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
-    """The verdict on these results, and what is missing. The latter is empty unless the verdict is incomplete or
-    drifted.
+    """The verdict of a run with these results, and what is missing, such as "nothing was tested".
 
-    `applies` has the condition of each verdict. The first verdict whose condition holds counts.
+    The latter is empty for all verdicts except "incomplete" and "drifted". `applies` has the condition of each verdict;
+    the first verdict of the enum whose condition is true is the verdict of the run.
     """
     failing_levels = {requirement.level for requirement, result in results if result.fails}
-    tested, testable = tested_of(coverage(results), run.profile.fail_on)
+    tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
     reasons = [reason for reason in _reasons_against_verdict(run, results, share) if reason]
     missing = reasons[0] if reasons else ""
@@ -87,12 +93,12 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
         RunVerdict.NON_CONFORMANT: failing_levels - {"robustness"},
-        RunVerdict.NOT_ROBUST: failing_levels,
+        RunVerdict.NOT_ROBUST: failing_levels,  # "robustness" alone, because of the line above
         RunVerdict.DRIFTED: run.drift and run.profile.drift == FAIL,
         RunVerdict.UNREACHABLE: run.unreachable,
         RunVerdict.NOTHING_SELECTED: not results,
         RunVerdict.INCOMPLETE: missing,
-        RunVerdict.PARTIAL: run.narrowed or tested < testable,
+        RunVerdict.PARTIAL: run.narrowed or tested < testable,  # the user or the profile left requirements out
         RunVerdict.CONFORMANT: True,
     }
     verdict = next(verdict for verdict in RunVerdict if applies[verdict])
@@ -101,9 +107,9 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
 
 
 def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterator[Text]:
-    """Reasons why a run without a failure is incomplete. The first one that is not empty counts.
+    """Reasons why a run without a failure is incomplete, the most important first. Empty texts are no reasons.
 
-    `share` is the share of testable requirements that were tested.
+    The first reason is shown to the user. `share` is the share of testable requirements that were tested, from 0 to 1.
     """
     if run.recorded is not None:
         yield from _reasons_against_recording(run.recorded, results)
@@ -115,19 +121,20 @@ def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterat
     if not _is_tested(results):
         yield NOTHING_TESTED
     yield run.grants.missing_basis(_operations_of(results))
+    # A key that existed before the run is gone, or an account of the profile is refused.
     yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
     yield _not_exercised(run.profile, results)
-    yield run.ended_by
+    yield run.ended_by  # the limit that ended the sending, or the token that expired; empty if nothing did
     required_share = run.profile.min_coverage or 0
     if share < required_share:
         yield say("min_coverage ({share}) is not reached", share=f"{required_share:g}")
 
 
 def _reasons_against_recording(recording: Recording, results: Results) -> Iterator[Text]:
-    """Reasons why recorded traffic is no verdict on the service. The first one that is not empty counts.
+    """Reasons why recorded traffic is not enough for a verdict, the most important first. Empty texts are no reasons.
 
-    A requirement that no exchange shows is no reason, because recorded traffic may never show it. An entry that could
-    not be judged is one.
+    A requirement that was not exercised is no reason here, unlike in a run that sends requests, because recorded
+    traffic has only what somebody recorded. A recorded entry that could not be judged is a reason.
     """
     if not _is_tested(results):
         yield say("no recorded exchange shows anything: check base_url, and where the traffic was recorded")
@@ -137,14 +144,14 @@ def _reasons_against_recording(recording: Recording, results: Results) -> Iterat
 
 
 def _is_tested(results: Results) -> bool:
-    """True if at least one requirement was tested."""
+    """True if an exchange tested at least one of the requirements: it has a verdict such as pass or fail."""
     return any(result.verdict in TESTED for _, result in results)
 
 
 def _not_exercised(profile: Profile, results: Results) -> Text:
-    """Number of requirements in scope at failing levels that were not exercised; empty if there is none.
+    """How many requirements were not exercised, although the profile permits it, in words; empty if there is none.
 
-    A requirement that `known_failures` lists does not count, because its failure would not fail the run either.
+    Only requirements count whose failure would make the run fail. So one that `known_failures` lists does not count.
     """
     known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
     not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
@@ -164,10 +171,15 @@ def _not_exercised(profile: Profile, results: Results) -> Text:
 
 
 def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult]:
-    """The result of each requirement that the run is about, by its id."""
-    counting = [result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)]
-    tested = merged_results(counting)
-    results = {}
+    """The result of each requirement that the run is about, by its id.
+
+    It comes from the tests of the requirement. If no test judged it, the result says why. `observed` is the behaviour
+    that the interface document does not show.
+    """
+    results = [result for result in run.results if _is_about(run, result.id)]
+    results_that_count = [result for result in results if not _shows_only_that_target_was_stopped(run, result)]
+    tested = merged_results(results_that_count)
+    result_by_id = {}
     for requirement in requirements().values():
         if not _is_about(run, requirement.id):
             continue
@@ -176,19 +188,19 @@ def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult
             result = replace(result, why=behaviour_in_words(observed[requirement.id]))
         if result.verdict == Verdict.NOT_EXERCISED:
             result = replace(result, why=_why_not_exercised(run, requirement, result.why))
-        results[requirement.id] = result
-    return results
+        result_by_id[requirement.id] = result
+    return result_by_id
 
 
 def _is_about(run: Run, requirement_id: str) -> bool:
-    """True if the user did not select other requirements."""
+    """True if the run is about this requirement: the user selected it, or selected nothing, so that all are meant."""
     return not run.narrowed or requirement_id in run.selected
 
 
-def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
-    """True for a failure that only dropped connections show, if the target went away during the run.
+def _shows_only_that_target_was_stopped(run: Run, result: RequirementResult) -> bool:
+    """True if a failure shows nothing but that the target was stopped during the run, which is no fault of the service.
 
-    The connections were dropped because the target was stopped, which is no fault of the service.
+    So it is for a failure whose only findings are dropped connections, if the target cannot be reached any more.
     """
     if not run.unreachable or result.verdict != Verdict.FAIL:
         return False
@@ -196,10 +208,11 @@ def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
 
 
 def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> Text:
-    """Reason why a requirement was not exercised.
+    """Why a requirement was not exercised, for a report.
 
-    If the target is gone, nothing was granted, or only a gateway answered, that is the whole reason, because all else
-    follows from it. Else it is the reason that the tests give, and the limits that cut requests to the operation short.
+    Some reasons explain everything else, so they are given alone: the target cannot be reached, no operation succeeded,
+    the sending ended early, or only a gateway answered. If none of them is true, the reason is `own_reason`, which the
+    tests of the requirement give, with the limits of the run that kept requests to the operation from being sent.
     """
     if run.unreachable:
         return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
@@ -216,10 +229,10 @@ def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> 
 
 
 def _untested(run: Run, requirement: Requirement) -> RequirementResult:
-    """The result of a requirement that no test judged, and why.
+    """The result of a requirement that no test judged, with the reason.
 
-    The first that applies of: untestable, not exercised by recorded traffic, out of scope without a permission, not
-    exercised because no test reached it.
+    The verdict is "untestable" if no exchange can show the requirement, "out-of-scope" if the profile does not permit
+    the requests for it, and "not-exercised" for any other reason.
     """
     if requirement.untestable:
         return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
@@ -232,7 +245,11 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
 
 
 def _not_in_recording(requirement: Requirement) -> Text:
-    """Reason why recorded traffic did not exercise a requirement."""
+    """Why recorded traffic did not exercise a requirement.
+
+    A requirement with a rule on single exchanges, and that an endpoint exists, can be shown by recorded answers. All
+    other requirements need requests that only a run sends.
+    """
     can_be_shown = requirement.id in RULES or requirement.id.endswith(".exists")
     if can_be_shown:
         return say("no recorded answer shows it")
@@ -242,19 +259,22 @@ def _not_in_recording(requirement: Requirement) -> Text:
 # -- the notes --------------------------------------------------------------------------------------------------------
 
 
-def _notes(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
-    """The notes on the run as a whole, each once, in the order of their kinds.
+def _notes(run: Run, outdated_entries: list[Text], *, nothing_was_tested: bool) -> tuple[Note, ...]:
+    """The notes on the run as a whole, without repeats, in the order of their kinds (alerts first).
 
-    `outdated` has lines about entries of known_failures that no longer hold.
+    `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
     """
-    of_record = _notes_of_record(run, outdated, nothing_was_tested=nothing_was_tested)
-    notes = dict.fromkeys([*run.notes, *of_record])
+    notes_at_the_end = _notes_at_the_end(run, outdated_entries, nothing_was_tested=nothing_was_tested)
+    distinct_notes = dict.fromkeys([*run.notes, *notes_at_the_end])
     order_of_kinds = list(NoteKind)
-    return tuple(sorted(notes, key=lambda note: order_of_kinds.index(note.kind)))
+    return tuple(sorted(distinct_notes, key=lambda note: order_of_kinds.index(note.kind)))
 
 
-def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
-    """Notes that follow from the data of the whole run, such as a target that is gone."""
+def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tested: bool) -> Iterator[Note]:
+    """Notes that can be made only from the data of the whole run, such as that no operation succeeded.
+
+    `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
+    """
     for observation in run.observations:
         if observation.first:
             facts = message_of(facts_in_words(observation.facts))
@@ -264,23 +284,23 @@ def _notes_of_record(run: Run, outdated: list[Text], *, nothing_was_tested: bool
         gone = say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why)
         yield Note(NoteKind.UNREACHABLE, joined([gone, run.last_seen or _LOOK_AT_THE_ADDRESS]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
-    if not run.unreachable:
+    if not run.unreachable:  # else that is the reason, and the notes on grants and limits would only repeat it
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
     if run.not_cleaned_up:
         yield Note(NoteKind.LEFT, _keys_left(run))
     if run.profile.redirected:
         yield Note(NoteKind.REDIRECTED, run.profile.redirected)
-    yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated)
+    yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated_entries)
     if nothing_was_tested:
         text = say("nothing was tested: see what is not exercised or out of scope, and why")
         yield Note(NoteKind.NOTHING_TESTED, text)
     if not run.unreachable:
-        yield from (Note(NoteKind.CUT, text) for text in _unsent(run))
+        yield from (Note(NoteKind.CUT, text) for text in _unsent_requests_in_words(run))
     yield from (Note(NoteKind.GENERATED_TRAFFIC, text) for text in run.generated.notes(run.grants.granted))
 
 
 def _keys_left(run: Run) -> Text:
-    """Number of keys not cleaned up, and the command that deletes them."""
+    """The text of a note: how many keys the run registered and did not delete, and the command that deletes them."""
     return say(
         "{keys}: python -m environments cleanup {name} names them; with delete-keys, --yes deletes them",
         keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(run.not_cleaned_up)),
@@ -288,7 +308,7 @@ def _keys_left(run: Run) -> Text:
     )
 
 
-def _unsent(run: Run) -> Iterator[Text]:
-    """A line for each limit that cut requests short, with the operations."""
+def _unsent_requests_in_words(run: Run) -> Iterator[Text]:
+    """A line for each limit of the run that kept requests from being sent, with the operations of these requests."""
     for why, names in run.unsent.items():
         yield say("{why}: not all requests to {operations} were sent", why=why, operations=operations_in_words(names))

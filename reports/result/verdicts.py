@@ -45,9 +45,12 @@ class RunVerdict(StrEnum):
     exit_status: int
 
     def __new__(cls, word: str, exit_status: int) -> RunVerdict:
-        """A member is its word, which is written to files, and has an exit status besides."""
+        """Make a member: a string with its word, such as "partial", and the attribute `exit_status`.
+
+        Enums call this for each pair below. Without it, the string would be made of both the word and the number.
+        """
         member = str.__new__(cls, word)
-        member._value_ = word
+        member._value_ = word  # what files have, and what `RunVerdict("partial")` finds
         member.exit_status = exit_status
         return member
 
@@ -63,7 +66,7 @@ class RunVerdict(StrEnum):
     CONFORMANT = "conformant", 0
 
 
-ON_THE_SERVICE = (
+VERDICTS_ON_THE_SERVICE = (
     *(RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST, RunVerdict.DRIFTED),
     *(RunVerdict.PARTIAL, RunVerdict.CONFORMANT),
 )
@@ -85,28 +88,34 @@ class RequirementResult:
 
     @property
     def rests_on(self) -> int:
-        """Number of exchanges that the verdict rests on."""
+        """Number of exchanges that support the verdict. A report names only some of them.
+
+        `judged` is 0 for a result without a judgement. Then the exchanges that the result names are counted.
+        """
         return max(self.judged, len(self.exchanges))
 
     @property
     def message(self) -> Text:
-        """The findings in one text, or the reason for the verdict if there is no finding."""
-        texts = list(dict.fromkeys(finding.in_full for finding in self.findings))
-        return joined(capped(texts, MOST_SAID)) or self.why
+        """The findings in one text, or the reason for the verdict if there is no finding.
+
+        At most 12 findings are named, and the others are counted.
+        """
+        distinct_texts = list(dict.fromkeys(finding.in_full for finding in self.findings))
+        return joined(capped(distinct_texts, MOST_SAID)) or self.why
 
     @property
     def expected(self) -> Text:
-        """The expectations of all findings in one text."""
+        """What the findings expected, in one text: "status 200"; empty if there is no finding."""
         return joined(finding.expected for finding in self.findings)
 
     @property
     def got(self) -> Text:
-        """The observations of all findings in one text."""
+        """What the service answered instead, in one text: "204"; empty if there is no finding."""
         return joined(finding.got for finding in self.findings)
 
     @property
     def fails(self) -> bool:
-        """True if the result fails the run. A known failure does not."""
+        """True if the result makes the run fail. A failure that the profile lists in known_failures does not."""
         return self.verdict == Verdict.FAIL and not self.known_failure
 
 
@@ -115,21 +124,27 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 
 
 def verdict_on_deviation(level: str, fail_on: Collection[str]) -> Verdict:
-    """Verdict on a deviation from a requirement of that level. `fail_on` has the levels that fail a run."""
-    if level == "not-shown":
+    """The verdict on a deviation from a requirement of that level.
+
+    It is a failure at the levels in `fail_on` (a setting of the profile), and a warning at other levels.
+    """
+    if level == "not-shown":  # the interface document says nothing, so nothing can be wrong
         return Verdict.OBSERVED
     return Verdict.FAIL if level in fail_on else Verdict.WARN
 
 
 def merged_results(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
-    """One result for each requirement, by its id: the most severe verdict, and all findings that have it."""
+    """One result for each requirement, by its id, made of the results of all its tests.
+
+    It has the most severe verdict of its tests, and the findings of the tests with that verdict.
+    """
     groups = grouped(results, lambda result: result.id)
     return {requirement_id: _merged(requirement_id, group) for requirement_id, group in groups.items()}
 
 
 def _merged(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
-    """One result of all results of a requirement. Results of weaker verdicts are left out."""
-    most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # it stands first in Verdict
+    """One result made of all results of a requirement. Results with a less severe verdict are left out."""
+    most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # Verdict has the severest first
     decisive = [result for result in results if result.verdict == most_severe]
     if most_severe == Verdict.OUT_OF_SCOPE:
         # Each test names the permissions that it needs. The test that needs least is enough, and has the shortest text.
@@ -146,13 +161,21 @@ def _merged(requirement_id: str, results: list[RequirementResult]) -> Requiremen
 
 
 def counts(results: Results) -> dict[str, dict[Verdict, int]]:
-    """Number of requirements by level and verdict, both in their order, without zeros."""
-    by_level = grouped(results, lambda pair: pair[0].level)
+    """Number of requirements by level and verdict: `{"documented": {Verdict.PASS: 90, Verdict.FAIL: 2}, …}`.
+
+    Levels and verdicts have their fixed order. Numbers that are 0 are left out.
+    """
+    by_level = _grouped_by_level(results)
     return {level: _counts_of(by_level[level]) for level in LEVELS if level in by_level}
 
 
+def _grouped_by_level(results: Results) -> Mapping[str, Results]:
+    """The results, which are pairs of a requirement and its result, by the level of the requirement."""
+    return grouped(results, lambda pair: pair[0].level)
+
+
 def _counts_of(results: Results) -> dict[Verdict, int]:
-    """Number of requirements by verdict, without zeros."""
+    """Number of requirements by verdict, such as `{Verdict.FAIL: 2, Verdict.PASS: 90}`, without zeros."""
     tally = Counter(result.verdict for _, result in results)
     return {verdict: tally[verdict] for verdict in Verdict if verdict in tally}
 
@@ -165,22 +188,23 @@ class Coverage(Published):
 
 
 def coverage(results: Results) -> dict[str, Coverage]:
-    """Coverage by level, in the order of levels. Levels without a requirement are left out."""
-    by_level = grouped(results, lambda pair: pair[0].level)
+    """By level, how many requirements were tested, and how many are testable. Levels without any are left out."""
+    by_level = _grouped_by_level(results)
     return {level: _coverage_of(by_level[level]) for level in LEVELS if level in by_level}
 
 
 def _coverage_of(results: Results) -> Coverage:
-    """Number of requirements that were tested, and that an exchange can show."""
+    """How many of these requirements were tested, and how many are testable, because an exchange can show them."""
     tested = [result for _, result in results if result.verdict in TESTED]
     testable = [requirement for requirement, _ in results if not requirement.untestable]
     return Coverage(tested=len(tested), testable=len(testable))
 
 
-def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tuple[int, int]:
-    """Number of tested requirements, and of testable ones, at the levels that fail a run.
+def tested_and_testable(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tuple[int, int]:
+    """Number of tested and of testable requirements at the levels that fail a run, such as (5, 117).
 
-    A requirement is testable even if the profile does not permit its requests.
+    `coverage` has the numbers of each level, and `fail_on` the levels that fail a run. A requirement is testable even
+    if the profile does not permit its requests, because a reader must see what was left out.
     """
     failing_levels = [coverage[level] for level in fail_on if level in coverage]
     tested = sum(level.tested for level in failing_levels)
@@ -191,20 +215,21 @@ def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tup
 def with_known_failures(
     results: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
 ) -> tuple[dict[str, RequirementResult], list[Text]]:
-    """The results by requirement id after `known_failures` of the profile, and a line for each entry that is outdated.
+    """The results by requirement id, changed by `known_failures` of the profile, and notes on entries to delete.
 
-    A failure that an entry lists is marked as known. A listed requirement that passes gets a message, and it fails if
-    its entry is strict. `entries` are those of the profile.
+    `entries` are those of known_failures. A failure that an entry lists is marked as known, so that it does not fail
+    the run. A listed requirement that passes gets a message, because its entry is outdated; it fails if the entry is
+    strict. There is one note for each entry that is outdated or has expired.
     """
-    marked = dict(results)
+    changed_results = dict(results)
     notes = list[Text]()
     for entry in entries:
-        if entry.id not in results:
+        if entry.id not in results:  # the run is not about this requirement
             continue
-        marked[entry.id], trouble = _as_known(results[entry.id], entry, today)
+        changed_results[entry.id], trouble = _result_and_trouble(results[entry.id], entry, today)
         if trouble:
             notes.append(say("known_failures: {id}: {why}", id=entry.id, why=trouble))
-    return marked, notes
+    return changed_results, notes
 
 
 _DELETE = say("passes: delete its entry")
@@ -212,15 +237,18 @@ _DELETE = say("passes: delete its entry")
 _PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
 
 
-def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
-    """The result of a requirement that an entry lists, and what is wrong with the entry; empty if it holds.
+def _result_and_trouble(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
+    """The result of a requirement that an entry of known_failures lists, and what is wrong with the entry.
 
-    | verdict | entry | then |
+    The latter is empty if nothing is wrong.
+
+    | verdict | entry | result |
     |---|---|---|
-    | fail | past its last day | a failure like any other |
-    | fail | holds | a known failure |
-    | pass | strict | fails and cites no exchange, because the profile is wrong |
+    | fail | its last day has passed | a failure like any other |
+    | fail | its last day has not passed | a known failure |
+    | pass | strict | fails and names no exchange, because the profile is wrong and not the service |
     | pass | not strict | passes, with a message |
+    | any other | any | unchanged |
     """
     fails = result.verdict == Verdict.FAIL
     last_day = entry.until

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from reports.observed.comparison import met_the_service
+from reports.observed.comparison import came_to_its_end
 from reports.observed.earlier_runs import UnreadableError, read_run, runs_of
 from reports.outputs.writing import PAGE
 from reports.result.document import EarlierRun
@@ -85,7 +85,7 @@ def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str
     """
     for folder, run in runs_of(environment):
         ids_of_run = {entry.id for entry in run.requirements}
-        if met_the_service(run) and ids_of_run.issuperset(ids):
+        if came_to_its_end(run) and ids_of_run.issuperset(ids):
             return _shown(folder, run, clean)
     newest = environment / "latest"
     return last_run(newest, clean) if newest.exists() else LastRun(f"no earlier run of {clean(environment.name)} yet")

@@ -14,7 +14,7 @@ from spec.message import Text, joined
 from spec.rules import Reproduction
 from tests.harness.judging import not_exercised_unless, out_of_scope_unless
 from tests.harness.session import SESSION, Session
-from tests.traffic.keys.listed import types_left_alone
+from tests.traffic.keys.listed import types_not_registered
 from tests.traffic.keys.purposes import valid_registrations
 from tests.traffic.keys.registration import register
 from tests.traffic.phases import RUN_TRAFFIC, RunTraffic
@@ -80,7 +80,7 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
     For example, a list showed all keys of the type before the run, so they are in use. Types without such a reason are
     not in the dictionary.
     """
-    return types_left_alone(log, profile)
+    return types_not_registered(log, profile)
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +89,7 @@ def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Te
 
     The test is skipped, with a reason, if the run had no key that it might register: then there is nothing to judge.
     """
-    may_register = traffic.selects(register)
+    may_register = traffic.selects(register)  # `register` is the scenario that registers keys
     not_exercised_unless(may_register, NO_REGISTRATION)
     why_nothing_was_sent = traffic.why_not_sent.get("registerPixKey", "")  # for example: the profile has no account
     was_something_sent = not why_nothing_was_sent

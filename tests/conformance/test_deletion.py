@@ -17,7 +17,7 @@ from spec.message import say
 from tests.harness.judging import assert_found, assert_holds, not_exercised_unless, observe, requirement, rules_of, warn
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
-from tests.traffic.keys.registration import nothing_to_delete
+from tests.traffic.keys.registration import why_nothing_was_deleted
 from tests.traffic.observations import observed
 from tests.traffic.undescribed import why_no_shape
 
@@ -29,7 +29,7 @@ def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
     is_profile_complete = not what_to_supply
     not_exercised_unless(is_profile_complete, what_to_supply)
     answers = valid_deletions(registrations_log)
-    not_exercised_unless(answers, nothing_to_delete(registrations_log))
+    not_exercised_unless(answers, why_nothing_was_deleted(registrations_log))
     return answers
 
 

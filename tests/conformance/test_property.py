@@ -36,7 +36,7 @@ def test_generated_requests(
     requirement_id = f"{operation}.{end_of_id}"
     findings = generation.judge(operation)
     answers = [exchange for _, exchange in findings.cases_with_answers]
-    session.run.generated.take(operation, answers, findings.why_incomplete)  # the report says how many were sent
+    session.run.generated.count_answers(operation, answers, findings.why_incomplete)  # the report shows the numbers
     not_exercised_unless(answers, findings.why_incomplete or "nothing to send: supply accounts")
 
     results = findings.results(session.run.seed, session.profile.fail_on)

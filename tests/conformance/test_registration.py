@@ -31,21 +31,21 @@ from tests.traffic.judgements import (
     value_is_of_no_other_request,
 )
 from tests.traffic.keys.listed import (
-    lost_registrations,
-    refused_and_listed,
-    refused_with_effect,
-    without_token_and_listed,
-    without_token_with_effect,
+    granted_but_not_listed,
+    refused_but_perhaps_registered,
+    refused_but_registered,
+    without_token_but_perhaps_registered,
+    without_token_but_registered,
 )
 from tests.traffic.keys.purposes import (
     Registering,
     accepted_registrations,
     body_sent,
-    declined_types,
     of_undocumented_types,
     registrations_for,
     registrations_of_free_keys,
     repeated_registrations,
+    results_for_other_types,
     valid_registrations,
 )
 from tests.traffic.keys.refused_types import type_is_accepted
@@ -79,14 +79,14 @@ def deletions_needed(profile):
     return say("not tried, as the key could not be deleted: {remedy}", remedy=listed(remedies))
 
 
-def without_keys_that_lists_lack(registrations, log, profile):
+def without_unlisted_successes(registrations, log, profile):
     """These registrations, without those whose answer says success although later lists of keys do not show the key.
 
     Their answers may be wrong about the success, so they do not prove that the service registered the key.
     """
     if not any(map(registered, registrations)):
         return registrations  # without a success there is nothing to compare with the lists
-    lost = lost_registrations(log, profile)
+    lost = granted_but_not_listed(log, profile)
     return [exchange for exchange in registrations if exchange not in lost]
 
 
@@ -105,12 +105,13 @@ def test_a_registration_is_answered_with_200(registrations_log, profile):
 
     What lists of keys show only perhaps is a warning, because the interface document does not say what they contain.
     """
-    refused_but_registered = refused_with_effect(registrations_log, profile)
+    refusals_with_effect = refused_but_registered(registrations_log, profile)
 
-    assert_found("registerPixKey.status", no_refusal_had_an_effect(refused_but_registered))
+    assert_found("registerPixKey.status", no_refusal_had_an_effect(refusals_with_effect))
     assert_holds("registerPixKey.status", valid_registrations(registrations_log))
-    warn("registerPixKey.status", finding("lost"), lost_registrations(registrations_log, profile))
-    warn("registerPixKey.status", finding("refused-and-listed"), refused_and_listed(registrations_log, profile))
+    warn("registerPixKey.status", finding("lost"), granted_but_not_listed(registrations_log, profile))
+    perhaps_with_effect = refused_but_perhaps_registered(registrations_log, profile)
+    warn("registerPixKey.status", finding("refused-and-listed"), perhaps_with_effect)
 
 
 @requirement("registerPixKey.Key.matches")
@@ -131,7 +132,7 @@ def test_type_holds_in_every_result(requirement_id, registrations_log):
 
     This holds as well for the results in which the service declines an undocumented key type, so they are judged too.
     """
-    assert_holds(requirement_id, [*valid_registrations(registrations_log), *declined_types(registrations_log)])
+    assert_holds(requirement_id, [*valid_registrations(registrations_log), *results_for_other_types(registrations_log)])
 
 
 @requirement("registerPixKey.Success.example")
@@ -166,7 +167,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
     remark("registerPixKey.token.required", credentials_tried)
 
     # Pairs: the code of a finding, and the requests that show it.
-    refused_but_registered = ("refused-with-effect", without_token_with_effect(registrations_log, profile))
+    refused_but_registered = ("refused-with-effect", without_token_but_registered(registrations_log, profile))
     deviations = (refused_but_registered, *let_in(registrations_log, "registerPixKey"))
     without_token = [*registrations_without_token, *results_for_made_up_keys]
     judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
@@ -174,7 +175,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
     warn(
         "registerPixKey.token.required",
         finding("refused-and-listed"),
-        without_token_and_listed(registrations_log, profile),
+        without_token_but_perhaps_registered(registrations_log, profile),
     )
 
 
@@ -195,7 +196,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
     not_exercised_unless(answers, deletions_needed(profile))
 
-    assert_found("registerPixKey.token.scheme", none_granted(answers, "scheme-accepted"))
+    assert_found("registerPixKey.token.scheme", none_granted(answers, code_of_finding="scheme-accepted"))
 
 
 @pytest.mark.parametrize(
@@ -221,19 +222,19 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
 
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations_log, profile):
-    """A key type that is not documented is not registered with Success true."""
-    answers = without_keys_that_lists_lack(of_undocumented_types(registrations_log), registrations_log, profile)
+    """A key type that is not documented, such as another word, is not registered with Success true."""
+    answers = without_unlisted_successes(of_undocumented_types(registrations_log), registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, "undocumented-type"))
+    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, code_of_finding="undocumented-type"))
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations_log, profile):
-    """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    registrations = registrations_for(registrations_log, Registering.OTHER_NAME)
-    answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
+    """The key type EVP, the Central Bank's own name for RANDOM, is not registered, because it is not documented."""
+    registrations = registrations_for(registrations_log, Registering.OTHER_NAME_OF_RANDOM)
+    answers = without_unlisted_successes(registrations, registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, "type-EVP"))
+    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, code_of_finding="type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
@@ -241,9 +242,9 @@ def test_key_type_in_lower_case(registrations_log, profile):
     """A key type in lower-case letters is not registered."""
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
     not_exercised_unless(registrations, deletions_needed(profile))
-    answers = without_keys_that_lists_lack(registrations, registrations_log, profile)
+    answers = without_unlisted_successes(registrations, registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, "type-lower-case"))
+    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
 
 
 @pytest.mark.parametrize(

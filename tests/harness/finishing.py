@@ -1,9 +1,9 @@
-"""The end of a run: nothing more is sent, and the record takes over the exchanges and the state of the door.
+"""The end of a run: nothing more is sent, and the record of the run gets the exchanges and the state of the door.
 
-`pytest_sessionfinish` in the conftest.py of the root calls it. The door (`environments/door/`) is what every request
-passes. Its guard knows the transaction codes: which were sent, and which may have moved money. The notes tell people
-what the state of the door means: unknown outcomes, keys that are gone, faults of the set-up, and effects of gateways
-and of parallel requests.
+`pytest_sessionfinish` in the conftest.py of the root calls it. The door (`environments/door/`) is the only way by which
+requests leave for the service. Its guard knows the transaction codes: which were sent, and which may have moved money.
+An exchange is a request with its answer. The notes tell people what the state of the door means: unknown outcomes, keys
+that are gone, faults of the set-up, and effects of gateways and of parallel requests.
 
 Self-tests: promises/test_preflight.py, promises/test_reproducing.py.
 """
@@ -47,17 +47,20 @@ from tests.harness.session import Session
 _SYNTHETIC_ACCOUNT = say("its account is synthetic")
 _DECLINED = say('the answer has code 0, and says Success: "false": it was perhaps prepared')
 _MADE_BY_THE_SUITE = say("the request was invalid or generated")
-_COUNTED = (_SYNTHETIC_ACCOUNT, _MADE_BY_THE_SUITE, _DECLINED)
-"""Reasons for which the report names a few exchanges alone, because nobody looks these transfers up one by one."""
+_REASONS_WITH_FEW_NUMBERS = (_SYNTHETIC_ACCOUNT, _MADE_BY_THE_SUITE, _DECLINED)
+"""Reasons for which the report names only a few exchanges, because nobody looks these transfers up one by one."""
 _FEWEST_OTHERWISE_ALONE = 3
 """A note is written from this number of requests on whose answer was another one when they were sent again alone.
 Fewer may have a cause that is over soon."""
 
 
 def end_sending(session: Session, *, was_interrupted: bool) -> None:
-    """Have the door send nothing more, and note the reason if the run ended before everything was sent."""
+    """Stop the sending of requests for good, and record why the run ended if it ended before everything was sent.
+
+    `was_interrupted` is true if a person or the CI system stopped the run.
+    """
     run = session.run
-    door = session.door
+    door = session.door  # the only way by which requests leave
     limit = door.ending.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
@@ -67,12 +70,14 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
 
 
 def close_record(session: Session) -> None:
-    """Take over from the door the number of requests, the keys and transfers that are left behind, and the notes."""
+    """Copy the state of the door (the only way by which requests leave) into the record from which reports are made.
+
+    The record gets the number of requests, the keys that were not deleted, the prepared transfers that were not
+    executed, the reasons why requests were not sent, and notes for people.
+    """
     run = session.run
     door = session.door
-    without_known_values = (
-        session.display.without_known_values
-    )  # hides known values in a text that is not the suite's own
+    without_known_values = session.display.without_known_values  # hides tokens and codes in texts of other programs
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
@@ -89,14 +94,15 @@ def close_record(session: Session) -> None:
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
     unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
-    # A reason without an operation was about undocumented paths alone.
+    # A reason without an operation was only about undocumented paths.
     run.unsent = {reason: names for reason, names in unsent.items() if names}
 
 
 def _last_seen(reproduction: Reproduction) -> Text:
-    """A sentence about the last exchange before the service could not be reached any more; empty if it answered none.
+    """A sentence about the last request before the service could not be reached any more; empty if it never answered.
 
-    If requests were on their way then, they are named, because one of them may have ended the service.
+    If requests were on their way at that moment, these are named instead, because one of them may have crashed the
+    service. `reproduction` knows all requests with their answers.
     """
     in_flight = reproduction.in_flight_at_the_end
     if in_flight:
@@ -120,13 +126,16 @@ def _last_seen(reproduction: Reproduction) -> Text:
 
 
 def keep_exchanges(session: Session, *, with_content: bool) -> None:
-    """Take over an outline of each exchange, and the whole content of the exchanges that the report cites.
+    """Record each request with its answer, as the reports may show it.
 
-    An exchange is cited by a result, or by a key that is left behind. Without `with_content` only failures count.
+    The content (headers, bodies, curl command) is recorded only for exchanges that the report refers to, because all of
+    it would be too much. The report refers to those that show a result, or a key that was not deleted. If
+    `with_content` is false, only exchanges that show a failure are recorded with their content.
     """
     run = session.run
     exchanges = session.door.exchanges
-    code_by_number = session.door.guard.prepared.codes
+    # Shell lines that execute a transfer again begin with the request that prepares a new one.
+    code_by_number = session.door.guard.prepared.codes  # the transaction code by the number of its preparation
     prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
     session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
@@ -140,36 +149,43 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
 
 def _in_order(names: Container[str]) -> list[str]:
-    """These operations, sorted by their order in the interface document."""
+    """A list of these operations in the order of the interface document, in which every report lists operations."""
     return [name for name in operations() if name in names]
 
 
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
-    """Reason for the report why a prepared transfer was not executed; empty if it was executed, or may have been.
+    """Why a transfer that the run prepared was not executed, in words; empty if it was executed, or may have been.
 
-    `reason` is the reason that the door noted, and `accounts` are those of the profile. Transfers by invalid or
-    generated requests get one common reason, and so do transfers of synthetic accounts, so that the report has one line
-    for each of both.
+    `reason` is the reason that was recorded when the transfer was prepared, and `accounts` are those of the profile.
+    Transfers that an invalid or generated request prepared get one common reason, so that the report has one line for
+    all of them. So do transfers of synthetic accounts, which the suite made up.
     """
     if reason and _is_declined(exchange):
         return _DECLINED
-    may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
-    if may_be_of_profile:
+    # A person has to look up a transfer that a valid request prepared, or that was prepared without a clear answer.
+    needs_its_own_reason = exchange.valid or reason == PERHAPS_PREPARED
+    if needs_its_own_reason:
         return reason
     names_own_account = any(account.encode() in exchange.request.body for account in accounts)
     return _MADE_BY_THE_SUITE if names_own_account else _SYNTHETIC_ACCOUNT
 
 
 def _is_declined(exchange: Exchange) -> bool:
-    """True for an answer with code 0 that says Success: "false"."""
+    """True for an answer that contradicts itself: it grants the request (code 0), but says Success: "false".
+
+    Then it is not clear whether a transfer was prepared.
+    """
     if exchange.response is None or not is_granted(exchange):
         return False
     return says_success_false(exchange.response)
 
 
 def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
-    """Lines about the transfers that were prepared and not executed, one line for each reason."""
-    _, code_at = door.budget.prepares
+    """Lines about the transfers that the run prepared and did not execute: a line for each reason.
+
+    For example `2 transfers (exchanges 7 and 9), each not executed: …`. A person may want to look them up.
+    """
+    _, code_at = door.budget.prepares  # the operation that prepares, and the JSON pointer to the code in its answer
     transfers_by_reason: defaultdict[Text, list[Exchange]] = defaultdict(list)
     for exchange, reason in door.guard.prepared.not_executed(door.exchanges, code_at):
         transfers_by_reason[_reason_in_words(exchange, reason, accounts)].append(exchange)
@@ -180,7 +196,7 @@ def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
                 "{n} transfer (exchange {numbers}), not executed: {why}",
                 "{n} transfers (exchanges {numbers}), each not executed: {why}",
                 n=len(transfers),
-                numbers=first_few(numbers) if reason_in_words in _COUNTED else listed(numbers),
+                numbers=first_few(numbers) if reason_in_words in _REASONS_WITH_FEW_NUMBERS else listed(numbers),
                 why=message_of(reason_in_words),
             )
 
@@ -189,7 +205,10 @@ def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
 
 
 def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Note]:
-    """The notes of a run, the most important one first. `name` is the profile in commands that a note names."""
+    """Notes for people about what a run found out besides its results, the most important note first.
+
+    `name` is the name of the profile for commands that a note suggests.
+    """
     valid = [exchange for exchange in door.exchanges if exchange.expects_success]
     something_succeeded = any(map(is_granted, valid))
     if not something_succeeded:
@@ -204,21 +223,25 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
 
 
 def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
-    """Notes on transfers that this run or an earlier one may have executed or prepared."""
-    settle: Text = ""
+    """Notes on transfers of which nobody knows yet whether they moved money: of this run, and of earlier runs.
+
+    A person has to look such a transfer up. If there is a journal (the file with the codes that were sent), the note
+    names the command by which the person then marks the transfer as looked up.
+    """
+    command_to_settle: Text = ""
     if door.guard.journal:
-        settle = say(
+        command_to_settle = say(
             "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
         )
-    for number in door.guard.unknown:
+    for number in door.guard.unknown:  # executions of this run without a clear answer
         remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
-        yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, settle)))
-    for entry in door.guard.earlier:
+        yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, command_to_settle)))
+    for entry in door.guard.earlier:  # executions of earlier runs without a clear answer
         yield outcome_unknown(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
-            joined((say("look the transfer up"), settle)),
+            joined((say("look the transfer up"), command_to_settle)),
         )
     for entry in door.guard.perhaps_prepared:
         perhaps = say(
@@ -226,11 +249,15 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             at=entry.at,
             name=entry.name,
         )
-        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), settle)))
+        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), command_to_settle)))
 
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
-    """A note with the reason why no further key was registered or deleted, if there is one."""
+    """At most one note: why the run stopped to register and delete PIX keys.
+
+    The most serious reason is a missing key that was on the account before the run: perhaps the service deleted the
+    wrong key. A reason in `door.unsent` is left out here, because the report lists these reasons elsewhere.
+    """
     if door.keys.lists.vanished:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
@@ -239,7 +266,11 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
 
 
 def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
-    """Notes on the accounts of the profile that every operation refuses."""
+    """A note on each account of the profile that the service refuses everywhere, because it is probably a wrong one.
+
+    At least two operations must have refused the account, and none accepted it. `valid` are the requests that should
+    have succeeded. A temporary refusal, such as one that only asks to wait, says nothing about the account.
+    """
     accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
     for number, account in enumerate(accounts, 1):
         answers = [exchange for exchange in valid if exchange.request.last_segment == account]
@@ -256,7 +287,10 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
 
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
-    """Notes on answers that were changed by parallel requests, by limits of the suite, or by gateways."""
+    """Notes on answers that may say little about the service.
+
+    They were changed by parallel requests, cut short by limits of the suite, or given by gateways.
+    """
     for text in (
         *_changed_by_parallel_requests(reproduction),
         *_cut_by_limits(door.exchanges),
@@ -266,8 +300,10 @@ def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]
 
 
 def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
-    """A line about requests that failed beside other requests, and were answered in another way when they were sent
-    again alone."""
+    """At most one line: requests that failed while others were on their way, but not when they were sent again alone.
+
+    Fewer than three such requests are not mentioned, because the cause may have been over soon.
+    """
     number = len(reproduction.answered_otherwise_alone)
     if number >= _FEWEST_OTHERWISE_ALONE:
         yield say(
@@ -278,7 +314,10 @@ def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
 
 
 def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
-    """A line for each limit of the suite that cut answers short."""
+    """A line for each limit of the suite (size, time) that cut answers short, with the number of these answers.
+
+    Their JSON is incomplete, so that no requirement about their fields could be judged.
+    """
     responses = [exchange.response for exchange in exchanges if exchange.response]
     number_by_limit = Counter(response.cut for response in responses if response.cut)
     for limit, number in number_by_limit.items():
@@ -291,25 +330,30 @@ def _cut_by_limits(exchanges: Iterable[Exchange]) -> Iterator[Text]:
 
 
 def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
-    """A line with the number of answers that a gateway gave in the place of the service; none if there are none."""
-    of_gateways = [exchange for exchange in exchanges if refusal_or_failure(exchange) is RefusalKind.GATEWAY]
-    if of_gateways:
+    """At most one line: how many answers came from a gateway (502, 503, 504) instead of the service behind it."""
+    from_gateways = [exchange for exchange in exchanges if refusal_or_failure(exchange) is RefusalKind.GATEWAY]
+    if from_gateways:
         yield say(
             "{number} of the answers are those of a gateway (502, 503, 504): what the service did is not seen",
-            number=len(of_gateways),
+            number=len(from_gateways),
         )
 
 
 def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
-    """Lines about faults of the token, the codes, the journal or the client certificate."""
+    """Lines about mistakes that the user can correct: in the token, transaction codes, the journal, or a certificate.
+
+    The journal is a file with the codes that runs sent. The guard is the part of the suite that decides whether a
+    transaction code may be sent. `valid` are the requests that should have succeeded.
+    """
     guard = door.guard
     if guard.token_refused:
-        number = guard.token_refused[0]  # of the first such exchange
+        number = guard.token_refused[0]  # the number of the first execution that was refused so
         refused = say(
             "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
             "token: check auth",
             number=number,
         )
+        # Not if the refused execution may have moved money in spite of its 401.
         may_be_sent_again = guard.journal is not None and number not in guard.unknown
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))
@@ -318,26 +362,30 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
     yield from door.token_monitor.notes
     if any(refusal_or_failure(exchange) is RefusalKind.CERTIFICATE for exchange in door.exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
-    if not guard.notes:  # else the notes of the guard tell the first cause of the refusals
+    if not guard.notes:  # if there are notes of the guard, they name the cause of the refusals
         yield from _codes_refused(door, valid)
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:
-    """Lines about the codes that were not sent because of the journal, and about offers of earlier runs."""
+    """Lines about transaction codes that were not sent, because the journal says that an earlier run sent them.
+
+    The journal is a file with the codes that runs sent, so that no code is executed twice. One more line is about codes
+    that an earlier run sent only with a wrong token.
+    """
     guard = door.guard
-    supplied = len(door.secrets.codes)
+    number_of_supplied = len(door.secrets.codes)
     if guard.journal_trouble:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.supplied_trouble:
         yield guard.supplied_trouble
-    entries = guard.barred.values()  # of the codes that an earlier run sent
+    entries = guard.barred.values()  # the journal's entries of the codes that an earlier run sent
     if entries:
         statuses_of_refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
         barred = say(
             "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
             "this one: prepare new ones",
             number=len(entries),
-            supplied=supplied,
+            supplied=number_of_supplied,
         )
         resend = say("or name one that was refused in --resend-code") if statuses_of_refused else ""
         token: Text = ""
@@ -350,16 +398,17 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
             "execute them",
             number=len(guard.offered),
-            supplied=supplied,
+            supplied=number_of_supplied,
         )
 
 
 def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
-    """A line about the codes that were refused, and by which answers.
+    """At most one line: how many transaction codes the service refused to execute, and with which answers.
 
-    There is no line if each refusal may be a conflict with a parallel request. A refusal does not count if its transfer
-    may have been executed. If all supplied codes of a sandbox were refused, an earlier run may have executed them,
-    because a sandbox has no journal; but not if codes that this run prepared were refused, too.
+    No line if each refusal may be a conflict with a parallel request. A refusal is not counted if its transfer may have
+    been executed in spite of it. If a sandbox refused all codes of the profile, the line asks whether an earlier run
+    executed them, because a sandbox has no journal that would prevent a second execution. The line does not ask if
+    codes that this run prepared were refused as well, because these were new.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
     with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
@@ -385,12 +434,18 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
 
 
 def _may_be_a_conflict(exchange: Exchange) -> bool:
-    """True if an execution was refused with a conflict while another request was on the wire."""
+    """True if the service refused an execution as a conflict (409) while other requests were on their way.
+
+    Then the other requests may be the cause of the refusal, and not the transaction code. `beside` is their number.
+    """
     return exchange.beside > 0 and refusal_or_failure(exchange) is RefusalKind.CONFLICT
 
 
 def _refuses_a_code(exchange: Exchange) -> bool:
-    """True if an answer refuses the code and carries no execution result, which would contradict the refusal."""
+    """True if the service refused the transaction code itself, and not the token, for example.
+
+    If the answer nevertheless has an execution result, it is unclear whether money moved, so that the result is False.
+    """
     if exchange.response is None:
         return False
     return refusal_or_failure(exchange) in ABOUT_THE_REQUEST and not execution_results(exchange.response)

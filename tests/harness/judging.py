@@ -1,7 +1,8 @@
-"""The words of a conformance test: the marker of its requirement, and the assertions about requirements.
+"""The functions that a conformance test calls: the marker of its requirement, and the assertions about requirements.
 
-Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py takes over after each test. A
-judgement says of one exchange, or of several together, whether a requirement holds; it has findings if they deviate.
+Each assertion names its requirement and adds a result to `ASSERTIONS`, which watching.py reads after each test. An
+exchange is a request with its answer. A judgement says of one exchange, or of several together, whether a requirement
+is met; if not, it has findings. A result is conclusive if the exchanges could show whether the requirement is met.
 
 | assertion | if the requirement is not met | if it cannot be judged |
 |---|---|---|
@@ -38,15 +39,15 @@ _MOST_REASONS = 3
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
-    """The marker of the requirement that a test answers for."""
+    """The pytest marker that names the requirement of a test. The result of the test becomes its verdict."""
     return pytest.mark.requirement(requirement_id)
 
 
 def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
-    """The requirements of the operations that a rule judges, as parameters of a test.
+    """The requirements of these operations as parameters of a test: all for which there is a rule in spec/rules.
 
-    Robustness requirements are left out, because a test of their own judges them. `but` names others to leave out, by
-    the part that follows the operation, such as `status`.
+    A rule decides from one exchange whether a requirement is met. Robustness requirements are left out, because a test
+    of their own judges them. `but` names others to leave out, by the end of their ids, such as `status`.
     """
     left_out = {*ROBUSTNESS, *but}
     requirement_ids = []
@@ -59,12 +60,18 @@ def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
 
 
 def named(*requirement_ids: str) -> list[object]:
-    """These requirements as parameters of a test, each with the marker `requirement` that names it."""
+    """These requirements as parameters of a test: pytest runs the test once for each, under the id of the requirement.
+
+    Each parameter has the marker `requirement`, so that the result becomes the verdict of that requirement.
+    """
     return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
 def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
-    """Operations as parameters of a test, each with the marker of its requirement `<operation>.<end_of_id>`."""
+    """Operations as parameters of a test: pytest runs the test once for each operation.
+
+    The requirement of each is `<operation>.<end_of_id>`, such as `listAccounts.refusal` for the end `refusal`.
+    """
     parameters: list[object] = []
     for operation in operations:
         requirement_id = f"{operation}.{end_of_id}"
@@ -73,7 +80,10 @@ def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
 
 
 def operations_with_each(ends_of_ids: Iterable[str], operations: Iterable[str]) -> list[object]:
-    """Each operation with each end of an id, as parameters of a test with the marker `<operation>.<end_of_id>`."""
+    """Pairs of an operation and the end of a requirement id as parameters of a test: all combinations.
+
+    The requirement of each pair is `<operation>.<end_of_id>`, such as `listAccounts.refusal`.
+    """
     parameters: list[object] = []
     for operation, end_of_id in product(operations, ends_of_ids):
         requirement_id = f"{operation}.{end_of_id}"
@@ -87,6 +97,7 @@ class Untested(Skipped):
     verdict: ClassVar[Verdict]
 
     def __init__(self, why: Text) -> None:
+        """`why` is empty if nothing is known but that no answer could show whether the requirement is met."""
         self.why = why or say("no answer that could show it")
         super().__init__(str(self.why))
 
@@ -110,6 +121,7 @@ class DeviationError(AssertionError):
     """
 
     def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
+        """`judgements` say of which exchanges the requirement is not met. Their messages are the text of the error."""
         self.requirement_id = requirement_id
         self.judgements = judgements
         super().__init__(f"{requirement_id}: {joined(judgement.message for judgement in judgements)}")
@@ -128,7 +140,7 @@ class _Assertions:
     judged: Counter[str] = field(default_factory=Counter)  # by requirement, exchanges that show whether it is met
 
     def clear(self) -> None:
-        """Remove everything, because another test begins."""
+        """Remove the results of the last test, because another test begins."""
         self.results = []
         self.observations = []
         self.remarks = {}
@@ -137,7 +149,10 @@ class _Assertions:
     def add(
         self, requirement_id: str, verdict: Verdict, exchanges: Iterable[Exchange], findings: Sequence[Finding] = ()
     ) -> None:
-        """Add a result for the requirement, with the exchanges that show it."""
+        """Record a verdict on the requirement, with the numbers of the exchanges (requests with answers) that show it.
+
+        An exchange without a number was not sent by this run, so that the report cannot refer to it.
+        """
         numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
         self.results.append(RequirementResult(requirement_id, verdict, exchanges=numbers, findings=tuple(findings)))
 
@@ -158,36 +173,45 @@ class JudgedTest:
 
     @property
     def results(self) -> list[RequirementResult]:
-        """Every result. The result of the test's own requirement comes first."""
+        """All results of the test: first the one of its own requirement, then those of other requirements."""
         return [self.own, *self.others]
 
     @property
     def failing(self) -> list[RequirementResult]:
-        """The results that fail."""
+        """The results whose verdict is a failure, of the test's own requirement and of others."""
         return [result for result in self.results if result.verdict == Verdict.FAIL]
 
-    def leave_untested(self, gap: Untested) -> None:
-        """Note that the test's own requirement could not be judged. `gap` has the reason and the verdict."""
-        self.own = replace(self.own, verdict=gap.verdict, why=gap.why)
+    def leave_untested(self, untested: Untested) -> None:
+        """Record that the requirement of the test could not be judged.
+
+        `untested` is the exception that ended the test. It has the reason, and the verdict that the requirement gets.
+        """
+        self.own = replace(self.own, verdict=untested.verdict, why=untested.why)
 
 
 def not_exercised_unless(supplied: object, missing: Text) -> None:
-    """Raises NotExercised if `supplied` is empty or false; `missing` says what the user has to supply."""
+    """End the test as "not exercised" if `supplied` is empty or false. Raises NotExercised.
+
+    `supplied` is what the test needs, such as a list of answers. `missing` tells the user what to supply.
+    """
     if not supplied:
         raise NotExercised(missing)
 
 
 def out_of_scope_unless(permitted: object, missing: Text) -> None:
-    """Raises OutOfScope if `permitted` is empty or false; `missing` says which permission the profile lacks."""
+    """End the test as "out of scope" if `permitted` is empty or false. Raises OutOfScope.
+
+    `missing` tells the user which permission the profile lacks.
+    """
     if not permitted:
         raise OutOfScope(missing)
 
 
 def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -> None:
-    """Give the requirement a warning if exchanges show the finding, else a pass.
+    """Record a warning for the requirement if there are exchanges (requests with answers) that show the finding.
 
-    It is no failure, because the interface document does not promise the behaviour: it does not say when a granted
-    request takes effect, or that it does.
+    Without such exchanges a pass is recorded. A failure is never recorded, because the interface document does not
+    promise the behaviour. For example, it does not say that a registered key appears in the list, or from when on.
     """
     if exchanges:
         ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [finding])
@@ -196,7 +220,7 @@ def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -
 
 
 def remark(requirement_id: str, text: Text) -> None:
-    """Add a text to the report of the requirement. Its verdict stays as it is."""
+    """Add a text to what the report says about the requirement. The verdict is not changed."""
     ASSERTIONS.remarks[requirement_id] = text
 
 
@@ -207,10 +231,11 @@ ObservedFacts = Mapping[Text, Iterable[Facts | str]]
 def observe(
     requirement_id: str, values: ObservedFacts | str, exchanges: Iterable[Exchange] = (), *, first: bool = False
 ) -> None:
-    """Record a behaviour of the service that the interface document does not show.
+    """Record how the service behaves in a point that the interface document leaves open. There is no right or wrong.
 
-    `values` are facts by situation, such as `{"without a token": [answer]}`, or a text if there is one situation.
-    `exchanges` show them. With `first` the report puts them before all other observations.
+    `values` are the facts of the answers in each situation, such as `{"without a token": [facts]}`, or one fact in
+    words if there is only one situation. `exchanges` show the behaviour. If `first` is true, the report lists it before
+    all other observations, because it may cost money.
     """
     ASSERTIONS.add(requirement_id, Verdict.OBSERVED, exchanges)
     values_by_situation: ObservedFacts = {"": [values]} if isinstance(values, str) else values
@@ -221,17 +246,19 @@ def observe(
 
 
 def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
-    """Assert that the rule of the requirement holds in every exchange that can show it, and in at least one.
+    """Assert that the requirement is met in every exchange (request with its answer) that can show it, at least one.
 
-    Every deviation is a finding, not only the first. If other answers hold, each finding says how many deviate, because
-    one node of several may be at fault. Raises DeviationError, or NotExercised if no exchange can show it.
+    Every deviation becomes a finding, not only the first. If only a part of the answers deviates, each finding says how
+    many, because perhaps one server of several is faulty. Raises DeviationError if an answer deviates, and NotExercised
+    if no exchange can show whether the requirement is met.
     """
     judgements = [judge(requirement_id, exchange) for exchange in exchanges]
     deviating = [judgement for judgement in judgements if judgement.deviates]
     holding = [judgement for judgement in judgements if judgement.holds]
     judged = len(deviating) + len(holding)
     ASSERTIONS.judged[requirement_id] += judged
-    if deviating and holding:
+    only_a_part_deviates = deviating and holding
+    if only_a_part_deviates:
         deviating = [_with_share(judgement, (len(deviating), judged)) for judgement in deviating]
     if deviating:
         raise DeviationError(requirement_id, deviating)
@@ -243,17 +270,17 @@ def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
 
 
 def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
-    """The judgement, with findings that say how many answers deviate: `share` is (deviating, judged)."""
+    """The judgement with findings that say how many of the answers deviate: `(2, 5)` for 2 of 5 judged answers."""
     return replace(judgement, findings=tuple(replace(finding, share=share) for finding in judgement.findings))
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
-    """Add results for several requirements; `requirement_id` is the requirement of the test.
+    """Record results that were found out elsewhere, for several requirements. `requirement_id` is that of the test.
 
-    The test fails if one of them fails and the run is about that requirement. Raises NotExercised if there is no result
-    for the test's own requirement, OutOfScope if its result is out of scope.
+    The test fails if one result is a failure and its requirement was selected by the user. Raises NotExercised if there
+    is no result for the test's own requirement, and OutOfScope if that result is out of scope.
     """
-    results = list(results)  # they are needed twice
+    results = list(results)  # an iterable can be read only once, and the results are read twice
     ASSERTIONS.results += results
     own_results = [result for result in results if result.id == requirement_id]
     if not own_results:
@@ -263,13 +290,14 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
 
 
 def assert_found(requirement_id: str, judgement: Judgement) -> None:
-    """Assert that a judgement, which several exchanges gave together, holds.
+    """Assert that the requirement is met, according to one judgement that was made of several exchanges together.
 
-    Raises DeviationError if it deviates, NotExercised if it is inconclusive.
+    Raises DeviationError if it is not met, and NotExercised if the exchanges do not show whether it is met.
     """
     if judgement.deviates:
         raise DeviationError(requirement_id, [judgement])
-    # If the judgement is inconclusive, its exchanges are cited all the same. The verdict is replaced then.
+    # An inconclusive judgement is recorded as a pass first, so that its exchanges are cited. The exception below then
+    # replaces the verdict.
     ASSERTIONS.add(requirement_id, Verdict.PASS, judgement.exchanges)
     if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)

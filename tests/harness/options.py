@@ -1,4 +1,4 @@
-"""Options of pytest in a conformance run: which are refused, which only show something, and how numbers are read."""
+"""Options of pytest in a conformance run: which are refused, which run no tests, and how numbers are read."""
 
 from __future__ import annotations
 
@@ -30,28 +30,30 @@ _NEVER_EMPTY = {"base_url": "--base-url", "report_dir": "--report-dir"}
 variable is not set."""
 LANGUAGES = (ENGLISH, *catalogues())
 """Languages of the report."""
-HELPING = {"--help": "help", "--markers": "markers"}
+OPTIONS_THAT_COLLECT_NO_TESTS = {"--help": "help", "--markers": "markers"}
 """Options, each with the name of its value, with which pytest collects no tests."""
-PRINTING = {"--explain": "explain", "--list": "list", "--plan": "plan"}
-"""Options with which the suite prints something in the place of a run."""
-SHOWING = {
+OPTIONS_THAT_PRINT_INSTEAD = {"--explain": "explain", "--list": "list", "--plan": "plan"}
+"""Options with which the suite prints something instead of running tests, each with the name of its value."""
+OPTIONS_THAT_RUN_NO_TESTS = {
     "--collect-only": "collectonly",
     "--setup-plan": "setupplan",
     "--fixtures": "showfixtures",
     "--fixtures-per-test": "show_fixtures_per_test",
     "--cache-show": "cacheshow",
 }
-"""Options with which pytest runs no test. Then no target is opened, and no file is written."""
+"""Options, each with the name of its value, with which pytest runs no test. Then no service is contacted, and no file
+is written."""
 
 
 def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> pytest.OptionGroup:
-    """Add the group for the options of the suite. A wrong option gives an error of one line.
+    """Add a group for the options of the suite to the command line of pytest, and return the group.
 
-    Without pytest-xdist its option is added here, so that it is refused in words of the suite, see `refuse_options`.
+    A wrong option then gives an error of one line instead of four. If pytest-xdist is not installed, its option -n is
+    added here, so that `refuse_options` can explain why a conformance run does not accept -n.
     """
 
     def refuse_usage(message: str) -> NoReturn:
-        """In place of the method `error` of the parser."""
+        """Replaces the method `error` of the parser, which prints several lines."""
         _refuse_usage(pluginmanager, message)
 
     parser.optparser.error = refuse_usage  # type: ignore[method-assign]
@@ -62,9 +64,10 @@ def add_group(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) 
 
 
 def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> NoReturn:
-    """Raises UsageError in one line, because the error of argparse has four.
+    """End pytest because of a wrong command line. Raises UsageError, in one line.
 
-    An unknown option may be one of an installed plugin, because pytest loads only the plugins that are named.
+    If the option is unknown, the message also names installed plugins: the option may be one of theirs, and the suite
+    has pytest load only plugins that are named with -p.
     """
     hint = "pytest --help lists the options"
     names = sorted(_plugins_not_loaded(pluginmanager))
@@ -74,7 +77,10 @@ def _refuse_usage(pluginmanager: pytest.PytestPluginManager, message: str) -> No
 
 
 def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[str]:
-    """Names of the plugins that are installed and not loaded. pytest knows a plugin by its name or by its module."""
+    """Names of the pytest plugins that are installed but not loaded.
+
+    pytest registers a plugin under its name or under its module (`plugin.value`), so both are looked up.
+    """
     for plugin in entry_points(group="pytest11"):
         is_loaded = pluginmanager.has_plugin(plugin.name) or pluginmanager.has_plugin(plugin.value)
         if not is_loaded:
@@ -82,13 +88,18 @@ def _plugins_not_loaded(pluginmanager: pytest.PytestPluginManager) -> Iterator[s
 
 
 def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
-    """A function that reads a whole number of an option. It raises ArgumentTypeError for any other text."""
+    """A function for argparse that turns the text of an option into a whole number from `least` to `most`.
+
+    The function raises ArgumentTypeError for any other text, such as "-1" or "1e3".
+    """
 
     def number_in(text: str) -> int:
-        """The number that the text of the option writes."""
+        """The number that this text of the command line stands for, such as 12 for "12"."""
         is_number = text.isascii() and text.isdecimal()
-        if not is_number or not least <= int(text) <= most:
-            up_to = f" to {most}" if most < 10**12 else ""
+        is_in_range = is_number and least <= int(text) <= most
+        if not is_in_range:
+            has_upper_limit = most < 10**12  # the default only keeps absurd numbers away, so it is not mentioned
+            up_to = f" to {most}" if has_upper_limit else ""
             raise ArgumentTypeError(f"expected a whole number from {least}{up_to}, got {text!r}")
         return int(text)
 
@@ -96,7 +107,10 @@ def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
 
 
 def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
-    """The number of generated requests for each operation, by the command line, else the profile, else `otherwise`."""
+    """How many requests are generated for each operation: as the command line says, else as the profile says.
+
+    If neither says it, the number is `otherwise`.
+    """
     on_command_line: int | None = config.getoption("examples")
     if on_command_line:
         return on_command_line
@@ -104,7 +118,10 @@ def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAUL
 
 
 def refuse_options(config: pytest.Config) -> None:
-    """Raises UsageError for an option of pytest that a conformance run does not take, wherever it was given."""
+    """Refuse options of pytest that would leak secrets or spoil a conformance run. Raises UsageError with the reason.
+
+    Such an option is refused on the command line, in PYTEST_ADDOPTS, and in a configuration file.
+    """
     for name, reason in _REFUSED.items():
         if config.getoption(name, None):
             raise pytest.UsageError(reason)
@@ -115,6 +132,7 @@ def refuse_options(config: pytest.Config) -> None:
     wants_processes = config.getoption("numprocesses", None) is not None
     if wants_processes or config.getoption("dist", "no") != "no":
         raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
+    # --setup-plan sets `setuponly` as well, but it runs nothing, so that it is accepted.
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
@@ -122,10 +140,11 @@ def refuse_options(config: pytest.Config) -> None:
 
 
 def _refuse_a_hidden_address(config: pytest.Config) -> None:
-    """Raises UsageError for an address of the target in PYTEST_ADDOPTS or in a configuration file of pytest.
+    """Refuse an address of the service that is not visible on the command line. Raises UsageError.
 
-    A person who reads the command line would believe that the run tests the address of the profile. A file of arguments
-    (@file) is named on the command line, so it may have the address.
+    It is hidden in the variable PYTEST_ADDOPTS or in a configuration file of pytest. A person who reads the command
+    line would believe that the run tests the address of the profile. A file of arguments (@file) is named on the
+    command line, so it may have the address.
     """
     if not hasattr(config.option, "base_url"):  # without pytest-base-url there is neither the option nor the setting
         return
@@ -137,10 +156,13 @@ def _refuse_a_hidden_address(config: pytest.Config) -> None:
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
-    """The options, among these, that the command line has."""
+    """Those of these options that the user gave. `options` has for each option the name of its value in pytest.
+
+    For example `["--plan"]` of `{"--plan": "plan", "--list": "list"}`. None and False mean that it was not given.
+    """
     return [option for option, name in options.items() if config.getoption(name, None) not in (None, False)]
 
 
 def explains(config: pytest.Config) -> bool:
-    """True if the command line asks for --explain or --list."""
-    return not {"--explain", "--list"}.isdisjoint(options_given(config, PRINTING))
+    """True if the user gave --explain or --list, which print facts about requirements instead of a run."""
+    return not {"--explain", "--list"}.isdisjoint(options_given(config, OPTIONS_THAT_PRINT_INSTEAD))

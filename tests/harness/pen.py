@@ -1,4 +1,4 @@
-"""The pen hides known values, such as tokens and codes, in everything that pytest, plugins and libraries print.
+"""The pen hides known values (tokens, accounts, keys, codes) in everything that pytest, plugins and libraries print.
 
 It covers the terminal, log records, and the traceback of a crash. It also keeps pytest silent: without -v, nothing of
 pytest's own is printed unless something failed, because the suite prints the result.
@@ -24,7 +24,7 @@ _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 `split` keeps them."""
 
 
-class OurLine(str):
+class LineOfSuite(str):
     """A line that the suite itself prints. No values are hidden in it, because the suite has done so already.
 
     If they were hidden a second time, a word of the suite that has the same text as a code would be replaced, too.
@@ -35,6 +35,7 @@ class Pen:
     """Hides known values from its creation until `restore`. With `quiet`, it can silence pytest."""
 
     def __init__(self, display: Display, *, quiet: bool) -> None:
+        """Hide values in log records and crashes from now on. `display` knows the values. `quiet` is false with -v."""
         self._display = display
         self._quiet = quiet
         self._terminal: _GuardedFile | None = None
@@ -53,22 +54,31 @@ class Pen:
             sys.excepthook = self._original_excepthook
 
     def guard(self, writer: Any) -> None:
-        """Hide known values in all that pytest writes to the terminal with this writer, a `TerminalWriter`."""
+        """Hide tokens, codes and other known values in everything that pytest writes to the terminal.
+
+        `writer` is the `TerminalWriter` of pytest. Its file is replaced by one that hides the values.
+        """
         writer._file = _GuardedFile(writer._file, self._display.without_known_values, coloured=writer.hasmarkup)
         self._terminal = writer._file
 
     def silence_pytest(self) -> None:
-        """Let only lines of the suite through from now on, unless -v is given."""
+        """From now on drop what pytest and its plugins print, so that only lines of the suite are printed.
+
+        With -v nothing is dropped.
+        """
         if self._terminal:
-            self._terminal.is_ours_alone = self._quiet
+            self._terminal.prints_only_suite = self._quiet
 
     def let_pytest_print(self) -> None:
-        """Let lines of pytest and its plugins through, too, from now on."""
+        """From now on print lines of pytest and its plugins as well, for example because something failed in pytest."""
         if self._terminal:
-            self._terminal.is_ours_alone = False
+            self._terminal.prints_only_suite = False
 
     def _clean_record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
-        """A log record in whose texts known values are hidden. `logging` calls this method to make each record."""
+        """Make a log record in whose texts tokens, codes and other known values are hidden.
+
+        `logging` calls this method for each record that any library logs.
+        """
         record = self._original_record_factory(*args, **kwargs)
         if isinstance(record.args, tuple):  # a library may log what a service wrote
             record.args = tuple(map(self._clean_argument, record.args))
@@ -77,23 +87,26 @@ class Pen:
         except (TypeError, ValueError):
             text = str(record.msg)
         record.msg = self._display.without_known_values(text)
-        record.args = ()  # they are in the text
+        record.args = ()  # the text has them already
         if record.exc_info:
             record.exc_text = self._traceback_in_log(record.exc_info)
             record.exc_info = None
         return record
 
     def _clean_argument(self, argument: object) -> object:
-        """An argument of a log record: a number as it is, and any other as a text of the service."""
+        """An argument of a log record as it may be shown: a number unchanged, of any other only ordinary words.
+
+        Libraries log parts of an answer, and these may hold personal data.
+        """
         if isinstance(argument, int | float):
             return argument
         return self._display.text(str(argument))
 
     def _traceback_in_log(self, exc_info: Any) -> str:
-        """The text of a logged exception: its traceback, its name and its message, without known values.
+        """The text of a logged exception: traceback, name and message, without tokens, codes and other known values.
 
-        The message may quote an answer: urllib3 logs headers that it cannot read in this way. So only ordinary words of
-        it are shown, as of any text of a service.
+        `exc_info` is the triple of `sys.exc_info()`. The message may quote an answer, because urllib3 logs headers so
+        that it cannot read. Therefore only ordinary words of the message are shown, as of any text of a service.
         """
         error_type, error, trace = exc_info
         if error is None:  # it was logged outside of an exception handler
@@ -102,7 +115,10 @@ class Pen:
         return self._display.without_known_values("".join(lines))
 
     def _print_crash(self, error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Print the traceback of an exception that nobody caught, and end the process."""
+        """Print the traceback of an exception that nobody caught, without known values, and end the process.
+
+        Python calls this, because it is set as `sys.excepthook`.
+        """
         lines = traceback.format_exception(error_type, error, trace)
         sys.stderr.write(self._display.without_known_values("".join(lines)))
         raise SystemExit(INTERNAL_ERROR)  # Python would end with 1, which is a verdict on the service
@@ -111,28 +127,33 @@ class Pen:
 class _GuardedFile:
     """A text file that hides known values in everything that is written to it."""
 
-    is_ours_alone = False
+    prints_only_suite = False
     """True while only lines of the suite are written, and others are dropped."""
 
     def __init__(self, file: TextIO, clean: Callable[[str], str], *, coloured: bool) -> None:
+        """`clean` returns a text without known values. `coloured` is true if pytest writes colours to the file."""
         self._file = file
         self._clean = clean
         self._coloured = coloured
 
     def write(self, text: str) -> int:
-        """Write the text without known values, or a line of the suite as it is. Gives its length, as files do."""
-        if isinstance(text, OurLine):
+        """Write a text without tokens, codes and other known values. Returns a length, as every file does.
+
+        A line of the suite is written unchanged, because the suite has hidden the values already. While pytest must be
+        silent, any other text is dropped.
+        """
+        if isinstance(text, LineOfSuite):
             # pytest writes the line end by a call of its own, which is dropped below: so it is added here.
-            line_end = "\n" if self.is_ours_alone else ""
+            line_end = "\n" if self.prints_only_suite else ""
             return self._file.write(printable(text) + line_end)
-        if self.is_ours_alone:
+        if self.prints_only_suite:
             return len(text)
         pieces = _OF_PYTEST.split(text) if self._coloured else [text]
-        for place in range(0, len(pieces), 2):  # every second piece is a colour, which is kept
-            pieces[place] = self._clean(pieces[place])
+        for index in range(0, len(pieces), 2):  # every second piece is a colour, which is not changed
+            pieces[index] = self._clean(pieces[index])
         self._file.write("".join(pieces))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is that of the file."""
+        """Any other attribute, such as `flush`, is the attribute of the file itself."""
         return getattr(self._file, name)

@@ -38,9 +38,10 @@ class _Output(io.FileIO):
     """The first error with which something was not written; None if everything was."""
 
     def write(self, data: Any) -> int:
-        """Write the data. Returns the number of bytes that were written, or of all bytes if they cannot be written.
+        """Write bytes to standard output or error, and return how many were written. Never raises an error.
 
-        In the second case they are dropped, and `lost` keeps the first error.
+        If they cannot be written, because nobody reads the pipe or the disk is full, they are dropped. Then `lost` is
+        set to the first error, and the number of all bytes is returned, so that the caller goes on.
         """
         try:
             number_of_bytes = super().write(data)
@@ -54,7 +55,10 @@ class _Output(io.FileIO):
 
 
 def _guarded(stream: Any) -> TextIO:
-    """A stream in the place of sys.stdout or sys.stderr. It raises nothing, whatever characters are written to it."""
+    """A stream that replaces sys.stdout or sys.stderr and raises no error, whatever is written to it.
+
+    A character that the encoding lacks is written as an escape.
+    """
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(_Output(stream.fileno(), "wb", closefd=False)),
@@ -66,9 +70,10 @@ def _guarded(stream: Any) -> TextIO:
 
 
 def _open_closed_descriptors() -> None:
-    """Connect closed standard descriptors to the null device.
+    """Open standard input, output and error again, on the null device, if a parent process closed them.
 
-    Otherwise the next file that is opened would get their number, and with it the output.
+    The operating system gives the next opened file the lowest free number. Without this, a report file could get the
+    number 1, and everything that is printed would be written into it.
     """
     for descriptor in (0, 1, 2):
         try:
@@ -81,9 +86,10 @@ def _open_closed_descriptors() -> None:
 
 
 def guard_output() -> None:
-    """Replace the standard output and error by streams that raise nothing.
+    """Replace standard output and error by streams that never raise an error when something is printed.
 
-    A stream that is not the interpreter's own belongs to a self-test, and stays.
+    An unhandled error would end the process with status 1, which is a verdict on the service. A stream that is not the
+    interpreter's own was set by a self-test, and is not replaced.
     """
     _open_closed_descriptors()
     for name in ("stdout", "stderr"):
@@ -95,33 +101,34 @@ def guard_output() -> None:
 
 
 def _first_output_error() -> OSError | None:
-    """The first error with which standard output could not be written; None if there was none."""
+    """The first error when something was printed; None if everything could be printed."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.lost if isinstance(raw, _Output) else None
 
 
 def reason_of_lost_output() -> str:
-    """Reason why a part of the output could not be written; empty if all of it was."""
+    """Why a part of what the suite printed could not be written, such as a full disk; empty if all was written."""
     error = _first_output_error()
     return f"the output cannot be written: {error.strerror}" if error else ""
 
 
 def end_without_a_verdict(session: pytest.Session) -> None:
-    """Give a session such as --plan the status of an error if its output was lost.
+    """End a session that has no verdict, such as --plan: set an error status if a part of its output was lost.
 
-    A reader that closed the pipe, such as `head`, has read enough: that is no error.
+    If the program that reads the output closed the pipe, such as `head`, it has read enough: that is no error.
     """
     error = _first_output_error()
-    if error and error.errno != errno.EPIPE:
+    if error and error.errno != errno.EPIPE:  # EPIPE: the reader closed the pipe
         print(f"ERROR: {reason_of_lost_output()}", file=sys.stderr)
         session.exitstatus = INTERNAL_ERROR
 
 
 def _status_of(error: BaseException) -> int:
-    """The exit status for an exception that nobody caught.
+    """The exit status of the process after an exception that nobody caught.
 
-    A missing plugin and a warning about the command line are wrong use. Everything else is a fault of the suite.
+    A missing plugin (ImportError) and a warning about the command line are mistakes of the user. Everything else is a
+    fault of the suite.
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
@@ -129,13 +136,16 @@ def _status_of(error: BaseException) -> int:
 
 
 def _end_with_one_line(error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
-    """Print which exception nobody caught, and end the process. Python takes the status from this SystemExit."""
+    """Print in one line which exception nobody caught, and end the process with a status that is no verdict.
+
+    Python calls this, because it is set as `sys.excepthook`, and takes the status from the SystemExit.
+    """
     reason = "interrupted"
     if error_type is not KeyboardInterrupt:
         message = " ".join(str(error).split())
         reason = f"{error_type.__name__}: {message}{place_of(trace)}"
     print(f"ERROR: {reason}; this is no verdict on the service", file=sys.stderr, flush=True)
-    warnings.simplefilter("ignore")  # else the interpreter warns of open files when it ends
+    warnings.simplefilter("ignore")  # otherwise the interpreter warns of open files when it ends
     raise SystemExit(_status_of(error))
 
 

@@ -58,25 +58,26 @@ from reports.sentences.language import language
 from reports.sentences.wording import first_few
 from reports.showing.show import printable
 from spec.message import say, say_many
-from tests.harness.pen import OurLine
+from tests.harness.pen import LineOfSuite
 from tests.harness.process import reason_of_lost_output
-from tests.harness.selection import keep_failed
+from tests.harness.selection import remember_failed
 
 Clean = Callable[[str], str]
 """Hides known values in a text about another run, a record or a path."""
 
 
 class Reporter:
-    """Writes the report of a run, and prints its summary. Without a `folder` no files are written.
+    """Writes the report of a run, and prints its summary. If `folder` is None, no files are written.
 
-    The command line may name a run to compare with, in the place of the run before. With --accept the behaviour of the
-    service is written to the record beside the profile.
+    The run is compared with the previous run, or with one that the command line names. With --accept the behaviour of
+    the service is written to the record beside the profile.
 
-    The runner of GitHub takes each line that begins with `::` for a command. The body of a service may have such a
-    line, so the runner is told to take no commands while tests run.
+    The runner of GitHub executes each printed line that begins with `::` as a command. A body of the service may have
+    such a line, so the runner is asked to ignore commands while tests run.
     """
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
+        """`folder` is the folder of the report. `clean` hides tokens, codes and other known values in a text."""
         self.run = run
         self.folder = folder
         self.page = HtmlPage(self)
@@ -87,23 +88,27 @@ class Reporter:
         self._run_before = run_before(folder) if self._has_folder_of_its_own else None
         self._document: RunDocument | None = None
         self._reason_of_missing_part = ""
-        # `begin` has the runner of GitHub stop to take commands, and this word has it take them again. It is random, so
-        # that no answer of a service contains it.
+        # `begin` asks the runner of GitHub to ignore commands until this word is printed. The word is random, so that
+        # no answer of a service contains it.
         self._github_word = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
     def begin(self, config: pytest.Config) -> None:
-        """Remove the files of an earlier run from the folder, and tell the runner of GitHub to take no commands."""
+        """Remove the files of an earlier run from the folder, and ask the runner of GitHub to ignore commands.
+
+        Otherwise a line that a service wrote could be executed as a command. `::stop-commands::WORD` makes the runner
+        ignore commands until `::WORD::` is printed.
+        """
         if self.folder:
             remove_outputs(self.folder)
         terminal = config.pluginmanager.get_plugin("terminalreporter")
         if self._github_word and terminal is not None:
-            terminal.write_line(OurLine(f"::stop-commands::{self._github_word}"))
+            terminal.write_line(LineOfSuite(f"::stop-commands::{self._github_word}"))
 
     def conclude(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the run, and make its document, from which all outputs are made.
+        """Give the run its final verdict, and make the document from which every file and the summary are made.
 
-        From here on the verdict is final. Files are written later, so that no file has another verdict. `exitstatus` is
-        that of pytest.
+        The files are written later, so that all of them have the same verdict. `exitstatus` is the one that pytest
+        would end with.
         """
         run = self.run
         if exitstatus == pytest.ExitCode.INTERRUPTED:
@@ -123,28 +128,37 @@ class Reporter:
         run.close()
         document = document_of(run)
         _keep_failed_for_next_run(session.config, document)
-        self._keep_document(document)
+        self._complete_document(document)
 
     def write_other_files(self) -> None:
-        """Write the files of the report other than the page, and the summary of a job of GitHub."""
+        """Write the files of the report except report.html, and the summary of a job of GitHub.
+
+        If one cannot be written, the others are written again, so that they say that a part of the report is missing.
+        """
         self._rewrite_if_any_failed(self._write_files())
         self._rewrite_if_any_failed(self._write_summary_of_job())
 
     def remove_report(self) -> None:
-        """Remove the files of the report after wrong use, because there was no run. pytest says what is wrong."""
+        """Remove the files of the report after a wrong command line, because there was no run to report about.
+
+        The folder is removed as well if it is empty then.
+        """
         if self.folder:
             remove_outputs(self.folder)
-            with suppress(OSError):  # the folder has other files of the user
+            with suppress(OSError):  # a folder with other files of the user cannot be removed, and need not be
                 self.folder.rmdir()
 
     def print_summary(self, session: pytest.Session) -> None:
-        """Print the summary, and end the process with the status of its last line."""
+        """Print the summary, and set the exit status of the process to that of the verdict in its last line.
+
+        If a part of the output cannot be printed, the files are written again, so that they say so.
+        """
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             terminal.ensure_newline()
             terminal.section("conformance")
             for line in self._last_lines():
-                terminal.write_line(OurLine(line))
+                terminal.write_line(LineOfSuite(line))
         reason_of_loss = reason_of_lost_output()
         if reason_of_loss:
             if not self._reason_of_missing_part:
@@ -153,7 +167,10 @@ class Reporter:
         session.exitstatus = self.document.exit_status
 
     def _last_lines(self) -> Iterator[str]:
-        """The lines of the summary. The commands for the runner of GitHub stand before the last one, the verdict."""
+        """The lines of the summary, of which the verdict is the last.
+
+        On GitHub, lines before the verdict make the runner accept commands again, and show the failures in the job.
+        """
         *lines, verdict = summary(self.document, self.run, self._clean(self._report_in_words()))
         yield from lines
         if self._github_word:
@@ -162,9 +179,10 @@ class Reporter:
         yield verdict
 
     def _report_in_words(self) -> str:
-        """The reason why a part of the report is missing, else the path of its page; empty if there is no report.
+        """What the summary says about the report: its path, or why a part of it is missing; empty without a report.
 
-        Without pytest-html there is no page, and the path is that of conformance.json.
+        The path is that of report.html. If pytest-html is not installed, there is no report.html, and the path is that
+        of conformance.json.
         """
         if self._reason_of_missing_part or not self.folder:
             return self._reason_of_missing_part
@@ -175,17 +193,20 @@ class Reporter:
 
     @property
     def document(self) -> RunDocument:
-        """The document of the run. The run must be over."""
+        """All that is known about the run, in the structure of conformance.json. The run must be over."""
         assert self._document is not None, "the run is not over"
         return self._document
 
     def note_missing_part(self, why: str) -> None:
-        """Note the reason why a part of the report cannot be written. The first reason is kept, later ones are not."""
+        """Remember why a part of the report cannot be written. Only the first reason is remembered.
+
+        A run without its whole report must not be green, see `without_a_part_of_the_report`.
+        """
         if not self._reason_of_missing_part:
             self._reason_of_missing_part = why
 
-    def _keep_document(self, document: RunDocument) -> None:
-        """Keep the document, with its comparison with another run.
+    def _complete_document(self, document: RunDocument) -> None:
+        """Set the document of this run, from which all outputs are made: `document` with its comparison to another run.
 
         If a part of the report is missing, the document says so, and its exit status is not 0.
         """
@@ -196,9 +217,10 @@ class Reporter:
         self._document = document.model_copy(update={"comparison": comparison})
 
     def _newest_comparable(self, document: RunDocument) -> EarlierRun | None:
-        """The newest earlier run of the same environment and selection, in the folder with the runs of the environment.
+        """The newest earlier run with which this run can be compared: same environment, same selected requirements.
 
-        None if the user gave this run a folder of its own.
+        It is looked for in the folder with the runs of the environment. None if there is no such run, if no files are
+        written, or if the user named a folder for this run, in which there are no other runs.
         """
         if self.folder is None or self._has_folder_of_its_own:
             return None
@@ -206,14 +228,18 @@ class Reporter:
         return newest_comparable(runs, document)
 
     def _write_files(self) -> dict[str, str]:
-        """Write every file but the page. Returns the reasons why files could not be written, by their names."""
-        if self._reason_of_missing_part:  # perhaps the page could not be written, which the document does not say yet
-            self._keep_document(self.document)
+        """Write every file of the report except report.html, and the link `latest`.
+
+        Returns the reason for each file that could not be written, by its name.
+        """
+        if self._reason_of_missing_part:  # perhaps report.html could not be written, and the document must say so
+            self._complete_document(self.document)
         if self.folder is None:
             return {}
         reasons = write_outputs(self.folder, self.document)
         try:
-            if self.folder.parent.name == self.run.profile.name:
+            is_in_folder_of_environment = self.folder.parent.name == self.run.profile.name
+            if is_in_folder_of_environment:  # the user named no other folder
                 point_latest(self.folder)
             write_sums(self.folder)
         except OSError as error:
@@ -221,8 +247,10 @@ class Reporter:
         return reasons
 
     def _write_summary_of_job(self) -> dict[str, str]:
-        """Append to the summary of a job of GitHub, if there is one. Returns the reason if that fails, like
-        `_write_files`."""
+        """Append the result to the summary of a GitHub job, if the run is in such a job and writes files.
+
+        Returns the reason by the name "the summary of the job" if that fails, else nothing.
+        """
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         try:
             if self.folder and path:
@@ -232,41 +260,46 @@ class Reporter:
         return {}
 
     def _rewrite_if_any_failed(self, reasons: dict[str, str]) -> None:
-        """Write the files once more if one could not be written, because the others must say that the run is not
-        green.
+        """Write the files once more if one could not be written, because the others must say that it is missing.
 
-        `reasons` has the reason for each file that could not be written, by its name. If a part of the report was
+        `reasons` has the reason for each file that could not be written, by its name. If another part of the report was
         missing before, the files say so already.
         """
         if not reasons or self._reason_of_missing_part:
             return
-        first_reason, *_ = reasons.values()
+        first_reason = next(iter(reasons.values()))
         self._rewrite_because(f"{first_few([*reasons])} cannot be written to {self.folder}: {first_reason}")
 
     def _rewrite_because(self, why: str) -> None:
-        """Note why a part of the report is missing, and write the files again, so that they say so."""
+        """Remember why a part of the report is missing, and write the files again, so that they say so.
+
+        They have another verdict then, because a run without its whole report must not be green.
+        """
         self.note_missing_part(why)
         self._write_files()
 
 
 def _keep_failed_for_next_run(config: pytest.Config, document: RunDocument) -> None:
-    """Write to the cache of pytest which requirements failed. --last-failed of a later run selects them."""
+    """Write to the cache of pytest which requirements failed, so that a later run with --last-failed selects them."""
     tested = [requirement.id for requirement in document.requirements if requirement.verdict in TESTED]
     failing = [requirement.id for requirement in document.requirements if requirement.fails]
-    keep_failed(config, tested, failing)
+    remember_failed(config, tested, failing)
 
 
 def _accepted_behaviour(run: Run, clean: Clean) -> Behaviour:
-    """The accepted behaviour that the run is compared with, from `<name>.observed.yaml`; empty if there is no file."""
+    """The behaviour of the service that the user accepted after an earlier run (--accept).
+
+    It is read from `<name>.observed.yaml`; empty if there is no such file. `clean` hides known values in its texts.
+    """
     return behaviour_of_data(run.record.observations, clean) if run.record else {}
 
 
 def accept_behaviour(run: Run, clean: Clean) -> str:
-    """Write the observed behaviour of a run to the record beside the profile, for --accept.
+    """Do what --accept asks for: write the behaviour that this run observed to `<name>.observed.yaml`.
 
-    Returns the reason if the file could not be written, else an empty text. `run.accepted` gets a line that says what
-    was written, or why nothing was. Nothing is written after a run that failed to observe the service, such as an
-    interrupted one.
+    Later runs are compared with this file. Returns the reason if the file could not be written, else an empty text.
+    `run.accepted` becomes a line that says what was written, or why nothing was. After a run that could not observe
+    the service completely, such as an interrupted one, nothing is written.
     """
     result = result_of_run(run)
     name = clean(shown(run.profile.record))
@@ -288,16 +321,19 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
 
 
 def _reason_not_to_accept(run: Run, result: RunResult) -> str:
-    """Reason why the observed behaviour of a run must not be accepted; empty if there is none."""
+    """Why the behaviour that a run observed must not become the record for later runs; empty if it may.
+
+    It must not if the run could not observe the service completely: the record would have gaps or refusals only.
+    """
     if run.errors:
         return "the suite failed"
     if run.interrupted:
         return "the run was interrupted"
     if run.unreachable:
         return "the target could not be reached"
-    missing_basis = run.grants.missing_basis(result.operations)  # without a valid token everything is refused
-    if missing_basis:
-        return str(missing_basis)
+    why_nothing_succeeded = run.grants.missing_basis(result.operations)  # without a valid token all is refused
+    if why_nothing_succeeded:
+        return str(why_nothing_succeeded)
     return "" if result.behaviour else "nothing was observed"
 
 
@@ -305,34 +341,46 @@ def _reason_not_to_accept(run: Run, result: RunResult) -> str:
 
 
 class HtmlPage:
-    """Makes the page of pytest-html the page of the suite, in a run with pytest-html."""
+    """Changes the page that pytest-html writes to report.html of the suite. Unused if pytest-html is not installed."""
 
     def __init__(self, reporter: Reporter) -> None:
+        """`reporter` has the document of the run that the page shows."""
         self._reporter = reporter
         self._page: Any = None
 
     def begin(self, page: Any) -> None:
-        """Keep the page of pytest-html, because its title needs the verdict, and remove the variables of CI from it."""
+        """Remember the page object of pytest-html, because its title is set later, when the verdict is known.
+
+        The environment variables that pytest-html would list are removed, because some of a CI system name people.
+        """
         self._page = page
         page.set_data("environment", {})
 
     def fill_row(self, report: Any, cells: list[str]) -> None:
-        """Let the keyboard open a row, too, and escape the test id, which pytest-html does not."""
+        """Change a row in the table of tests: the keyboard can open it (`tabindex`), and the test id is escaped.
+
+        pytest-html does not escape the id of a test, and its rows open only by mouse.
+        """
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
 
     def show_reason_of_skip(self, report: Any, data: list[str]) -> None:
-        """Show the reason of a skip in the row, without a path of this machine."""
+        """Show why a test was skipped, in the language of the page and without a path of this machine.
+
+        pytest reports a skip as the triple (path, line, "Skipped: reason"). Other reports are not changed.
+        """
         if isinstance(report.longrepr, tuple):
-            why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
+            text_of_pytest = str(report.longrepr[-1]).partition(": ")[2]  # without the word "Skipped"
+            why = getattr(report, "why", "") or text_of_pytest
+            # pytest-html shows the lines of this list, so that its content is replaced.
             data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
     def add_page_of_suite(self, prefix: list[str], config: pytest.Config) -> None:
-        """Put the page of the suite before the table of the tests.
+        """Add the part that the suite writes (verdict, findings, requests) to report.html, before the table of tests.
 
-        pytest-html has no option for another template, and its own has neither a language nor a width. So its private
-        template is replaced. An empty file is written first, so that pytest-html follows no link and only the owner
-        may read the page.
+        pytest-html has no option for another template, and its own template states neither its language nor its width.
+        So its private template is replaced. An empty file is written first, so that pytest-html follows no symbolic
+        link, and only the owner may read the page.
         """
         run = self._reporter.run
         document = self._reporter.document
@@ -346,9 +394,9 @@ class HtmlPage:
 
     @contextmanager
     def guard_writing(self, config: pytest.Config) -> Iterator[None]:
-        """Guard the time in which pytest-html writes the page.
+        """A context in which pytest-html writes report.html. An error in it does not end the run.
 
-        If that fails, the run keeps its verdict, a part of the report is missing, and no half page is left.
+        Then the run is reported without the page, the reason is remembered, and a half-written page is removed.
         """
         if not _pages(config):
             yield
@@ -358,18 +406,18 @@ class HtmlPage:
             yield
         except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
             self._reporter.note_missing_part(f"{path} cannot be written: {reason(error)}")
-            with suppress(OSError):  # in a folder that cannot be written there is no half page
+            with suppress(OSError):  # if the folder cannot be written, there is no half-written page in it
                 path.unlink()
         finally:
-            for plugin in _pages(config):  # else it prints the path of the page, which the summary does
+            for plugin in _pages(config):  # otherwise it prints the path of the page, which the summary has already
                 config.pluginmanager.unregister(plugin)
 
 
 def _pages(config: pytest.Config) -> list[BaseReport]:
-    """The plugins of pytest-html that write a page; none without pytest-html."""
+    """The plugins of pytest-html that write a page; an empty list if pytest-html is not installed."""
     return [plugin for plugin in config.pluginmanager.get_plugins() if isinstance(plugin, BaseReport)]
 
 
 def _path_of_page(config: pytest.Config) -> Path:
-    """The path of the file that pytest-html writes."""
+    """The path of report.html, which pytest-html writes. The suite has set this option of pytest-html at its start."""
     return Path(config.option.htmlpath)

@@ -4,7 +4,8 @@
 many requirements. It also takes groups: a group is all requirements whose ids begin with a text and a dot, such as
 `executePix.document`.
 
-The class `Selection`, at the end, has the operations that the requirements are about, and those to ask before.
+The class `Selection`, at the end, has the operations that the selected requirements are about, and further operations
+that a run needs to test these requirements.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from spec.message import Text, say
 from spec.requirements import Requirement, requirements
 
 ROOT = Path(__file__).parents[2]
-_WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
+_PATHS_OF_ALL_TESTS = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
 """Paths on the command line that select all conformance tests."""
-_LEAVES_OUT = {
+_OPTIONS_THAT_LEAVE_OUT_TESTS = {
     "deselect": "--deselect",
     "ignore": "--ignore",
     "ignore_glob": "--ignore-glob",
     "last_failed": "--last-failed",
     "stepwise": "--stepwise",
 }
-"""Further options of pytest that leave tests out, each behind the name of its value."""
+"""Further options of pytest that leave tests out, by the name of their value."""
 MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",
     "needs(permission, ...): a permission, or one of these, beyond that of the requirement's operation",
@@ -45,28 +46,32 @@ MARKERS = (
 _LONGEST = 100
 """Characters of a text of the user that an error message repeats. A choice: it leaves room for the message in a line of
 a CI log."""
-_MOST_NEAREST = 3
-"""Ids that are named in the place of a wrong one."""
+_MOST_SIMILAR = 3
+"""Ids that an error message suggests instead of a wrong one."""
 
 
 def only_selftests(config: pytest.Config) -> bool:
-    """True if every path on the command line is under tests/selftest, so that there is no verdict on a service."""
-    paths = [_path(config, argument.split("::")[0]) for argument in config.args]
+    """True if the user runs only tests of the suite itself (tests/selftest), which test no service.
+
+    Without a path on the command line it is false.
+    """
+    paths = [_path(config, argument.split("::")[0]) for argument in config.args]  # without the name of a test
     return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
 
 
-def take_default_path(config: pytest.Config) -> None:
-    """Collect the conformance tests if no path is given.
+def set_default_path(config: pytest.Config) -> None:
+    """Make pytest collect the conformance tests if the user gave no path on the command line.
 
-    Outside its root folder, pytest would collect the working folder, which may have the self-tests in it.
+    Otherwise pytest would collect the current folder, which may have the self-tests of the suite in it.
     """
     if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
         config.args = [str(ROOT / "tests" / "conformance")]
 
 
-def take_ids(config: pytest.Config) -> None:
-    """Take -k and --last-failed away from pytest, which selects tests by them, and keep them to select requirements.
+def take_selection_from_pytest(config: pytest.Config) -> None:
+    """Hide -k and --last-failed from pytest, and store their values, so that they select requirements instead of tests.
 
+    pytest would select tests by their names. Here a test may judge many requirements, so that its name says too little.
     Raises UsageError for a word in -k that is no requirement and no group of requirements.
     """
     option = config.option
@@ -75,25 +80,30 @@ def take_ids(config: pytest.Config) -> None:
     option.last_failed = getattr(option, "lf", False)  # there is no such option with -p no:cacheprovider
     option.lf = False
     if option.ids:
-        ids_of(option.ids)
+        ids_of(option.ids)  # raises if a word is wrong; the result is needed later
 
 
 def wanted_ids(config: pytest.Config) -> frozenset[str]:
-    """The requirements that -k and --last-failed select; all of them without these options."""
+    """The ids of the requirements that the user selected with -k and --last-failed; without these options all ids."""
     wanted = frozenset(requirements())
     expression = getattr(config.option, "ids", "")
     if expression:
         wanted = wanted & ids_of(expression)
     if getattr(config.option, "last_failed", False):
-        # Without a failure to repeat, pytest runs everything: here that would execute transfers which nobody asked for.
+        # If nothing failed, pytest would run everything with --last-failed. Here nothing is selected then, because a
+        # run of everything executes transfers that nobody asked for.
         wanted = wanted & _failed_last(config)
     return wanted
 
 
 def leave_out_unwanted(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Remove the tests of requirements that -k and --last-failed do not select from the collected ones."""
+    """Remove the tests whose requirements the user did not select with -k or --last-failed from `items`.
+
+    If all requirements are selected, nothing is removed, not even a test without a requirement.
+    """
     ids = wanted_ids(config)
-    if len(ids) == len(requirements()):
+    all_are_selected = len(ids) == len(requirements())
+    if all_are_selected:
         return
     left_out = []
     for item in items:
@@ -109,15 +119,19 @@ _FAILED = "pix-conformance/failed"
 
 
 def _failed_last(config: pytest.Config) -> frozenset[str]:
-    """The requirements that failed in this environment when they were last tested."""
+    """The ids of the requirements that failed in this environment when they were last tested, for --last-failed.
+
+    Ids that no longer exist are left out.
+    """
     failed = _failed_by_environment(config).get(config.getoption("environment"), [])
     return frozenset(failed) & frozenset(requirements())
 
 
-def keep_failed(config: pytest.Config, tested: Collection[str], failed: Collection[str]) -> None:
-    """Note in the cache of pytest which requirements failed, for --last-failed.
+def remember_failed(config: pytest.Config, tested: Collection[str], failed: Collection[str]) -> None:
+    """Write to the cache of pytest which requirements failed, so that --last-failed of a later run selects them.
 
-    A requirement that failed before, and that this run did not test, stays there.
+    `tested` are the ids of all requirements that this run tested. A requirement that failed in an earlier run remains
+    in the cache until a run tests it.
     """
     cache = getattr(config, "cache", None)  # None with -p no:cacheprovider
     if cache is None:
@@ -129,7 +143,10 @@ def keep_failed(config: pytest.Config, tested: Collection[str], failed: Collecti
 
 
 def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
-    """The failed requirements in the cache, by environment. Entries of another shape are left out."""
+    """The ids of failed requirements in the cache of pytest, by environment: `{"sandbox": ["executePix.id.type"]}`.
+
+    The cache is a file that anybody may have changed, so that entries of another form are left out.
+    """
     cache = getattr(config, "cache", None)
     cached = cache.get(_FAILED, {}) if cache else {}
     if not isinstance(cached, dict):
@@ -138,12 +155,15 @@ def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
 
 
 def _is_list_of_texts(value: object) -> bool:
-    """True for a list of texts, as this module writes one for each environment."""
+    """True for a list of texts. An entry of the cache that is something else was not written by this module."""
     return isinstance(value, list) and all(isinstance(element, str) for element in value)
 
 
 def ids_of(expression: str) -> frozenset[str]:
-    """The requirements that an expression of -k selects. Raises UsageError, in one line, for any other expression."""
+    """The ids of the requirements that an expression of -k selects, such as `executePix and not executePix.id`.
+
+    Raises UsageError, in one line, if it is no valid expression.
+    """
     try:
         return _ids_of(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -152,9 +172,10 @@ def ids_of(expression: str) -> frozenset[str]:
 
 
 def _ids_of(node: ast.expr) -> frozenset[str]:
-    """The requirements that a part of an expression selects. Raises ValueError for other parts.
+    """The ids of the requirements that a part of a -k expression selects. Raises ValueError for an unknown operator.
 
-    The grammar is that of Python, as for -k of pytest. An id such as `executePix.status` is an attribute in it.
+    The expression is read by the parser of Python, as pytest does. The parser reads an id such as `executePix.status`
+    as an attribute of a name.
     """
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
@@ -164,46 +185,53 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
         case ast.UnaryOp(op=ast.Not(), operand=part):
             return frozenset(requirements()) - _ids_of(part)
         case ast.Name() | ast.Attribute():
-            return group_of(ast.unparse(node), "-k")
+            return ids_in_group(ast.unparse(node), "-k")
     raise ValueError(node)
 
 
-def group_of(name: str, option: str) -> frozenset[str]:
-    """The requirement of this name, and those whose ids begin with the name and a dot.
+def ids_in_group(name: str, option: str) -> frozenset[str]:
+    """The id that is equal to `name`, and all ids that begin with `name` and a dot.
 
-    Raises UsageError if there is none; the message names `option` and the requirement with the nearest name.
+    `executePix.id` gives `executePix.id.type` and `executePix.id.present`, for example. Raises UsageError if there is
+    no such id. The message names the option that the user gave (`option`) and ids with a similar name.
     """
     group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
     if not group:
-        nearest = [f'"{id}"' for id in _nearest(name)]
-        hint = f"did you mean {' or '.join(nearest)}?" if nearest else "pytest --list names them all"
+        similar_names = [f'"{id}"' for id in _similar_names(name)]
+        hint = f"did you mean {' or '.join(similar_names)}?" if similar_names else "pytest --list names them all"
         problem = f"{_quoted(name)}: no such requirement" if name else "name one"
         raise pytest.UsageError(f"{option}: {problem}; {hint}")
     return group
 
 
-def _nearest(name: str) -> list[str]:
-    """At most three ids or groups that a wrong name may stand for, whatever its letter case.
+def _similar_names(name: str) -> list[str]:
+    """At most three ids, or groups of ids, that the user may have meant by a wrong name. Letter case does not count.
 
-    They are those whose last part is the name. If there are none, it is one with similar letters. If there is none
-    either, they are those whose last part holds the name.
+    The first rule that finds something is used:
+
+    1. ids and groups whose last part is the name: `executePix.status` for `status`
+    2. the one with the most similar letters
+    3. ids and groups whose last part contains the name
     """
     wrong_name = name.lower()
     words_by_lower_case = {word.lower(): word for word in _ids_and_groups()}
     last_parts = {word: lower_case.rpartition(".")[2] for lower_case, word in words_by_lower_case.items()}
     with_this_end = [word for word, last_part in last_parts.items() if last_part == wrong_name]
     if with_this_end:
-        return with_this_end[:_MOST_NEAREST]
+        return with_this_end[:_MOST_SIMILAR]
     similar = get_close_matches(wrong_name, words_by_lower_case, 1)
     if similar:
         return [words_by_lower_case[similar[0]]]
     if not wrong_name:
         return []
-    return [word for word, last_part in last_parts.items() if wrong_name in last_part][:_MOST_NEAREST]
+    return [word for word, last_part in last_parts.items() if wrong_name in last_part][:_MOST_SIMILAR]
 
 
 def _ids_and_groups() -> Iterator[str]:
-    """Each word that -k takes: each id, and each group, which is a prefix of ids that ends before a dot."""
+    """Each word that -k accepts: each id of a requirement, and each group, which is the start of ids before a dot.
+
+    For the id `executePix.id.type` these are `executePix`, `executePix.id` and the id itself.
+    """
     for id in requirements():
         parts = id.split(".")
         for length in range(1, len(parts) + 1):
@@ -216,17 +244,17 @@ def _quoted(text: str) -> str:
 
 
 def selection_in_words(config: pytest.Config) -> str | None:
-    """The options and paths that select a part of the tests, as the user typed them; None for a whole run.
+    """The options and paths by which the user selected a part of the tests, such as `-k executePix`; None if all run.
 
-    The verdict of a run is only about the requirements that they select.
+    The report names them, because the verdict of the run is only about this part.
     """
     options = config.option
     narrowing = []
     if options.ids:
         narrowing.append(f"-k {options.ids}")
     if config.args_source is pytest.Config.ArgsSource.ARGS:
-        narrowing += [argument for argument in config.args if _path(config, argument) not in _WHOLE]
-    for name, option in _LEAVES_OUT.items():
+        narrowing += [argument for argument in config.args if _path(config, argument) not in _PATHS_OF_ALL_TESTS]
+    for name, option in _OPTIONS_THAT_LEAVE_OUT_TESTS.items():
         if getattr(options, name, None):
             narrowing.append(option)
     if options.markexpr:
@@ -234,25 +262,25 @@ def selection_in_words(config: pytest.Config) -> str | None:
     return " ".join(narrowing) or None
 
 
-def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
-    """The ids of the requirements whose tests are selected. If fixtures are named, only tests that use one of them
-    count."""
+def requirement_ids_of(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
+    """The ids of the requirements that these tests judge. If `fixtures` are named, only tests that use one of these
+    pytest fixtures are considered."""
     ids = set()
     for item in items:
         requirement = requirement_of(item)
-        is_counted = not fixtures or uses(item, *fixtures)
-        if requirement and is_counted:
+        is_considered = not fixtures or uses_fixture(item, *fixtures)
+        if requirement and is_considered:
             ids.add(requirement.id)
     return frozenset(ids)
 
 
-def uses(item: pytest.Item, *fixtures: str) -> bool:
-    """True if a test uses one of the fixtures, directly or through another one."""
+def uses_fixture(item: pytest.Item, *fixtures: str) -> bool:
+    """True if a test uses at least one of these pytest fixtures, directly or through another fixture."""
     return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def _path(config: pytest.Config, argument: str) -> Path:
-    """The path that an argument of the command line names, from the folder in which pytest was started."""
+    """The absolute path for an argument of the command line, which is relative to the folder where pytest started."""
     return Path(config.invocation_params.dir, argument).resolve()
 
 
@@ -260,7 +288,10 @@ def _path(config: pytest.Config, argument: str) -> Path:
 
 
 def requirement_of(item: pytest.Item) -> Requirement | None:
-    """The requirement that a test answers for, None for other tests. Raises UsageError for an unknown id."""
+    """The requirement that the marker of a test names, whose verdict the test gives; None if it has no such marker.
+
+    Raises UsageError if the marker has an unknown id.
+    """
     marker = item.get_closest_marker("requirement")
     if marker is None:
         return None
@@ -271,14 +302,16 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
 
 
 def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> Text:
-    """The permissions that a test needs and the profile does not have, in words; empty if the test may run.
+    """The permissions that a test needs and the profile lacks, in words; empty if the test may run.
 
-    They are that of the requirement's operation, and one of each marker `needs`.
+    A test needs the permission for the operation of its requirement. For each marker `needs` it also needs one of the
+    permissions in the marker.
     """
     missing_by_markers: list[Text] = []
     for marker in item.iter_markers("needs"):
-        permissions = marker.args  # one of them is enough
-        if not profile.allow.isdisjoint(permissions):
+        permissions = marker.args
+        has_one_of_them = not profile.allow.isdisjoint(permissions)  # one is enough
+        if has_one_of_them:
             continue
         if len(permissions) == 1:
             missing_by_markers.append(permissions[0])
@@ -287,8 +320,8 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
     return missing_permission(requirement, profile.allow, missing_by_markers)
 
 
-def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
-    """The tests that have a requirement and that the profile permits."""
+def permitted_tests(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
+    """The conformance tests among these for which the profile has all permissions. Other tests have no requirement."""
     permitted_items = []
     for item in items:
         requirement = requirement_of(item)
@@ -299,29 +332,33 @@ def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item
 
 # -- the operations of a selection -----------------------------------------------------------------------------
 
-MAY_BE_OPEN = ("deletePixKey", *PREPARING_OPERATIONS)
+WRITES_PERHAPS_WITHOUT_TOKEN = ("deletePixKey", *PREPARING_OPERATIONS)
 """Operations that write and that may not need the token: the interface document does not show it (Authentication 3)."""
-NEEDS: Mapping[str, tuple[str, ...]] = {
+FURTHER_OPERATIONS: Mapping[str, tuple[str, ...]] = {
     # Registered keys are deleted afterwards. Keys that a list shows are left alone.
     "registerPixKey.*": ("deletePixKey", "listPixKeys"),
     "deletePixKey.*": ("registerPixKey", "listPixKeys"),  # only keys that the run registered are deleted
     "executePix.repeated": ("getBalance",),  # a balance shows if money moves a second time
     "*.exists": READ_OPERATIONS,  # an account that a read accepts makes a valid request
     "*.token.accepted": READ_OPERATIONS,  # a read that refuses a wrong token shows that the token is valid
-    "general.otherTokens": MAY_BE_OPEN,
+    "general.otherTokens": WRITES_PERHAPS_WITHOUT_TOKEN,
 }
-"""By pattern of requirements, the operations that they need beside their own."""
-WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
-"""Requirements that synthetic transaction codes show. Nothing is executed or prepared for them."""
-OF_NO_OPERATION = (READ_OPERATIONS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
-"""Groups of operations that show the requirements about no operation. The first group that the profile permits is used.
-None of them moves money."""
-SURVEYS = (
+"""Operations that must be called besides the tested one, by a pattern of requirement ids."""
+SHOWN_BY_SYNTHETIC_CODES = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
+"""Requirements that can be tested with transaction codes that the suite made up, so that no money moves for them."""
+OPERATIONS_FOR_GENERAL_REQUIREMENTS = (
+    READ_OPERATIONS,
+    ("deletePixKey",),
+    ("registerPixKey", "deletePixKey", "listPixKeys"),
+)
+"""Groups of operations whose answers show the requirements about no single operation. The first group that the profile
+permits is used. None of these operations moves money."""
+ABOUT_ALL_REQUESTS = (
     "serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit", "identifierFormat",
     "deprecation",
 )  # fmt: skip
 """Requirements about all requests to an operation, by the last part of their ids."""
-INVALID_BODIES = (*SURVEYS, "body.required", "account.relation", "pixKey.format")
+SHOWN_BY_INVALID_REGISTRATIONS = (*ABOUT_ALL_REQUESTS, "body.required", "account.relation", "pixKey.format")
 """Requirements, by the last part of their ids, for which invalid registrations are sent."""
 
 
@@ -337,22 +374,26 @@ class Selection:
     """The tested operations, and those that must be asked first, such as the one that prepares a transfer."""
 
     def includes_any(self, *requirement_ids: str) -> bool:
-        """True if one of these requirements is selected."""
+        """True if the user selected at least one of these requirements, so that requests for them are to be sent."""
         return not self.requirements.isdisjoint(requirement_ids)
 
     @property
     def needs_real_codes(self) -> bool:
-        """True if a selected requirement needs a real transaction code."""
-        if "executePix" not in self.operations:
+        """True if a selected requirement can only be tested with the code of a real transfer, which moves money.
+
+        Requirements in `SHOWN_BY_SYNTHETIC_CODES` can be tested with a code that the suite made up.
+        """
+        if "executePix" not in self.operations:  # the profile does not permit executions
             return False
-        may_need_code = self.requirements.difference(WITHOUT_A_CODE)
+        may_need_code = self.requirements.difference(SHOWN_BY_SYNTHETIC_CODES)
         return any(name.startswith("executePix.") for name in may_need_code)
 
     @property
     def ids_with_operations(self) -> frozenset[str]:
-        """The ids of the selected requirements. One about no operation has further ids, one for each tested operation.
+        """The ids of the selected requirements, and ids that name an operation for the requirements about none.
 
-        For example, `general.codeValues` has also the id `listAccounts.codeValues`, if listAccounts is tested.
+        For example, `general.codeValues` is about no single operation. If listAccounts is tested, the result also has
+        `listAccounts.codeValues`, so that a scenario can ask whether to send a request for it.
         """
         ids = set(self.requirements)
         for requirement_id in self.requirements:
@@ -363,41 +404,48 @@ class Selection:
 
 
 def selection_of(requirements: Collection[str], profile: Profile) -> Selection:
-    """The selection with these requirements and the operations that the profile permits for them."""
+    """The selection of a run: these requirements, and the operations that may be called to test them.
+
+    `requirements` are ids. Operations that the profile does not permit are left out.
+    """
     tested: set[str] = set()
     needed: set[str] = set()
     for requirement_id in requirements:
-        tested.update(_subjects_of(requirement_id, profile))
+        tested.update(_tested_operations(requirement_id, profile))
         needed.update(_prerequisites(requirement_id, profile))
     permitted = frozenset(operation for operation in tested | needed if permits(profile, operation))
     return Selection(frozenset(requirements), permitted & tested, permitted)
 
 
 def _prerequisites(requirement_id: str, profile: Profile) -> Iterator[str]:
-    """The operations that a requirement needs beside its own."""
+    """The operations that must be called before or after, so that a requirement about another operation can be tested.
+
+    For example a key is registered before it can be deleted. `FURTHER_OPERATIONS` lists them.
+    """
     preparation = profile.transactions.prepare
-    spends_code = requirement_id.startswith("executePix.") and requirement_id not in WITHOUT_A_CODE
-    if preparation and spends_code:
-        yield preparation.operation  # the profile may supply no code, or too few
-    for pattern, operations_needed in NEEDS.items():
+    needs_real_code = requirement_id.startswith("executePix.") and requirement_id not in SHOWN_BY_SYNTHETIC_CODES
+    if preparation and needs_real_code:
+        yield preparation.operation  # it makes a code, because the profile may supply no code, or too few
+    for pattern, operations_needed in FURTHER_OPERATIONS.items():
         if fnmatchcase(requirement_id, pattern):
             yield from operations_needed
 
 
 def permits(profile: Profile, operation: str) -> bool:
-    """True if the profile allows the operation."""
+    """True if the profile has the permission for this operation, such as `read` for listAccounts."""
     return operations()[operation].permission in profile.allow
 
 
-def _subjects_of(requirement_id: str, profile: Profile) -> tuple[str, ...]:
-    """The operations that a requirement is about. For a requirement about no operation, the operations that show it.
+def _tested_operations(requirement_id: str, profile: Profile) -> tuple[str, ...]:
+    """The operations whose answers show whether a requirement is met.
 
-    Empty if the profile permits no operation that shows it.
+    This is the operation that the requirement is about. A requirement about no single operation is shown by the first
+    group of operations in `OPERATIONS_FOR_GENERAL_REQUIREMENTS` that the profile permits; empty if it permits none.
     """
     operation = requirements()[requirement_id].operation
     if operation is not None:
         return (operation,)
-    for group in OF_NO_OPERATION:
-        if permits(profile, group[0]):
+    for group in OPERATIONS_FOR_GENERAL_REQUIREMENTS:
+        if permits(profile, group[0]):  # operations of a group need the same permission
             return group
     return ()

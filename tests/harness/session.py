@@ -49,7 +49,7 @@ SESSION = pytest.StashKey[Session]()
 
 
 def session_of(run: Run, door: Door, client: Client) -> Session:
-    """The session of a run that sends through this door."""
+    """The objects that a run works with. The door is the only way by which its requests leave for the service."""
     display = Display(door.secrets)
     resending = Resending(display, run.profile)
     reproduction = Reproduction(door.exchanges, door.sent_again)
@@ -67,6 +67,7 @@ class Interruption:
     """
 
     def __init__(self, stop_sending: Callable[[], None]) -> None:
+        """Handle the signals from now on. The first signal calls `stop_sending`, in a thread of its own."""
         self.was_asked = False
         """True once a signal asked the run to end."""
         self._stop_sending = stop_sending
@@ -92,14 +93,20 @@ class Interruption:
         self._writing_end.close()
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        """The handler of both signals."""
+        """The handler that Python calls for both signals in the main thread. It only remembers that a signal came.
+
+        The thread that listens does the work, because the main thread may be waiting for an answer.
+        """
         self.was_asked = True
 
     def _listen(self) -> None:
-        """Stop the sending when a signal comes. Python writes its number to the descriptor as one byte."""
+        """Wait for signals in a thread of its own, and stop the sending of requests when one comes.
+
+        Python writes the number of each signal as one byte to a socket, which this thread reads.
+        """
         while True:
             number = self._reading_end.recv(1)[0]
-            if number == _NO_SIGNAL:
+            if number == _NO_SIGNAL:  # `restore` sends this number to end the thread
                 return
             if number in SIGNALS:
                 self.was_asked = True

@@ -41,30 +41,30 @@ from reports.result.run import Note, NoteKind, Recording, Run
 from reports.sentences.wording import one_line
 from reports.showing.show import Display
 from spec.message import Text, say
-from tests.harness.options import HELPING, examples_of, explains, options_given, refuse_options
+from tests.harness.options import OPTIONS_THAT_COLLECT_NO_TESTS, examples_of, explains, options_given, refuse_options
 from tests.harness.pen import Pen
 from tests.harness.reporter import Reporter
-from tests.harness.selection import only_selftests, selection_in_words, take_default_path, take_ids
+from tests.harness.selection import only_selftests, selection_in_words, set_default_path, take_selection_from_pytest
 from tests.harness.session import SESSION, Interruption, Session, session_of
 
 # -- the command line ------------------------------------------------------------------------------------------------
 
 
 def is_about_a_service(config: pytest.Config) -> bool:
-    """True if the command line asks for a conformance run, or for facts about requirements (--explain, --list).
+    """True if the user wants to test a service, or to print facts about requirements (--explain, --list).
 
-    It is false for help, and for the self-tests of the suite.
+    False for the help of pytest, and for the self-tests of the suite: these need no profile and no connection.
     """
-    if options_given(config, HELPING):
+    if options_given(config, OPTIONS_THAT_COLLECT_NO_TESTS):
         return False
     return explains(config) or not only_selftests(config)
 
 
 @contextmanager
 def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
-    """Raises UsageError, in one line, for an error in the command line or in the profile.
+    """A context that turns an error in the command line or the profile into a pytest.UsageError of one line.
 
-    The summary of a job of GitHub gets that line, too.
+    In a job of GitHub the line is also appended to the summary of the job, because there is no report.
     """
     try:
         yield
@@ -82,14 +82,16 @@ def one_line_for_wrong_use(config: pytest.Config) -> Iterator[None]:
 
 
 def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
-    """The profile of the run, as options change it, and the code to send again, if one is named.
+    """Check the command line. Returns the profile, changed by options, and the transaction code of --resend-code.
 
-    Raises UsageError, ProfileError or UnreadableError.
+    That option names a code which an earlier run sent and which may be sent again; without the option the set is empty.
+    From here on known secrets are protected, and -k selects requirements. Raises UsageError, ProfileError or
+    UnreadableError.
     """
     protect_secrets()
     refuse_options(config)
-    take_default_path(config)
-    take_ids(config)
+    set_default_path(config)
+    take_selection_from_pytest(config)
     other_run = config.getoption("compare_with")
     if other_run is not None:
         config.option.compare_with = read_run(Path(other_run))
@@ -101,7 +103,7 @@ def read_command_line(config: pytest.Config) -> tuple[Profile, frozenset[str]]:
 
 
 def _profile(config: pytest.Config) -> Profile:
-    """The profile that the command line names, with the limits and the language of the command line."""
+    """The profile that --environment names, in which --base-url, --parallel and --report-language replace values."""
     profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     limits = replace(profile.limits, parallel=config.getoption("parallel") or profile.limits.parallel)
     language = config.getoption("report_language") or profile.language
@@ -109,7 +111,10 @@ def _profile(config: pytest.Config) -> Profile:
 
 
 def code_in_file(file: str) -> str:
-    """The code in a file, or for `-` the code that the user types. Raises ProfileError, which repeats none of it."""
+    """The transaction code in a file; for `-` the code that the user types, which the terminal does not show.
+
+    Raises ProfileError if it cannot be read. The message does not repeat the text, because a code is secret.
+    """
     try:
         text = getpass.getpass("transaction code: ") if file == "-" else Path(file).read_text("utf-8")
         return text.strip()
@@ -118,10 +123,12 @@ def code_in_file(file: str) -> str:
 
 
 def code_to_resend(profile: Profile, code: str) -> str:
-    """The code of --resend-code, as the profile writes it. Raises ProfileError if it must not be sent again.
+    """The transaction code of --resend-code, exactly as the profile has it.
 
-    It must not if it was executed, if it may have moved money, or if the profile does not have it.
+    The user asks to send this code again although an earlier run sent it. Raises ProfileError if that is not allowed:
+    if the code was executed or may have moved money, if the profile does not list it, or if the target is a sandbox.
     """
+    # `canonical` ignores letter case and width, as some services do: both forms are the same code.
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:
@@ -135,6 +142,7 @@ def code_to_resend(profile: Profile, code: str) -> str:
         raise ProfileError(
             f"--resend-code: the journal says that this code was executed at {entry.at}: prepare a new one"
         )
+    # A settled entry had an unknown outcome until a person looked the transfer up.
     may_have_moved_money = entry.is_unknown or entry.outcome is Outcome.SETTLED
     if may_have_moved_money:
         raise ProfileError(
@@ -145,10 +153,11 @@ def code_to_resend(profile: Profile, code: str) -> str:
 
 
 def start_journal(profile: Profile) -> Text:
-    """Start a new journal, the file with the transaction codes that runs sent. Returns a line about it for the report.
+    """Start a new journal (--new-journal). Returns a line about it for the report.
 
-    Raises ProfileError if the target is a sandbox, or if the present journal can be read, because then no new one is
-    needed.
+    The journal is the file with the transaction codes that runs sent, so that no code is executed twice. A new one is
+    only needed if the present one cannot be read. Raises ProfileError if it can be read, or if the target is a sandbox,
+    which has no journal.
     """
     if profile.is_sandbox:
         raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
@@ -174,12 +183,16 @@ class Opened:
 
     @property
     def was_interrupted(self) -> bool:
-        """True if a signal asked the run to end."""
+        """True if a signal, such as Ctrl-C or the end of a CI job, asked the run to end."""
         return self.interruption is not None and self.interruption.was_asked
 
 
 def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the run that the command line asks for. Only its owner may read the files that it writes."""
+    """Make the parts of the run that the command line asks for: one that sends requests, or one of recorded traffic.
+
+    `resend` has the transaction code that may be sent again. From here on, every file that this process writes can be
+    read only by its owner, because the files may have confidential data.
+    """
     _refuse_linked_cache(config)
     mask_before = os.umask(0o077)  # also for the files that pytest and Hypothesis write
     config.add_cleanup(lambda: os.umask(mask_before))  # type: ignore[arg-type]  # pytest ignores what it returns
@@ -194,7 +207,10 @@ def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[st
 
 
 def _refuse_linked_cache(config: pytest.Config) -> None:
-    """Raises UsageError if pytest would write its cache through a symbolic link, to a place that others chose."""
+    """Refuse a cache folder of pytest with a symbolic link in it. Raises UsageError.
+
+    Through such a link the suite would write to a place that somebody else may have chosen.
+    """
     if not config.pluginmanager.has_plugin("cacheprovider"):
         return
     folder = config.rootpath / os.path.expanduser(os.path.expandvars(config.getini("cache_dir")))
@@ -204,9 +220,10 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
 
 
 def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
-    """Open the parts of a run that sends requests: the target, the door to it, and the folder of the report.
+    """Make the parts of a run that sends requests: the service or the sandbox, the door, the report, and so on.
 
-    `resend` has the code that may be sent again. pytest closes each part at its end (`add_cleanup`).
+    The door is the only way by which requests leave. `resend` has the transaction code that may be sent again. pytest
+    closes each part when it ends (`add_cleanup`), in the opposite order.
     """
     target = open_target(profile)
     config.add_cleanup(target.stop)
@@ -223,9 +240,10 @@ def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -
 
 
 def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> Run:
-    """A run that sends requests, still without results.
+    """The record of a run that sends requests. It has no results yet, but its settings: seed, selection, and so on.
 
-    Raises UnreadableError if the file with the accepted behaviour (`<name>.observed.yaml`) cannot be read.
+    Raises UnreadableError if the file with the behaviour that the user accepted (`<name>.observed.yaml`) cannot be
+    read.
     """
     seed = config.getoption("seed")
     if seed is None:
@@ -239,7 +257,7 @@ def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> R
 
 
 def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
-    """Open a run that judges recorded traffic. It has no target, and no secret is fetched."""
+    """Make the parts of a run that judges recorded traffic (--recorded). Nothing is sent, and no secret is read."""
     files = files_of(config.getoption("recorded"))
     profile = recorded_profile(profile)
     selected = selection_in_words(config)
@@ -249,9 +267,9 @@ def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
 
 
 def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Reporter, Pen]:
-    """The reporter, which writes the report of a run, and the pen, which hides known values on the terminal.
+    """The reporter, which writes the report of a run, and the pen, which hides tokens and codes in printed texts.
 
-    The pen works from its creation on.
+    The pen is active from here on until pytest ends. With -v it also prints the lines of pytest.
     """
     pen = Pen(display, quiet=config.getoption("verbose", 0) <= 0)
     config.add_cleanup(pen.restore)
@@ -260,9 +278,10 @@ def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Rep
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:
-    """The folder of the report, into which pytest-html writes, too; None if no files are written.
+    """Make the folder of the report, and have pytest-html write report.html there. None if no files are written.
 
-    Raises UsageError if the folder cannot be made, or is not safe to write to.
+    It is the folder that the user named with --report-dir, else a new one. Raises UsageError if the folder cannot be
+    made, or if other users could write to it.
     """
     if config.getoption("no_report"):
         return None

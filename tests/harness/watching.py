@@ -1,7 +1,8 @@
 """Around each conformance test: its assertions become results, and the results decide what pytest says of the test.
 
 A test has a requirement of its own, which its marker names. It may assert something of other requirements, too.
-`ASSERTIONS` (judging.py) has what the running test asserted.
+`ASSERTIONS` (judging.py) has the results of the assertions in the running test. An exchange is a request with its
+answer. A test is untested if it could not judge its requirement, because something or a permission was missing.
 
 The hooks of `ConformanceRun` in the conftest.py of the root call it: `begin_test`, then `judge_test`, and
 `note_end_of_phase` after each phase of a test: its set-up, its call and its teardown.
@@ -35,7 +36,11 @@ JUDGED = pytest.StashKey[JudgedTest]()
 
 
 def begin_test(item: pytest.Item, profile: Profile) -> None:
-    """Begin a test, whose requirement has no verdict yet. Raises OutOfScope if the profile does not permit it."""
+    """Prepare the record of a test that is about to run. Raises OutOfScope if the profile lacks a permission for it.
+
+    A test without a requirement is no conformance test, and gets no record. Until the test ends, its requirement counts
+    as not exercised.
+    """
     ASSERTIONS.clear()
     requirement = requirement_of(item)
     if requirement is None:
@@ -47,13 +52,14 @@ def begin_test(item: pytest.Item, profile: Profile) -> None:
 
 
 LastAssertion = DeviationError | Untested | None
-"""The assertion that ended a test early; None if the test came to its end."""
+"""The exception of the assertion that ended a test early; None if the test came to its end."""
 
 
 def judge_test(item: pytest.Item, session: Session, last_assertion: LastAssertion) -> None:
-    """Take over the results of a test that has run, and let it pass, fail or be skipped in pytest.
+    """Collect the results of a test that has run, and make it pass, fail or be skipped in pytest.
 
-    A test with a warning passes. A failure that the profile lists in known_failures is an expected one (xfail).
+    A test with a warning passes. If the profile lists all failures of the test in known_failures, pytest counts it as
+    expected to fail (xfail). `last_assertion` is the exception by which an assertion ended the test early.
     """
     test = collect_results(item, session, last_assertion)
     if test.failing:
@@ -63,10 +69,11 @@ def judge_test(item: pytest.Item, session: Session, last_assertion: LastAssertio
 
 
 def collect_results(item: pytest.Item, session: Session, last_assertion: LastAssertion = None) -> JudgedTest:
-    """The test that just ran, with the results of its assertions, also of the assertion that ended it.
+    """The record of the test that just ran, with the results of all its assertions.
 
-    Results of other requirements count only if the user selected these requirements. Raises LookupError if the test
-    asserted nothing of its own requirement, because then the test is wrong.
+    `last_assertion` is the exception by which an assertion ended the test early; this gives a result as well. Results
+    about other requirements than the test's own are used only if the user selected these. Raises LookupError if the
+    test asserted nothing about its own requirement, because then the test is wrong.
     """
     test = item.stash[JUDGED]
     result_by_id = _results_of_assertions(last_assertion, session)
@@ -85,7 +92,10 @@ def collect_results(item: pytest.Item, session: Session, last_assertion: LastAss
 
 
 def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> dict[str, RequirementResult]:
-    """One result for each requirement that the running test asserted something of, by its id."""
+    """One result for each requirement about which the running test asserted something, by the id of the requirement.
+
+    Several results of one requirement are combined to one.
+    """
     results = list(ASSERTIONS.results)
     if isinstance(last_assertion, DeviationError):
         results.append(_result_of(last_assertion, session))
@@ -97,9 +107,10 @@ def _results_of_assertions(last_assertion: LastAssertion, session: Session) -> d
 
 
 def note_end_of_phase(item: pytest.Item, call: pytest.CallInfo[None], report: Any, session: Session) -> None:
-    """Note how the set-up, the call or the teardown of a test ended, and put the reason into the report of pytest.
+    """Record how a phase of a test ended, and make the report of pytest say why the test failed or was skipped.
 
-    After the teardown the results of the test are added to the run.
+    The phases are set-up, call and teardown. After the teardown, which is the last one, the results of the test are
+    added to the record of the run.
     """
     test = item.stash.get(JUDGED, None)
     if test is None:
@@ -114,7 +125,7 @@ def note_end_of_phase(item: pytest.Item, call: pytest.CallInfo[None], report: An
 
 
 def record_test(test: JudgedTest, session: Session) -> None:
-    """Add the results and observations of a test to the run, without known values."""
+    """Add the results and observations of a test to the record of the run, without tokens, accounts, keys and codes."""
     run = session.run
     display = session.display
     run.results += (_shown(result, display) for result in test.results)
@@ -127,16 +138,20 @@ def record_test(test: JudgedTest, session: Session) -> None:
 
 
 def _shown(result: RequirementResult, display: Display) -> RequirementResult:
-    """The result as it may be shown: without known values in its messages, and without member names that are data."""
+    """The result as it may be shown in a report.
+
+    Its texts have no token, account, key or code. Names of JSON members that may be data are replaced by `*`.
+    """
     findings = tuple(shown_finding(finding, display) for finding in result.findings)
     return replace(result, why=changed(result.why, display.without_known_values), findings=findings)
 
 
 def _result_of(error: DeviationError, session: Session) -> RequirementResult:
-    """The result of a requirement that is not met.
+    """The result of a requirement that is not met: a failure or a warning, with its findings.
 
-    The level of the requirement decides the verdict, unless the code of a finding has a level of its own. A finding
-    that did not show again when the request was sent alone is marked, because other requests may be the cause.
+    Which of both it is depends on the level of the requirement (such as `documented`), except that some kinds of
+    findings have a level of their own in findings.yaml. A finding that could not be repeated when its request was sent
+    alone is marked so, because parallel requests may be the cause.
     """
     judgements = [
         session.reproduction.marked_if_only_beside_others(error.requirement_id, judgement)
@@ -152,9 +167,10 @@ def _result_of(error: DeviationError, session: Session) -> RequirementResult:
 
 
 def _end_as_failed(test: JudgedTest, profile: Profile) -> NoReturn:
-    """End a test that fails, by the exception of pytest for it.
+    """End a test whose results include a failure, so that pytest reports it as failed. Raises an exception of pytest.
 
-    If the profile lists each of its failures as known, pytest counts the test as expected to fail.
+    If the profile lists all these failures as known, and their last day is not over, pytest counts the test as expected
+    to fail (xfail).
     """
     reason_by_id = {entry.id: entry.reason for entry in profile.known_failures if not entry.is_past(today())}
     if all(result.id in reason_by_id for result in test.failing):
@@ -164,7 +180,13 @@ def _end_as_failed(test: JudgedTest, profile: Profile) -> NoReturn:
 
 
 def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Display) -> None:
-    """Note the exception that ended a phase of a test. Unless the test is untested or fails, the suite has failed."""
+    """Record the exception that ended a phase of a test.
+
+    - An assertion found that the requirement cannot be judged: the test is untested.
+    - pytest skips the test: its requirement is not exercised.
+    - The test has a failure: the exception only says so to pytest, and nothing more is recorded.
+    - Any other exception: the suite itself has failed, which says nothing about the service.
+    """
     if isinstance(error, Untested):
         test.leave_untested(error)
     elif isinstance(error, pytest.skip.Exception):
@@ -175,25 +197,25 @@ def _note_error(test: JudgedTest, phase: str, error: BaseException, display: Dis
 
 
 def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> None:
-    """Put the reason why a test failed or was skipped into the report of pytest, and hide known values there."""
-    clean = display.without_known_values  # hides known values in a text that is not the suite's own
+    """Make the report of pytest say why a test failed or was skipped. Tokens, codes and other secrets are hidden."""
+    clean = display.without_known_values  # hides known values in texts that the suite did not write
     failed_in_call = report.failed and report.when == "call"
-    if failed_in_call and test.failing:
+    if failed_in_call and test.failing:  # the service deviates: the findings are the reason
         results = [_shown(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
-    elif report.failed:
+    elif report.failed:  # the suite itself failed: the traceback is the reason
         report.longrepr = clean(str(report.longrepr))
     elif report.skipped and isinstance(report.longrepr, tuple):
         report.why = changed(test.own.why, clean)
-        report.longrepr = (*report.longrepr[:2], clean(report.longrepr[2]))
+        path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
+        report.longrepr = (path, line_number, clean(reason))
     report.sections = [(name, clean(text)) for name, text in report.sections]
 
 
 def _combined(results: Sequence[RequirementResult], remark: Text) -> RequirementResult:
-    """One result in the place of several results of one requirement: the most severe verdict, all exchanges, all
-    findings.
+    """Several results of one requirement combined to one: the most severe verdict, all exchanges, and all findings.
 
-    Its reason is the last one that a result has. If none has a reason, it is the remark.
+    Its reason is the last reason in the results. If no result has a reason, it is `remark`, a text that the test added.
     """
     texts = [result.why for result in results if result.why]
     return RequirementResult(

@@ -189,7 +189,10 @@ def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], se
 def _deviating_result(
     requirement_id: str, findings: tuple[Finding, ...], fail_on: Collection[str]
 ) -> RequirementResult:
-    """The result of a requirement with these deviations. Its level and `fail_on` decide whether it fails or warns."""
+    """The result of a requirement with these deviations (findings): it fails, or it is a warning.
+
+    It fails if `fail_on` has the level of the requirement, such as "documented".
+    """
     verdict = verdict_on_deviation(requirements()[requirement_id].level, fail_on)
     numbers = tuple(chain.from_iterable(finding.exchanges for finding in findings))
     return RequirementResult(requirement_id, verdict, exchanges=numbers, findings=findings)

@@ -83,8 +83,11 @@ towards texts and cases without any part."""
 
 
 def _some_of(characters: str) -> st.SearchStrategy[str]:
-    """Texts of most of these characters, so that a few texts are enough to have each two characters."""
-    choices = st.tuples(*(_IS_KEPT for _ in characters))
+    """A Hypothesis strategy for texts that have most of these characters, in their order.
+
+    Each character is in three of four texts. So a few texts are enough to have every two of the characters together.
+    """
+    choices = st.tuples(*(_IS_KEPT for _ in characters))  # for each character, whether it is in the text
     return choices.map(lambda chosen: "".join(compress(characters, chosen)))
 
 
@@ -156,7 +159,11 @@ None of the bodies has a member that is not documented."""
 
 
 def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a drawn body. The example is its value in the example body."""
+    """JSON schema from which the value of one member of a body is drawn. Its example is the usual value.
+
+    A key type is one of the documented types but RANDOM: another type would be refused, and the rest of the body would
+    not be tested. Another member of a registration is a text, as documented.
+    """
     if _is_key_type(operation, name):
         return {"enum": list(NAMED_TYPES)}
     types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
@@ -188,13 +195,16 @@ def _combined_member_schema(operation: str, name: str, usual_value: Any, profile
 
 
 def _is_key_type(operation: str, name: str) -> bool:
-    """True for the member of a registration whose values the interface document lists."""
+    """True if a member of a body is the key type of a registration, whose values the interface document lists."""
     return name == "pixKeyType" and operation == "registerPixKey"
 
 
 def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
-    """The types with the amounts that may be sent: on a sandbox any; elsewhere only amounts above 0, up to that of the
-    profile."""
+    """The JSON schemas of an amount, made of those of any member (`types`), so that only permitted ones are drawn.
+
+    On a sandbox, a service without real money, any amount is permitted. Elsewhere it must be above 0, and at most the
+    amount of the profile.
+    """
     if profile.is_sandbox:
         return [*types, *({"const": amount} for amount in _AMOUNTS_OF_A_SANDBOX)]
     any_number: _JsonSchema = {"type": "number"}
@@ -203,7 +213,7 @@ def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profi
 
 
 def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
-    """Schema of an object that has no other members than these. If `required`, it has all of them."""
+    """JSON schema of an object that has no other members than these. If `required`, it has all of them, else some."""
     names = list(members) if required else []
     return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
 
@@ -228,7 +238,11 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
 
 
 def _schema_for_drawing(profile: Profile, kind: str) -> Any:
-    """The OpenAPI schema, loaded by Schemathesis, with bodies of one kind and with the hooks."""
+    """The OpenAPI schema of the service, loaded by Schemathesis, from which requests with bodies of one kind are drawn.
+
+    `kind` is one of `_KINDS`, such as "all members". It replaces the schemas of bodies and path parameters by schemas
+    that reach unusual values more often. Its hooks keep drawn requests harmless.
+    """
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
         parameter["schema"] = {"anyOf": _DRAWN_TEXTS}
@@ -248,7 +262,10 @@ def _schema_for_drawing(profile: Profile, kind: str) -> Any:
 
 
 def _path_parameters(operation: str, profile: Profile) -> list[_JsonSchema]:
-    """The OpenAPI parameter object of the path parameter of an operation, in a list; empty if it has none."""
+    """The OpenAPI description of the path parameter of an operation, in a list; empty if the path has no parameter.
+
+    Its schema has texts of all sorts, and a usual value as the example.
+    """
     name = operations()[operation].path_parameter
     if not name:
         return []
@@ -259,7 +276,8 @@ def _path_parameters(operation: str, profile: Profile) -> list[_JsonSchema]:
 def _example_of_path_parameter(operation: str, profile: Profile) -> str | None:
     """A usual value of the path parameter, which can do no harm; None if the operation has no path parameter.
 
-    On a sandbox it is an account of the profile for a deletion, too, because no key there is worth anything.
+    It is an account of the profile, or a made-up text if a real account could be harmed. For a deletion it is an
+    account of the profile on a sandbox only: a service without real money, where a deleted key does no harm.
     """
     deletes_on_sandbox = operation == "deletePixKey" and profile.is_sandbox
     if deletes_on_sandbox and profile.accounts:
@@ -268,22 +286,29 @@ def _example_of_path_parameter(operation: str, profile: Profile) -> str | None:
 
 
 def _register_hooks(schema: Any, profile: Profile) -> None:
-    """Register the hooks that keep drawn cases harmless.
+    """Register two hooks with Schemathesis that keep drawn requests harmless.
 
-    One leaves out what may never be sent. The other one makes a synthetic identifier of everything that may name
-    somebody. `safe_cases` in `case.py` checks each case once more, and the door checks each request.
+    One leaves out requests that may never be sent. The other one replaces everything that may name somebody by a
+    made-up text. `safe_cases` in `case.py` checks each request once more, and the door does, which sends it.
     """
 
     @schema.hook  # type: ignore[untyped-decorator]
     def filter_case(context: Any, case: SchemaCase[Any]) -> bool:
-        """False for a body of bytes, because nobody knows what it names, and for an amount above that of the
-        profile."""
-        return not isinstance(case.body, bytes) and has_permitted_amounts(_operation_of(case), case.body, profile)
+        """True if Schemathesis may keep a drawn request.
+
+        False if the body is bytes instead of a JSON value, because nobody knows what it names, or if its amount is
+        above that of the profile.
+        """
+        is_json = not isinstance(case.body, bytes)
+        return is_json and has_permitted_amounts(_operation_of(case), case.body, profile)
 
     @schema.hook  # type: ignore[untyped-decorator]
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
-        """The case with synthetic identifiers in path and body. An account of the profile stays if it can harm
-        nothing."""
+        """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
+
+        The usual path parameter stays, because it can do no harm. In a read it is replaced as well, because valid reads
+        are sent anyway.
+        """
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
@@ -295,7 +320,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
 
 
 def _operation_of(case: SchemaCase[Any]) -> str:
-    """The operation id of a case."""
+    """The operation of a request that Schemathesis has drawn, by its id in the OpenAPI schema, such as "createPix"."""
     return str(case.operation.definition.raw["operationId"])
 
 
@@ -357,7 +382,10 @@ class Drawing:
         return [*coverage, *others]
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
-        """Cases with a usual body and each of `_PATH_PARAMETERS`; empty if the operation has no path parameter."""
+        """Requests with a usual body and an unusual path parameter, one for each text of `_PATH_PARAMETERS`.
+
+        Empty if the path of the operation has no parameter. All texts get the prefix that makes them name nobody.
+        """
         if operations()[operation].path_parameter is None:
             return []
         members = documented_members(operation, self._profile)
@@ -368,10 +396,11 @@ class Drawing:
         return [Case(operation, path_parameter=path_parameter, body=body) for path_parameter in path_parameters]
 
     def search_for_smaller_case(self, case: Case, shows: Callable[[Case], bool]) -> None:
-        """Have Hypothesis search for the smallest part of a case that still shows a finding.
+        """Have Hypothesis search for the smallest part of a request (`case`) that still shows a finding, a deviation.
 
-        `shows` says whether a part shows it, usually by sending it. It must always say the same about one part. The
-        result is the smallest part that it was asked about, so nothing is returned.
+        A part has fewer members, items or characters. Hypothesis calls `shows` with one part after the other: it sends
+        the part, and returns True if the answer shows the finding. It must return the same for equal parts. Nothing is
+        returned, because `shows` has seen the smallest part.
         """
         _search_for_smallest(_parts_of(case, self._profile), shows)
 
@@ -448,15 +477,19 @@ def _with_members(case: SchemaCase[Any], members: Members) -> SchemaCase[Any]:
 
 @st.composite
 def _drawn_cases(draw: st.DrawFn, operation: str, strategy: st.SearchStrategy[SchemaCase[Any]]) -> Case:
-    """Cases of the suite, made of the cases of Schemathesis."""
+    """A Hypothesis strategy for cases of the suite. Each is made of a case that the strategy of Schemathesis draws."""
     return _as_case(operation, draw(strategy))
 
 
 def _request_of(case: Case) -> tuple[object, ...]:
-    """What makes requests equal: they are sent once. The order of the members in a body does not count."""
+    """A value that is equal for two cases if they are the same request, so that the request is sent only once.
+
+    The order of the members in a body makes no difference. A body that is nested very deeply is compared as bytes,
+    because a parser of Python may crash on it.
+    """
     body = repr(case.body)
     if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
-        with suppress(ValueError):  # no JSON
+        with suppress(ValueError):  # a body that is no JSON is compared as bytes, too
             body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
 
@@ -510,8 +543,11 @@ def _kind_of_number(number: float) -> str:
 
 
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
-    """A case of Schemathesis as the client sends it. Of its headers only Content-Type is kept."""
-    path_parameter = next(iter(case.path_parameters.values()), None)
+    """A case of the suite, made of a case of Schemathesis: both are requests that are not sent yet.
+
+    Of the headers only Content-Type is kept, because the client adds the others.
+    """
+    path_parameter = next(iter(case.path_parameters.values()), None)  # there is one at most
     body = None if isinstance(case.body, NotSet) else as_bytes(case.body)
     return Case(
         operation, path_parameter=path_parameter, body=body, content_type=case.headers.get("Content-Type", JSON)
@@ -542,33 +578,36 @@ def draw_sequences(
 def _most_varied(
     values: Iterable[T], count: int, situations: Callable[[T], set[Hashable]], taken_first: Iterable[T] = ()
 ) -> list[T]:
-    """As many of the values as `count`, or all. Each of them reaches the most situations that no value before it does.
+    """The values that together have the most different situations: as many as `count`, or all if there are fewer.
 
-    `taken_first` are the first ones, and count.
+    `situations` gives the situations of a value. One value after the other is chosen: the one with the most situations
+    that no value chosen before has. `taken_first` are chosen in any case, and count as the first ones.
     """
-    taken = list(taken_first)
-    reached: set[Hashable] = set()
-    for value in taken:
-        reached |= situations(value)
-    left = [(value, situations(value)) for value in values]
-    while left and len(taken) < count:
-        counts_of_new = [len(situations_of_value - reached) for _, situations_of_value in left]
-        best, situations_of_best = left.pop(counts_of_new.index(max(counts_of_new)))
-        taken.append(best)
-        reached |= situations_of_best
-    return taken
+    chosen = list(taken_first)
+    situations_so_far: set[Hashable] = set()
+    for value in chosen:
+        situations_so_far |= situations(value)
+    remaining = [(value, situations(value)) for value in values]
+    while remaining and len(chosen) < count:
+        counts_of_new = [len(situations_of_value - situations_so_far) for _, situations_of_value in remaining]
+        index_of_best = counts_of_new.index(max(counts_of_new))
+        best, situations_of_best = remaining.pop(index_of_best)
+        chosen.append(best)
+        situations_so_far |= situations_of_best
+    return chosen
 
 
 def search_for_shorter_sequence(steps: Sequence[T], shows: Callable[[Sequence[T]], bool]) -> None:
-    """Have Hypothesis search for the shortest part of a sequence that still shows a finding.
+    """Have Hypothesis search for the shortest part of a sequence that still shows a finding, a deviation.
 
-    Each part ends with the last step, because this step shows the finding. `shows` says whether a part shows it,
-    usually by sending it. It must always say the same about one part.
+    A part has some of the steps. It ends with the last step, because the answer to this step shows the finding.
+    Hypothesis calls `shows` with one part after the other: it sends the part, and returns True if an answer shows the
+    finding. It must return the same for equal parts.
     """
 
     @st.composite
     def parts(draw: st.DrawFn) -> tuple[T, ...]:
-        """Some of the steps, and the last one."""
+        """A Hypothesis strategy for parts of the sequence: some of the steps, and always the last one."""
         return (*(step for step in steps[:-1] if draw(_IS_KEPT)), steps[-1])
 
     _search_for_smallest(parts(), shows)
@@ -586,8 +625,11 @@ _SETTINGS = settings(
 
 
 def _distinct(strategy: st.SearchStrategy[T], seed: str, count: int, excluded: Collection[T] = ()) -> list[T]:
-    """As many different values as `count`, without the excluded ones; fewer if several attempts draw no more."""
-    values: dict[T, None] = {}
+    """As many different values as `count`, drawn from the strategy, without the excluded ones.
+
+    There are fewer if several attempts draw no new value. The same `seed` gives the same values.
+    """
+    values: dict[T, None] = {}  # a dictionary instead of a set, because it keeps the order
     for attempt in range(_ATTEMPTS):
 
         @settings(_SETTINGS, max_examples=count)
@@ -604,13 +646,17 @@ def _distinct(strategy: st.SearchStrategy[T], seed: str, count: int, excluded: C
 
 
 def _search_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bool]) -> None:
-    """Have Hypothesis shrink the values of a strategy, as if each value for which `shows` is true failed a test."""
+    """Have Hypothesis search for the smallest value of a strategy for which `shows` returns True.
+
+    Hypothesis does so for values that fail a test: it shrinks them. So a test is run here that fails for such a value.
+    Its failure is ignored, because `shows` has seen the smallest value.
+    """
 
     @settings(_SETTINGS, phases=(Phase.generate, Phase.shrink), max_examples=_FIRST_PARTS)
     @hypothesis.seed(0)
     @hypothesis.given(strategy)
     def fail_if_shown(value: T) -> None:
-        """Fail, as a test of Hypothesis does, if the value shows the finding."""
+        """Raise an error, as a failing test of Hypothesis does, if `shows` returns True for the value."""
         if shows(value):
             raise _ShowsError
 
@@ -626,15 +672,16 @@ _LONG = 80
 
 
 def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
-    """Cases with a part of the members, of the items and of the characters of a case.
+    """A Hypothesis strategy for smaller requests: parts of `case`, with some of its members, items and characters.
 
-    All texts are synthetic again, but for the account of the profile, which stays whole.
+    A part of a text may name somebody, so each text gets its prefix again. But the account of the profile that pays
+    stays whole, because the service may look it up before it reads the rest.
     """
     own = texts_that_name_own_account(case.operation, profile)
 
     @st.composite
     def parts(draw: st.DrawFn) -> Case:
-        """The case with a part of its path parameter and of its body."""
+        """One smaller request: the case with a part of its path parameter and a part of its body."""
         path_parameter, body = case.path_parameter, case.body
         if isinstance(path_parameter, str) and path_parameter != _example_of_path_parameter(case.operation, profile):
             path_parameter = synthetic_path_parameter(case.operation, _part_of(draw, path_parameter), profile)
@@ -646,13 +693,15 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 
 
 def _texts_of(value: Any) -> list[str]:
-    """Every text in a JSON value."""
+    """Every text in a JSON value: values of members and items of arrays, but no names of members."""
     return [leaf for _, leaf in leaves_of(value) if isinstance(leaf, str)]
 
 
 def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
-    """A part of a JSON value: some members, some items, some characters. Numbers, booleans, null and the texts in
-    `whole` stay."""
+    """A part of a JSON value, as Hypothesis draws it: some of the members, of the items and of the characters.
+
+    Numbers, booleans, null and the texts in `whole` stay as they are.
+    """
     if isinstance(value, dict):
         names = [name for name in value if draw(_IS_KEPT)]  # before any text, so that shrinking drops members first
         return {name: _part_of(draw, value[name], whole) for name in names}
@@ -664,7 +713,11 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
 
 
 def _part_of_text(draw: st.DrawFn, text: str) -> str:
-    """Some characters of a short text; of a long one all, or its beginning, of which a short one is a part again."""
+    """A part of a text, as Hypothesis draws it.
+
+    Of a short text it has some of the characters. A long text stays whole or is cut at one place, because a choice for
+    each character would take too long. If it is short then, it has some of the characters as well.
+    """
     if len(text) >= _LONG:
         is_whole = draw(_IS_KEPT)
         if is_whole:

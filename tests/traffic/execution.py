@@ -25,7 +25,7 @@ from typing import Any
 
 from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, UnauthorizedRequest, forms
+from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, WRONG_TOKEN, UnauthorizedRequest, permitted_forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -139,6 +139,7 @@ class _Executions:
     """
 
     def __init__(self, traffic: Traffic) -> None:
+        """`traffic` has what the run needs: the client that sends requests, the profile, and the log of all answers."""
         self._traffic = traffic
         self._profile = traffic.profile
         self._log = traffic.log
@@ -168,10 +169,10 @@ class _Executions:
         """
         send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
         if self._selection_includes(_SCHEME, "executePix.refusal", *_ROBUST):
-            for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
+            for credential in (NO_HEADER, WRONG_TOKEN):
                 send(credential=credential)
         if self._selection_includes(_SCHEME, *_ROBUST):
-            other_schemes = forms(self._profile, among=OTHER_SCHEMES)
+            other_schemes = permitted_forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
@@ -179,10 +180,11 @@ class _Executions:
         """Execute each real code that limits.executions permits; most codes are sent with wrong tokens before.
 
         Nothing is sent if no selected requirement needs a real code. If an execution is answered 401, the token may
-        have expired: then the codes that are left are not sent, because they would be lost.
+        have expired: then the codes that are left are not sent, so that they are not wasted.
         """
-        requests_at_the_end = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
-        self._door.budget.keep_to_ask_again(EXECUTE, requests_at_the_end)  # of limits.wrong_tokens
+        # limits.wrong_tokens also counts the later requests for the code that is executed first, so these are reserved.
+        later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
+        self._door.budget.keep_for_executed_code(EXECUTE, later_requests)
         if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
@@ -234,8 +236,10 @@ class _Executions:
         """The codes that are sent, as many as limits.executions permits. The limit is divided in this order:
 
         1. the pair (two codes that are executed at the same moment)
-        2. the codes of the profile, except those that an earlier run has sent, as the journal says
+        2. the codes of the profile, except those that an earlier run has sent
         3. the other codes that the run prepares
+
+        The journal, a file with all codes that were ever sent, says which codes earlier runs have sent.
         """
         executions_left = self._profile.limits.executions - self._size_of_pair()
         usable = self._door.guard.open_journal(self._profile.transactions.codes)  # never sent by an earlier run
@@ -400,7 +404,7 @@ class _Executions:
         execution.
 
         Empty outside a sandbox, because a service that refuses simultaneous requests would cost a real code. Also empty
-        until a code was executed.
+        until a code was executed: at least one success must not depend on simultaneous requests.
         """
         if not self._profile.is_sandbox or not successful_executions(self._log):
             return []
@@ -525,12 +529,13 @@ class _Executions:
     def _send_beside_execution(self) -> Exchange:
         """Send the request that is sent at the same moment as an execution.
 
-        It is a read; or, if the profile does not permit reads, a synthetic code with a wrong token (ANOTHER).
+        It is a read; or, if the profile does not permit reads, an execution of a made-up (synthetic) code with a wrong
+        token. Neither can do anything.
         """
         purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:
             return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
-        return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
+        return self._send(synthetic(), credential=WRONG_TOKEN, purpose=purpose)
 
     def _may_need_more(self) -> bool:
         """True if an execution perhaps needs more than is documented, such as a body, and this was not tried yet.

@@ -38,11 +38,11 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
-from tests.harness.selection import MAY_BE_OPEN
+from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
-from tests.traffic.keys.registration import nothing_to_delete
+from tests.traffic.keys.registration import why_nothing_was_deleted
 from tests.traffic.money.executions import Execution
 from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
@@ -67,7 +67,7 @@ def send_requests_about_existence(traffic: Traffic) -> None:
     The tests make the same judgement later, from the log alone.
     """
     for operation in _operations_to_judge(traffic):
-        _judgement_by(_EvidenceSentIfMissing(traffic), operation)
+        _judgement_of_existence(_EvidenceSentIfMissing(traffic), operation)
 
 
 def _operations_to_judge(traffic: Traffic) -> list[str]:
@@ -86,7 +86,7 @@ def _operations_to_judge(traffic: Traffic) -> list[str]:
 
 def endpoint_exists(traffic: Traffic, operation: str) -> Judgement:
     """The judgement whether an endpoint exists, by the requests that the run has sent. Nothing is sent."""
-    return _judgement_by(_EvidenceInLog(traffic), operation)
+    return _judgement_of_existence(_EvidenceInLog(traffic), operation)
 
 
 def prefix_is_served(traffic: Traffic) -> Judgement:
@@ -118,6 +118,7 @@ class _EvidenceInLog:
     """The exchanges that the run has sent and that may show whether an endpoint exists."""
 
     def __init__(self, traffic: Traffic) -> None:
+        """`traffic` has the log: all requests of the run with their answers."""
         self.log = traffic.log
         self._traffic = traffic
 
@@ -246,7 +247,7 @@ def _needed_for(operation: str) -> Text:
     return _NEEDED.get(operation, say("needs an account that exists"))
 
 
-def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
+def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement whether an endpoint exists. The first of these that applies decides:
 
     1. The endpoint is missing at times: the service deviates.
@@ -262,7 +263,7 @@ def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
         answers = evidence.best_answers(operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
-    missing_at_times = _missing_at_times(evidence, operation)
+    missing_at_times = _judgement_on_missing_at_times(evidence, operation)
     if missing_at_times.deviates:
         return missing_at_times
     for exchange in evidence.not_generated(operation):
@@ -271,18 +272,18 @@ def _judgement_by(evidence: _EvidenceInLog, operation: str) -> Judgement:
             return holds(exchange)
     for answer in answers:
         if not is_temporary(answer):
-            return _judgement_by_difference(evidence, answer)
+            return _judgement_by_siblings(evidence, answer)
     harmless = evidence.harmless(operation, Existence.AFTER_TROUBLE)
     for answer in harmless:
         if not is_temporary(answer):
-            return _judgement_by_difference(evidence, answer)
+            return _judgement_by_siblings(evidence, answer)
     exchanges = [*harmless, *answers, *evidence.not_generated(operation)]
     sent = [exchange for exchange in exchanges if exchange.number]  # 0: a limit of the run kept it back
     shown = [*sent, *answers, *harmless][:1]  # one that was sent, if there is any
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
 
 
-def _missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
+def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement whether an endpoint is found each time: one server of several may not know its path.
 
     Other operations than those in OPERATIONS_FOUND_ALWAYS_OR_NEVER may answer 404 for another reason, so they hold.
@@ -296,7 +297,7 @@ def _missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
 
-def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:
+def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judgement:
     """The judgement whether an endpoint exists, by an answer that is compared with those to its siblings.
 
     A sibling is the same request to an undocumented path. The exchange must have a response.
@@ -330,7 +331,8 @@ def _judgement_by_difference(evidence: _EvidenceInLog, exchange: Exchange) -> Ju
             why = joined((_ALWAYS_MISSING, _needed_for(exchange.operation)))
             return inconclusive(why, exchange, siblings[0])
         return holds(exchange, siblings[0])
-    # If all paths redirect to the same page, another caller is redirected, too.
+    # Another caller may not get such a refusal (401, 403, a redirect). But if the endpoint and its siblings redirect to
+    # the same page, each caller is redirected.
     all_lead_to_one_page = len(pages) == 1 and "" not in pages
     if kind in ABOUT_THE_CALLER and not all_lead_to_one_page:
         why_refused = _LEADS_ELSEWHERE if kind is RefusalKind.REDIRECT else _CALLER_IS_REFUSED
@@ -374,7 +376,7 @@ def _judgement_of_answer_like_siblings(
     if not is_valid:
         registrations = valid_registrations(evidence.log) if exchange.operation == "deletePixKey" else []
         if registrations and not any(registration.response for registration in registrations):
-            return inconclusive(nothing_to_delete(evidence.log), exchange, siblings[0])
+            return inconclusive(why_nothing_was_deleted(evidence.log), exchange, siblings[0])
         why = joined((_NOT_TOLD_APART, _needed_for(exchange.operation)))
         return inconclusive(why, exchange, siblings[0])
     invalid_request_and_sibling = _invalid_request_unlike_its_sibling(evidence, exchange.operation)
@@ -393,7 +395,7 @@ def _invalid_request_unlike_its_sibling(evidence: _EvidenceInLog, operation: str
     purposes = []
     if operation == "deletePixKey":
         purposes.append(Existence.HARMLESS)
-    if operation in MAY_BE_OPEN:
+    if operation in WRITES_PERHAPS_WITHOUT_TOKEN:
         purposes.append(Existence.UNREADABLE)
     for purpose in purposes:
         for exchange in evidence.harmless(operation, purpose):

@@ -4,8 +4,8 @@ Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Conte
 Schemathesis does not draw them (`drawing.py`), and the tables here have them.
 
 A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
-is a class, with the value that takes the place of the usual one. `invalid_requests` makes a case of each class. The
-rest of the request is valid, or has synthetic identifiers, which begin with the mark of the suite (`SYNTHETIC_PREFIX`).
+is a class, with the value that replaces the usual one. `invalid_requests` makes a case of each class. The
+rest of the request is valid, or has synthetic identifiers, which begin with `pixconf-` (`SYNTHETIC_PREFIX`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
+from environments.door.wrong_tokens import INVALID_CREDENTIALS, NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Profile
 from reports.sentences.wording import grouped
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
@@ -73,13 +73,13 @@ MORE_PATH_PARAMETERS = {
 QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
 MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
-    "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers take of the first line
+    "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers read of the first line
 }
 """For operations without a body: a service that gets a body reads no query."""
 _EMPTY_HEADER = "an empty header"
 _LONG_TOKEN = "an over-long bearer"
 """A token of 4 kB."""
-ALL_CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
+ALL_CREDENTIALS = (NO_HEADER, WRONG_TOKEN, *INVALID_CREDENTIALS)
 """Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
 them the other operations get."""
 CONTENT_TYPES = {
@@ -89,9 +89,9 @@ CONTENT_TYPES = {
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
 """For registrations and deletions."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
-"""Bodies that no reader takes for a request. So deletions for an account of the profile have them, too.
+"""Bodies that no reader can understand as a request. So deletions for an account of the profile have them, too.
 
-A careless reader may take the bodies below for a request to delete all keys. Such deletions go to an account of the
+A careless reader may understand the bodies below as a request to delete all keys. Such deletions name an account of the
 profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
@@ -135,7 +135,7 @@ ODD_KEYS = {
 }
 """Keys that a registration has. Deletions have the one with quotes."""
 
-_OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
+_OF_A_READ = frozenset({"unknown", "with an encoded slash", WRONG_TOKEN})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
 OBSERVED: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(READ_OPERATIONS, _OF_A_READ),
@@ -146,7 +146,7 @@ OBSERVED: Mapping[str, frozenset[str]] = {
             "with a question mark",
         }
     ),
-    "listAccounts": frozenset({"long", ANOTHER}),
+    "listAccounts": frozenset({"long", WRONG_TOKEN}),
     _REGISTER: frozenset(
         {
             "unknown", "a synthetic key", "missing", "null", "a number", "account: text", "account: an object",
@@ -167,12 +167,13 @@ A class is named by how a part of the request is unusual, in whichever part; or 
 
 
 def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
-    """The invalid requests to an operation that this profile permits: a case for each class.
+    """The invalid requests to an operation that this profile permits. They are not sent yet: each is a `Case`.
 
+    There is one for each class. A class is the part of a request that is invalid, and how: ("pixKey", "missing").
     If `observed` is True, only the classes whose answers the report shows as observations (the table OBSERVED), which
     scenarios send. If it is False, only the others, which are part of the generated traffic. If it is None, all.
     """
-    cases = _cases(operation, profile)
+    cases = _all_cases(operation, profile)
     if observed is not None:
         cases = (case for case in cases if _is_observed(case) is observed)
     if observed and profile.deletes_keys:
@@ -181,15 +182,19 @@ def invalid_requests(operation: str, profile: Profile, *, observed: bool | None 
 
 
 def _is_observed(case: Case) -> bool:
-    """True if the table OBSERVED has the class of the case."""
+    """True if the report shows the answer to this invalid request as an observation: the table OBSERVED has its class.
+
+    The table names a class as "missing", for any part of a request, or as "body: an array", for one part.
+    """
     classes = OBSERVED[case.operation]
     return case.how_unusual in classes or f"{case.unusual_part}: {case.how_unusual}" in classes
 
 
 def _with_its_own_key(case: Case) -> Case:
-    """The case with a synthetic key that no other case has, because a service may refuse a key that is registered.
+    """The case (an invalid request) with a made-up key that no other case has.
 
-    A profile that deletes no keys does without: then all cases share one key, so that only one key stays.
+    A service may refuse a key because it is registered already, and not because of the invalid part. This is called
+    only if the run may delete keys. Otherwise all cases share one key, so that at most one key stays registered.
     """
     if not case.body:
         return case
@@ -198,37 +203,47 @@ def _with_its_own_key(case: Case) -> Case:
 
 
 def unreadable_request(operation: str, credential: str) -> Case:
-    """A request that can do nothing, even if the operation needs no token: its body cannot be read."""
+    """A request with a body that cannot be read and a made-up account, so that it does nothing even without a token.
+
+    `credential` is the name of the token or of the wrong token to send.
+    """
     return Case(operation, path_parameter=synthetic(), body=UNREADABLE["cut short"], credential=credential)
 
 
 def classes_in_words(classes: Iterable[tuple[str, str]]) -> Text:
-    """Classes of invalid requests, by the part that is unusual: `body: empty, null; pixKey: missing`."""
-    parts = []
-    for where, classes_of_part in grouped(classes, lambda unusual: unusual[0]).items():
-        if where:
-            in_words = joined_with_repeats([say(what) for _, what in classes_of_part], ", ")
-            parts.append(say("{where}: {classes}", where=say(where), classes=in_words))
+    """Classes of invalid requests as a text, by the part that is invalid: `body: empty, null; pixKey: missing`.
+
+    A class is a pair, such as ("body", "empty"). A request that was drawn at random has no part: ("", "").
+    """
+    texts = []
+    for part, classes_of_part in grouped(classes, lambda unusual: unusual[0]).items():
+        if part:
+            in_words = joined_with_repeats([say(how) for _, how in classes_of_part], ", ")
+            texts.append(say("{where}: {classes}", where=say(part), classes=in_words))
         else:
-            parts.append(say("generated requests"))
-    return joined(parts)
+            texts.append(say("generated requests"))
+    return joined(texts)
 
 
 def with_transfers_last(cases: Iterable[Case]) -> list[Case]:
-    """The cases, those that may prepare a transfer last.
+    """The cases (requests) in the order in which they are sent: those that may prepare a transfer come last.
 
-    The cases of transfers take turns by operation and, within an operation, by the part that is unusual. So each
-    operation, and each part, gets its share of limits.transfers.
+    The profile limits the number of transfers, so perhaps not all of these requests can be sent. So they are ordered
+    such that operations alternate and, within an operation, the invalid parts alternate. Then some requests to each
+    operation, and for each part, are sent before the limit is reached.
     """
     cases = list(cases)
     transfers = [case for case in cases if case.operation in PREPARING_OPERATIONS]
     others = [case for case in cases if case.operation not in PREPARING_OPERATIONS]
-    by_part = _in_turns(transfers, lambda case: (case.operation, case.unusual_part))
-    return others + _in_turns(by_part, lambda case: case.operation)
+    alternating_parts = _one_of_each_group_in_turn(transfers, lambda case: (case.operation, case.unusual_part))
+    return others + _one_of_each_group_in_turn(alternating_parts, lambda case: case.operation)
 
 
-def _in_turns(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> list[Case]:
-    """The first case of each group, then the second case of each, and so on."""
+def _one_of_each_group_in_turn(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> list[Case]:
+    """The cases in another order: the first case of each group, then the second case of each group, and so on.
+
+    `group_of` gives the group of a case. Within a group the order stays.
+    """
     cases_so_far = Counter[Hashable]()  # by group
     cases_by_turn = defaultdict[int, list[Case]](list)
     for case in cases:
@@ -241,37 +256,43 @@ def _in_turns(cases: Sequence[Case], group_of: Callable[[Case], Hashable]) -> li
     return in_order
 
 
-def _cases(operation: str, profile: Profile) -> Iterator[Case]:
-    """A case for each class. The rest of the request is valid, or has synthetic identifiers."""
-    members = documented_members(operation, profile)
+def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
+    """All invalid requests to an operation, one for each class: the part that is invalid and how, ("query", "long").
+
+    Each is a usual request in which one part is replaced: the body or a member of it, the path parameter, the query or
+    the credential. The rest of the request is valid, or names a made-up account, key or code.
+    """
+    members = documented_members(operation, profile)  # names and values of a usual body; None without a body
     path_parameter = operations()[operation].path_parameter
     case = Case(operation, path_parameter=harmless_path_parameter(operation, profile))
     if members:
         case = replace(case, body=as_bytes(members))
-        yield from _cases_of_bodies(case, members, profile)
-    if path_parameter:  # the case keeps its body, because a service may read that first
+        yield from _cases_with_unusual_bodies(case, members, profile)
+    if path_parameter:  # the case keeps its body, because a service may read the body first
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each_value(case, "query", "query", QUERIES, MORE_QUERIES if members is None else {})
-    synthetic_members = members_with_synthetic_values(
-        operation, profile
-    )  # because the operation may be open to everybody
+    # A wrong credential is sent with a body that names nobody, because the operation may need no token.
+    synthetic_members = members_with_synthetic_values(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
     credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
     yield from _with_each_value(case, "Authorization", "credential", credentials)
 
 
 def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequence[str]:
-    """The credentials that an operation gets, each with one request.
+    """The names of the wrong credentials that are sent to an operation, each in one invalid request.
 
-    The operations that document the token get the empty header alone. No header and a wrong token are sent to them
-    apart, from the table of forms in `wrong_tokens.py`.
+    - listAccounts gets all of them. A service reads the header in the same way for each operation, so one is enough.
+    - The two operations whose token is documented get the empty header alone: scenarios send them the other wrong
+      tokens (`wrong_tokens.py`).
+    - Any other operation gets no header, a wrong token and the empty header. On a sandbox (a service without real
+      money) it also gets an over-long token, if it has a body.
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
     if operation in DOCUMENT_THE_TOKEN:
         return [_EMPTY_HEADER]
-    credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
+    credentials = [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:
         credentials.append(_LONG_TOKEN)
     return credentials
@@ -280,8 +301,8 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
 # -- cases with an unusual body ----------------------------------------------------------------------------------------
 
 
-def _cases_of_bodies(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
-    """Cases with an unusual body or Content-Type. `members` are those of the body of `case`."""
+def _cases_with_unusual_bodies(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
+    """Invalid requests with an unusual body or Content-Type. `case` is a usual request, and `members` its body."""
     if case.operation == _REGISTER:
         return _cases_of_registrations(case, members)
     if case.operation == _DELETE:
@@ -290,46 +311,66 @@ def _cases_of_bodies(case: Case, members: Members, profile: Profile) -> Iterator
 
 
 def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
-    """Registrations with an unusual body or Content-Type."""
-    yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS, _odd_objects(members))
+    """Invalid registrations: those with an unusual body, member of the body, or Content-Type.
+
+    `case` is a usual registration, and `members` are the names and values in its body. Each registration replaces one
+    part of it. The constants in capital letters are tables of such parts, by the words that describe them.
+    """
+    yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     for name in members:
         remaining = {member: value for member, value in members.items() if member != name}
         yield replace(case, unusual_part=name, how_unusual="missing", body=as_bytes(remaining))
+    # This one is complete. Registrations that lack a field are compared with it.
     yield replace(case, unusual_part="pixKey", how_unusual="a synthetic key")
-    yield from _with_member(case, members, "pixKey", ODD_KEYS)
+    yield from _with_each_value_of_member(case, members, "pixKey", ODD_KEYS)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
 
 def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
-    """Deletions with an unusual body or Content-Type, for a synthetic account and for an account of the profile."""
-    for_own_account = _for_own_account(case, profile)
+    """Invalid deletions: those with an unusual body or Content-Type.
+
+    `case` is a usual deletion for a made-up account, and `members` are the names and values in its body. Some deletions
+    are for an account of the profile instead, because an existing account shows more. Off a sandbox (a service without
+    real money) these must name a made-up key, or be unreadable for every service: otherwise a service may understand
+    them as a deletion of all keys.
+    """
+    # TEXTS, NO_OBJECTS and UNREADABLE are tables of bodies. UNREADABLE has those that no service can read.
+    for_own_account = _deletion_for_own_account(case, profile)
     has_own_account = for_own_account != case
-    if has_own_account and profile.is_sandbox:  # elsewhere a service may take them for a deletion of all keys
+    if has_own_account and profile.is_sandbox:
         yield from _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
     yield from _with_each_body(case, TEXTS, NO_OBJECTS)
-    if has_own_account:  # no reader takes these for a request, so they may go there
+    if has_own_account:
         yield from _with_each_body(for_own_account, UNREADABLE)
-    yield from _with_each_body(for_own_account, _odd_objects(members))
+    yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
-    yield from _with_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
+    yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)
 
 
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
-    """Bodies of transfers that are unusual or have an unusual Content-Type."""
+    """Invalid preparations of transfers: those with an unusual body, member of the body, or Content-Type.
+
+    `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
+    tables of unusual bodies and Content-Types, by the words that describe them.
+    """
     yield from _with_each_body(case, TEXTS)
     if names_own_account(case.operation, profile):
-        yield from _with_each_body(case, _odd_transfers(members))
-    yield from _with_each_body(case, _odd_objects(members))
+        yield from _with_each_body(case, _unreadable_transfers_of_own_account(members))
+    yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
-    # No whole transfer, so that a service which ignores the Content-Type finds no amount.
+    # The amount is a text here, so that a service which ignores the Content-Type prepares no transfer.
     case = replace(case, body=as_bytes({**members, AMOUNT: _TEXT["text"]}))
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES)
 
 
-def _for_own_account(case: Case, profile: Profile) -> Case:
-    """A deletion for an account of the profile; the same case if there is none, or the body has no synthetic key."""
+def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
+    """The deletion `case` for an account of the profile instead of a made-up account.
+
+    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
+    which is replaced by a key: then nobody knows which key of the account a service would delete.
+    """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)
     if not profile.accounts or not names_a_key:
@@ -338,28 +379,34 @@ def _for_own_account(case: Case, profile: Profile) -> Case:
 
 
 def _member_of_key(members: Members) -> str:
-    """The name of the member of a deletion that probably has the key: the last one whose value is a text.
+    """The name of the member that probably has the key in the body of a deletion: the last one whose value is a text.
 
-    The interface document does not name it. If no value is a text, the name of a new member.
+    The interface document does not show this body, so it is a guess. If no value is a text, it is the name of a new
+    member.
     """
     texts = [name for name, value in members.items() if isinstance(value, str)]
     return texts[-1] if texts else SYNTHETIC_PREFIX
 
 
-def _odd_objects(members: Members) -> Values:
-    """Bodies with each member twice, and with a large member that is not documented."""
+def _objects_with_odd_members(members: Members) -> Values:
+    """Two unusual bodies: one with each member twice, and one with a large member that is not documented.
+
+    By the words that describe them. `members` are the names and values in a usual body.
+    """
     text = as_bytes(members)
+    without_closing_brace, without_opening_brace = text[:-1], text[1:]
     return {
-        "members that stand twice": text[:-1] + b", " + text[1:],
+        "members that stand twice": without_closing_brace + b", " + without_opening_brace,
         "a large member beside it": as_bytes({**members, SYNTHETIC_PREFIX: "x" * 2 * _LONGEST}),
     }
 
 
-def _odd_transfers(members: Members) -> Values:
+def _unreadable_transfers_of_own_account(members: Members) -> Values:
     """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
 
-    A lenient service may look the account up, and so get further than with the bodies of the same names in TEXTS. None
-    has an amount, so none can become a transfer.
+    By the words that describe them. A lenient service may look the account up, and only then fail to read the rest, so
+    these bodies test more of the service than bodies that name no account. None has a readable amount, so none can
+    become a transfer. `members` are the names and values in a usual body.
     """
     without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
     cut_short = without_amount.removesuffix(b"}")
@@ -376,27 +423,39 @@ def _odd_transfers(members: Members) -> Values:
 
 
 def _with_each_value(case: Case, part: str, field: str, *tables: Values) -> Iterator[Case]:
-    """The case with one part of the request replaced, once by each value of the tables.
+    """Requests like `case` in which one part is replaced, one request for each value of the tables.
 
-    `part` is the name of the part in reports, and `field` its name in a case.
+    `part` is the name of that part in reports, such as "Content-Type", and `field` its name in a case, "content_type".
+    A table has the values by the words that describe them, such as {"XML": "application/xml"}.
     """
     for table in tables:
-        for what, value in table.items():
-            yield replace(case, unusual_part=part, how_unusual=what, **{field: value})
+        for description, value in table.items():
+            yield replace(case, unusual_part=part, how_unusual=description, **{field: value})
 
 
 def _with_each_body(case: Case, *tables: Values) -> Iterator[Case]:
-    """The case with its body replaced, once by each body of the tables."""
+    """Requests like `case` with another body, one request for each body of the tables.
+
+    A table has the bodies by the words that describe them, such as {"an array": b"[]"}.
+    """
     return _with_each_value(case, "body", "body", *tables)
 
 
-def _with_member(case: Case, members: Members, name: str, values: Values) -> Iterator[Case]:
-    """The case with one member of its body replaced, once by each of the values."""
-    bodies = {what: as_bytes({**members, name: value}) for what, value in values.items()}
+def _with_each_value_of_member(case: Case, members: Members, name: str, values: Values) -> Iterator[Case]:
+    """Requests like `case` in which the member `name` of the body has another value, one request for each value.
+
+    `members` are the names and values in the body of `case`. `values` has the values by the words that describe them,
+    such as {"a number": -1}.
+    """
+    bodies = {description: as_bytes({**members, name: value}) for description, value in values.items()}
     return _with_each_value(case, name, "body", bodies)
 
 
 def _with_observed_members(case: Case, members: Members) -> Iterator[Case]:
-    """The case with each member replaced that the table MEMBERS has for the operation, once by each of its values."""
+    """Requests like `case` in which one member of the body has another value, as the table MEMBERS says.
+
+    For each operation, the table has names of members, and the values whose answers the report observes. `members` are
+    the names and values in the body of `case`.
+    """
     for name, values in MEMBERS[case.operation].items():
-        yield from _with_member(case, members, name, values)
+        yield from _with_each_value_of_member(case, members, name, values)

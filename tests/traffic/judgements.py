@@ -1,4 +1,4 @@
-"""Judgements that compare several exchanges, for instance of the same request with and without the token.
+"""Judgements that compare several exchanges (requests with their answers), for instance with and without the token.
 
 A rule in `spec/rules` judges one exchange. These functions judge a requirement by several exchanges of the log. Each
 returns a `Judgement`: the requirement holds, deviates, or is inconclusive because the exchanges do not show it. The
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Prepare
 from spec.answers import (
     RefusalKind,
@@ -45,6 +45,7 @@ from tests.traffic.money.preparing import amounts_of
 from tests.traffic.refused_credentials import MOST_CITED, accepted_credentials_in_words, credentials_in_words
 from tests.traffic.scenario import Traffic
 
+_NO_PROOF_OF_THE_TOKEN = say("status 401, and no other operation shows that the token is valid")
 CodeAndExchanges = tuple[str, list[Exchange]]
 """The code of a finding in `findings.yaml`, and the exchanges that show it; no exchanges if nothing does."""
 
@@ -52,130 +53,144 @@ CodeAndExchanges = tuple[str, list[Exchange]]
 
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """The judgement that an operation accepts the valid token. `answers` are those to requests to the operation.
+    """Judges that an operation accepts the valid token, by the requests to the operation and their `answers`.
 
-    It holds if a valid request succeeded. A 401 to a valid request deviates only in these cases:
+    The judgement holds if a valid request succeeded. A refusal of the token, such as a 401, deviates in these cases:
 
-    - The service mixes up its answers, and this is the answer to another request.
+    - The service mixes up answers of requests at the same moment, and this is the answer to another request.
     - The same request was granted before and after it.
     - Every valid request to the operation gets a 401, and other operations show that the token is valid.
+
+    In any other case the judgement is inconclusive, because the token may have expired, for example.
     """
-    mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)
+    mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)  # requests with an answer to another one
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
-    at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)
+    at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)  # and accepted before and after
     if at_times.refused:
         answer = answer_in_words(at_times.refused[0])
         breach = finding("token-refused-at-times", answer=answer, number=len(at_times.refused))
         return deviates(breach, *at_times.refused[:MOST_CITED], *at_times.accepted)
 
-    valid = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
-    successes = list(filter(succeeded, valid))
+    valid_requests = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
+    successes = list(filter(succeeded, valid_requests))
     if successes:
         return holds(successes[0])
-    statuses = {answer.response.status for answer in valid if answer.response}
+    statuses = {answer.response.status for answer in valid_requests if answer.response}
     if statuses == {401}:
-        return _judgement_of_refused_token(traffic, operation, valid[0])
-    in_words = answers_in_words(valid) if valid else say("no answer")
-    return inconclusive(say("no valid request succeeded ({answer})", answer=in_words), *valid[:1])
+        return _judgement_of_refused_token(traffic, operation, valid_requests[0])
+    in_words = answers_in_words(valid_requests) if valid_requests else say("no answer")
+    return inconclusive(say("no valid request succeeded ({answer})", answer=in_words), *valid_requests[:1])
 
 
 def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Exchange) -> Judgement:
-    """The judgement of an operation that answers 401 to every valid request; `refused` is the first one.
+    """Judges an operation that answers 401 to every valid request; `refused` is the first of these requests.
 
-    It deviates only if another operation shows that the token is valid. If no read succeeded, nobody can tell whether
-    the token expired in between, so the other operation must have accepted it after the refusal.
+    The judgement deviates if another operation shows that the token is valid, else it is inconclusive. The run repeats
+    a read that succeeded to see whether the token has expired. If there was no such read, the token may have expired
+    before the refusal, so the other operation must have accepted the token after it.
     """
-    proof = _proof_of_the_token(traffic, operation)
-    no_read_succeeded = traffic.client.door.token_monitor.witness is None
-    if not proof or (no_read_succeeded and proof[0].number < refused.number):
-        return inconclusive(say("status 401, and no other operation shows that the token is valid"), refused)
-    return deviates(finding("token-refused", operation=proof[0].operation), refused, *proof)
+    proof = _exchanges_that_prove_the_token(traffic, operation)
+    no_read_succeeded = traffic.client.door.token_monitor.last_granted_read is None
+    if not proof:
+        return inconclusive(_NO_PROOF_OF_THE_TOKEN, refused)
+    success = proof[0]
+    was_before_the_refusal = success.number < refused.number
+    if no_read_succeeded and was_before_the_refusal:
+        return inconclusive(_NO_PROOF_OF_THE_TOKEN, refused)
+    return deviates(finding("token-refused", operation=success.operation), refused, *proof)
 
 
-def _proof_of_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
-    """Exchanges of another operation which show that the token is valid; empty if none do.
+def _exchanges_that_prove_the_token(traffic: Traffic, operation: str) -> tuple[Exchange, ...]:
+    """Exchanges of another operation which show that the token is valid; empty if there are none.
 
-    They are a request that is granted with the token and, for a read, one that is refused without it, because the
-    interface document does not say that a read needs the token.
+    The first one is a request that was granted with the token. If it is a read, a second one shows that the same read
+    is refused without the token: the interface document does not say that a read needs the token, so a granted read
+    proves nothing alone.
     """
     for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:
             continue
-        exchanges = traffic.log.targeted(name)
+        exchanges = traffic.log.targeted(name)  # without generated requests
         successes = list(filter(succeeded, exchanges))
         without_token = [exchange for exchange in exchanges if exchange.credential == NO_HEADER and exchange.response]
         refused = [exchange for exchange in without_token if not is_granted(exchange)]
-        if successes and (refused or name not in READ_OPERATIONS):
+        needs_the_token = name not in READ_OPERATIONS or bool(refused)
+        if successes and needs_the_token:
             return successes[-1], *refused[:1]
     return ()
 
 
 def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
-    """The judgement that the valid token is not accepted bare, or under another scheme than Bearer.
+    """Judges that the valid token is accepted only as "Bearer <token>": neither alone nor as "Basic <token>".
 
-    Synthetic codes show it, so that no real code is spent: it deviates if the token in another form gets the same
-    answer as the token as a bearer. If even a wrong token gets that answer, it is inconclusive.
+    Executions of made-up codes show it, so that no real code is used up. The judgement deviates if the token in another
+    form gets the same answer as the token as a bearer, such as 404. If even a wrong token gets that answer, the token
+    is not checked before the code, and the judgement is inconclusive.
     """
-    unauthorized = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
-    with_token = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
-    with_wrong_token = [exchange for exchange in unauthorized if exchange.credential == ANOTHER]
-    if not with_token or not with_token[0].response or not with_wrong_token:
+    without_bearer = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
+    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == WRONG_TOKEN]
+    if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
-    if indistinguishable(with_token[0], with_wrong_token[0]):
+    if indistinguishable(with_bearer[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
-    in_other_forms = [exchange for exchange in unauthorized if exchange.credential not in (ANOTHER, NO_HEADER)]
+    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
-    accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_token[0])]
+    accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]
     if accepted:
-        return deviates(
-            finding("scheme-accepted", credentials=accepted_credentials_in_words(accepted)), with_token[0], *accepted
-        )
+        credentials = accepted_credentials_in_words(accepted)
+        return deviates(finding("scheme-accepted", credentials=credentials), with_bearer[0], *accepted)
     return holds(*in_other_forms)
 
 
 # -- without a valid token nothing is granted -----------------------------------------------------------------------
 
-_NO_SUCCESS = say("no valid request succeeded: that answers are alike without a token shows nothing then")
+_NO_SUCCESS_TO_COMPARE_WITH = say(
+    "no valid request succeeded: that answers are alike without a token shows nothing then"
+)
 
 
-def none_granted(refusable: list[Exchange], code: str, *others: CodeAndExchanges) -> Judgement:
-    """The judgement that none of these requests, which must all be refused, got what only a valid token may get.
+def none_granted(exchanges_to_refuse: list[Exchange], code_of_finding: str, *others: CodeAndExchanges) -> Judgement:
+    """Judges that none of these requests got what only a valid request may get: a result or a word of success.
 
-    It has one finding, the first of these that an exchange shows:
+    All of them must be refused, for example because they have no valid token. The judgement has one finding (the
+    description of a deviation), the first of these that an exchange shows:
 
-    1. The finding with the code `code`: a request was granted.
+    1. The finding with the code `code_of_finding`, such as "executed": a request was granted.
     2. The finding "result-in-refusal": an answer says that it refuses, and carries the result nevertheless.
-    3. The findings of `others`, in their order.
+    3. The findings of `others`, in their order. Each of these pairs has the code of a finding and what shows it.
 
     If there is none, a 200 that cannot be read makes the judgement inconclusive, because it may be the result.
     """
     with_result = []
-    for exchange in refusable:
+    for exchange in exchanges_to_refuse:
         if grants_protected_result(exchange) or _says_done_in_a_text(exchange):
             with_result.append(exchange)
     granted = list(filter(is_granted, with_result))
-    for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
+    possible_findings = ((code_of_finding, granted), ("result-in-refusal", with_result), *others)
+    for code, exchanges in possible_findings:
         if exchanges:
             credentials, answer = accepted_credentials_in_words(exchanges), answer_in_words(exchanges[0])
-            return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
+            return deviates(finding(code, credentials=credentials, answer=answer), *exchanges)
 
-    unread = []
-    for exchange in refusable:
-        is_unread = exchange.response is not None and bool(exchange.response.broken)
-        if is_unread and is_granted(exchange):
-            unread.append(exchange)
-    if unread:
-        return inconclusive(say("a 200 that cannot be read: {names}", names=credentials_in_words(unread)), *unread)
-    return holds(*refusable[:MOST_CITED])
+    unreadable = []
+    for exchange in exchanges_to_refuse:
+        is_unreadable = exchange.response is not None and bool(exchange.response.broken)
+        if is_unreadable and is_granted(exchange):
+            unreadable.append(exchange)
+    if unreadable:
+        names = credentials_in_words(unreadable)
+        return inconclusive(say("a 200 that cannot be read: {names}", names=names), *unreadable)
+    return holds(*exchanges_to_refuse[:MOST_CITED])
 
 
 def _says_done_in_a_text(exchange: Exchange) -> bool:
-    """True if an answer to an execution that is no JSON says DONE.
+    """True if the answer to an execution is no JSON, but a text with the word DONE, the status of an executed transfer.
 
-    For a refusal or an HTML page, the word must be the whole body, because a longer text may have the word by chance.
+    In a refusal or an HTML page the word must be the whole body, because a longer text may have the word by chance.
     """
     response = exchange.response
     if exchange.operation != "executePix" or response is None or not says_done_in_words(response):
@@ -185,42 +200,46 @@ def _says_done_in_a_text(exchange: Exchange) -> bool:
 
 
 def token_is_required(
-    without_token: list[Exchange], valid: list[Exchange], code: str, *others: CodeAndExchanges
+    without_token: list[Exchange], valid: list[Exchange], code_of_finding: str, *others: CodeAndExchanges
 ) -> Judgement:
-    """The judgement that requests without a valid token are refused. `valid` are the valid requests.
+    """Judges that requests without a valid token (`without_token`) are refused. `valid` are requests with the token.
 
-    It deviates if a request without a valid token was accepted. That is so if one of these is true:
+    The judgement deviates if a request without a valid token was accepted. That is so if one of these is true:
 
-    - Its answer says success or carries the result. `none_granted` judges that, and explains `code` and `others`.
-    - Its answer cannot be told apart from the answer to a valid request that succeeded.
-    - It is no refusal, and differs from such an answer in nothing but values.
+    - Its answer says success or carries the result. `code_of_finding` names this deviation, such as "executed".
+      `others` are further deviations, as pairs: the code of a finding, and the exchanges that show it.
+    - Its answer is the same as the answer to a valid request that succeeded.
+    - Its answer is no refusal, and has the same members and types as such an answer, with other values.
 
-    If no valid request succeeded, there is nothing to compare with: equal answers may mean that nobody is served.
+    If no valid request succeeded, there is nothing to compare with: equal answers may mean that nobody is served. Then
+    the judgement is inconclusive.
     """
-    judgement = none_granted(without_token, code, *others)
+    judgement = none_granted(without_token, code_of_finding, *others)
     if judgement.deviates:
         return judgement
     successes = list(filter(is_served, valid))
     if not successes:
-        return inconclusive(_NO_SUCCESS, *without_token[:1])
+        return inconclusive(_NO_SUCCESS_TO_COMPARE_WITH, *without_token[:1])
 
     success_by_shape = _first_by_shape(successes)
-    successes_alike: dict[Exchange, Exchange] = {}  # by request without a valid token, the success that is alike
+    success_with_equal_answer: dict[Exchange, Exchange] = {}  # by request without a valid token
     for exchange in without_token:
         success = _indistinguishable_success(exchange, successes) or success_by_shape.get(_shape_of(exchange))
         if success is not None:
-            successes_alike[exchange] = success
-    if not successes_alike:
+            success_with_equal_answer[exchange] = success
+    if not success_with_equal_answer:
         return judgement
-    accepted = list(successes_alike)
-    compared = dict.fromkeys(successes_alike.values())  # each success once
-    return deviates(
-        finding("answered-alike", credentials=accepted_credentials_in_words(accepted)), *accepted, *compared
-    )
+    accepted = list(success_with_equal_answer)
+    compared_with = dict.fromkeys(success_with_equal_answer.values())  # each success once
+    credentials = accepted_credentials_in_words(accepted)
+    return deviates(finding("answered-alike", credentials=credentials), *accepted, *compared_with)
 
 
 def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]) -> Exchange | None:
-    """The first success whose answer cannot be told apart from that of an exchange; None if there is none."""
+    """The first of these successful exchanges whose answer is the same as that of `exchange`; None if there is none.
+
+    Differences such as a time or a request id do not count.
+    """
     for success in successes:
         if indistinguishable(exchange, success):
             return success
@@ -228,7 +247,10 @@ def _indistinguishable_success(exchange: Exchange, successes: Sequence[Exchange]
 
 
 def _first_by_shape(successes: Sequence[Exchange]) -> dict[Facts, Exchange]:
-    """By shape of the answer, the first success that has it. An answer without a shape is left out."""
+    """The first successful exchange for each shape of an answer. A shape is the members of the JSON with their types.
+
+    An answer that grants nothing has no shape, and is left out.
+    """
     first_by_shape: dict[Facts, Exchange] = {}
     for success in successes:
         shape = _shape_of(success)
@@ -238,9 +260,10 @@ def _first_by_shape(successes: Sequence[Exchange]) -> dict[Facts, Exchange]:
 
 
 def _shape_of(exchange: Exchange) -> Facts:
-    """The places and types of the members in an answer that grants something; empty for any other answer.
+    """The paths and types of the members in an answer that grants something; empty for any other answer.
 
-    Two answers with the same shape differ in nothing but values.
+    Two answers with the same shape differ only in values. A refusal has no shape here, because a service may refuse
+    many requests with the same members.
     """
     response = exchange.response
     if response is None or not is_granted(exchange):
@@ -254,7 +277,10 @@ def _shape_of(exchange: Exchange) -> Facts:
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
-    """The judgement that no refused registration registered its key. `effects` are the refused ones that did."""
+    """Judges that no registration was refused and still registered its key. `effects` are the registrations that did.
+
+    The finding names key type and answer of each, such as "PHONE: 400 application/json".
+    """
     if not effects:
         return holds()
     answers = [say("{type}: {answer}", type=type_sent(effect), answer=answer_in_words(effect)) for effect in effects]
@@ -262,7 +288,10 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 
 def no_refusal_was_executed(log: Log) -> Judgement:
-    """The judgement that no execution is answered as refused although the answer shows a transfer that is DONE."""
+    """Judges that no answer to an execution refuses it, for example with status 400, and shows the status DONE as well.
+
+    DONE means that the transfer was executed.
+    """
     refused = executed_and_refused(log)
     if not refused:
         return holds()
@@ -281,22 +310,22 @@ are executed as documented, and the one between them with extra parts."""
 
 
 def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgement:
-    """The judgement that an execution needs no more than the documented request.
+    """Judges that an execution needs no more than the documented request: a path with the code, and the token.
 
-    It deviates if the service refuses at least two prepared codes as documented, and executes a third one that is sent
-    with extra parts: a body, further headers and a query. `prepare` says how the profile has transfers prepared; None
-    if it has none prepared.
+    The judgement deviates if the service refuses at least two codes that are sent as documented, and executes a third
+    one that is sent with extra parts: a body, further headers and a query. The run has prepared these transfers.
+    `prepare` says how the profile has transfers prepared; None if it has none prepared.
     """
     answers = answers_to_real_codes(log)
     successes = list(filter(succeeded, answers))
     if successes:
         return holds(successes[0])
     prepared = log.of("executePix", Execution.PREPARED)
-    successes_with_more = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
+    successes_with_extra_parts = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
     # One refused code may be a bad one. With two, one was refused before and one after the success with extra parts.
     refused_before_and_after = len(prepared) >= 2
-    if successes_with_more and refused_before_and_after:
-        return deviates(finding("needs-more"), *prepared, *successes_with_more)
+    if successes_with_extra_parts and refused_before_and_after:
+        return deviates(finding("needs-more"), *prepared, *successes_with_extra_parts)
 
     refused = prepared or answers
     why = say("no code was executed as documented ({answers})", answers=answers_in_words(refused))
@@ -307,29 +336,31 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
             answers=answers_in_words(refused),
             count=_ENOUGH_PREPARED,
         )
-    return inconclusive(why, *refused[:1], *successes_with_more)
+    return inconclusive(why, *refused[:1], *successes_with_extra_parts)
 
 
 def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
-    """The judgement that the service understands requests with the Content-Type application/json.
+    """Judges that the service understands requests with the Content-Type application/json, by these answers.
 
-    It deviates if each answer refuses the media type (status 415), and holds if one is no refusal. If it is
-    inconclusive, `otherwise` is the reason.
+    The judgement deviates if each answer refuses the media type (status 415), and holds if one is no refusal. Otherwise
+    the requests were refused for another reason, and the judgement is inconclusive: `otherwise` is that reason.
     """
     refusal_kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if refusal_kinds == {RefusalKind.MEDIA_TYPE}:
         return deviates(finding("json-refused"), *answers[:1])
-    one_is_granted = None in refusal_kinds  # None stands for no refusal
+    one_is_granted = None in refusal_kinds  # the kind of an answer that is no refusal is None
     if one_is_granted:
         return holds(*answers[:1])
     return inconclusive(otherwise, *answers[:1])
 
 
 def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
-    """The judgement that the service understands a registration as documented: it takes the key type for a known one.
+    """Judges that the service understands a registration that is sent as documented.
 
-    If it understood none, but accepted a changed registration, it needs the change. Then the requirement about what was
-    changed deviates, such as the name of a field.
+    The service understood it if it answered a result (whether Success is true or false), or 409: a conflict with
+    another registration. Then the judgement holds. If it understood none, but accepted a registration with one
+    difference, it needs the difference. Then the requirement about the part with the difference deviates:
+    "registerPixKey.body.pixKey" for another name of that field.
     """
     deviations = deviations_if_more_is_needed(log)
     if requirement_id in deviations:
@@ -354,14 +385,16 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
 
 
 def value_is_of_no_other_request(requirement_id: str, values_sent: Mapping[Exchange, object]) -> Judgement:
-    """The judgement that no result has the value of another request in the field of the requirement.
+    """Judges that no result has the value of another request in a field that repeats a value of its own request.
 
-    `values_sent` has, by exchange, the value that its request named, such as its transaction code. If no result has the
-    value of its own request, the field means something else, and a value of another request is there by chance.
+    The requirement names the field: "executePix.id.matches" the field id, which repeats the transaction code.
+    `values_sent` has, by exchange, the value that its request sent. If no result has the value of its own request, the
+    field seems to have another meaning, and a value of another request is there by chance. Then the judgement holds.
     """
     field = requirement_id.split(".")[1]
     judgements = {exchange: judge(requirement_id, exchange) for exchange in values_sent}
-    if not any(judgement.holds for judgement in judgements.values()):
+    repeats_own_value = any(judgement.holds for judgement in judgements.values())
+    if not repeats_own_value:
         return holds()
     mixed_up = []
     for exchange, judgement in judgements.items():
@@ -373,7 +406,11 @@ def value_is_of_no_other_request(requirement_id: str, values_sent: Mapping[Excha
 
 
 def value_is_the_prepared_amount(log: Log) -> Judgement:
-    """The judgement that the results of transfers which the run prepared have the amount of one of them."""
+    """Judges that the value in an execution result is the amount that the run sent when it prepared the transfer.
+
+    If the run prepared transfers with several amounts, each value must be one of them. Codes of the profile do not
+    count, because the run did not prepare their transfers.
+    """
     amounts = amounts_of(log.with_purpose(Preparation.TO_EXECUTE))
     executions = filter(succeeded, log.of("executePix", Execution.PREPARED))
     with_number = [exchange for exchange in executions if is_number(_value_in_result(exchange, "value"))]
@@ -386,7 +423,7 @@ def value_is_the_prepared_amount(log: Log) -> Judgement:
 
 
 def _value_in_result(exchange: Exchange, field: str) -> object:
-    """The value of a field in the data of an answer; None if there is none."""
+    """The value of a field in the member `data` of an answer, such as "value"; None if there is none."""
     return (data_of(exchange.response) or {}).get(field)
 
 
@@ -394,12 +431,14 @@ def _value_in_result(exchange: Exchange, field: str) -> object:
 
 
 def holds_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
-    """The judgement that the requirement holds in at least one answer.
+    """Judges that the requirement holds in at least one answer.
 
-    It is for an example that cannot hold in every answer. Of the judgements of the answers, the best one counts.
+    It is for an example of the document that cannot hold in every answer, such as the type PHONE. The answers are
+    judged one by one, and the judgement that is best for the service is returned.
     """
     judgements = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
-    for conclusion in (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES):
+    from_best_to_worst = (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES)
+    for conclusion in from_best_to_worst:
         for judgement in judgements:
             if judgement.conclusion is conclusion:
                 return judgement
@@ -409,10 +448,11 @@ def holds_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgeme
 
 
 def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_sent: Text = "") -> Judgement:
-    """The judgement that no request to the operation breaks a robustness requirement, such as "no server error".
+    """Judges that no request to the operation breaks a robustness requirement, such as "no server error".
 
-    Generated invalid requests are left out, because test_property.py judges them. `not_sent` is a sentence about
-    requests that were not sent, or that tested nothing: the report shows it if the requirement holds.
+    Invalid requests that were generated are left out, because test_property.py judges them. `not_sent` is a sentence
+    about requests that were not sent, or that tested nothing: the report shows it if the requirement holds.
+    `reproduction` judges an answer. For it a requirement is broken only if the deviation was seen twice.
     """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
@@ -424,7 +464,9 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
         for _, judgement in judgements:
             findings += judgement.findings
         return deviates(findings, *breaking)
-    unanswered = never_answered(operation, log.attempts()) if requirement_id.endswith(".connection") else []
+    unanswered = []
+    if requirement_id.endswith(".connection"):  # "no connection is dropped without a response"
+        unanswered = never_answered(operation, log.attempts())
     if unanswered:
         return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)
 
@@ -436,4 +478,5 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
     remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
+    # The report cites the exchanges with a remark, and one as an example.
     return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))

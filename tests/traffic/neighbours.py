@@ -127,9 +127,11 @@ def first_index_without_wrong_tokens(first_prepared: int, number_of_codes: int) 
     """Index of the first of three codes that are executed without wrong tokens before. None if there are too few codes.
 
     The executions of these codes are sent right after a certain other request on a sandbox, and a wrong token would
-    come in between. `first_prepared` is the index of the first code that the run prepares.
+    come in between. The first of them is one that the run prepares, because its preparation is sent right before it.
+    `first_prepared` is the index of the first code that the run prepares.
     """
     first_index = max(_FIRST_CODES, first_prepared)
+    # At least one code must follow: the last one, which is executed right after a deletion.
     are_enough = first_index + _CODES_WITHOUT_WRONG_TOKENS < number_of_codes
     return first_index if are_enough else None
 
@@ -152,6 +154,7 @@ class RequestsOnSandbox:
     """
 
     def __init__(self, traffic: Traffic, unknown_code: str, first_index: int, number_of_codes: int) -> None:
+        """`unknown_code` does not exist. `first_index` is that of the first code without wrong tokens."""
         self._indexes = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)
         self._last_index = number_of_codes - 1
         self.indexes_without_wrong_tokens = (*self._indexes, self._last_index)
@@ -163,11 +166,12 @@ class RequestsOnSandbox:
         """Send the request, or the two, that come right before the execution of the code with this index.
 
         The table of the class has all cases. Nothing is sent before the first and the third code without wrong tokens:
-        the transfer of the first one was just prepared, and the third one is executed right after the second one.
+        the transfer of the first one was just prepared, and the third one is executed right after the second one. If no
+        key was registered, there is none to delete before the last code, so it is like any other.
         """
         first, second, third = self._indexes
         if index == second:
-            self._registration = register_right_behind_money(self._traffic)
+            self._registration = register_right_after_money_moved(self._traffic)
         elif index == self._last_index and self._registration:
             self.end()
         elif index not in (first, third):
@@ -181,7 +185,7 @@ class RequestsOnSandbox:
         self._registration = None
 
 
-def register_right_behind_money(traffic: Traffic) -> Exchange | None:
+def register_right_after_money_moved(traffic: Traffic) -> Exchange | None:
     """Register a synthetic key right after a request that moves money, on a sandbox. Returns the exchange.
 
     The answer of a service at fault may depend on the request before. None, and nothing is sent, outside a sandbox, or
@@ -191,9 +195,9 @@ def register_right_behind_money(traffic: Traffic) -> Exchange | None:
     if not profile.is_sandbox or not profile.accounts or not traffic.may_send_to(_REGISTER):
         return None
     registrar = Registrar(traffic.client, profile)
-    if registrar.key_for_deletions() is None:
+    if registrar.synthetic_key_for_deletions() is None:
         return None
-    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_BEHIND_MONEY)
+    return registrar.register(registrar.synthetic_key(), Registering.RIGHT_AFTER_MONEY_MOVED)
 
 
 def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]:

@@ -2,9 +2,10 @@
 
 1. Preflight: `check_target`.
 2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
-   three. Within this phase wrong tokens, two registrations and two executions go at the same moment as another request.
+   three. Within this phase wrong tokens, two registrations and two executions are sent at the same moment as another
+   request.
 3. Together: all that names nobody, or only reads.
-4. In pairs that leave at the same moment; then stand-ins, together: what a service may take for a token.
+4. In pairs, each at the same moment; then, together, what some services accept instead of a token (stand-ins).
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
 6. Clean up: keys that the run registered are deleted.
 
@@ -36,13 +37,13 @@ from spec.message import say
 from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
-from tests.harness.pen import OurLine
-from tests.harness.selection import ids_tested, in_scope, requirement_of, selection_of, uses
+from tests.harness.pen import LineOfSuite
+from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
-from tests.traffic.at_times import ask_where_answers_disagree
+from tests.traffic.at_times import repeat_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
 from tests.traffic.existence import send_requests_about_existence
-from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
+from tests.traffic.kept_refusals import send_valid_token_after_wrong_one
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
@@ -65,18 +66,18 @@ AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_reque
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, send_stand_ins)
-"""Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
-would answer nothing else."""
+WITH_STAND_INS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)
+"""Requests with wrong tokens that name nobody. They are sent after the others, because a service that locks the caller
+out after them would answer nothing else."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
     send_reads_after_changes,
     send_first_code_at_the_end,
     send_requests_about_existence,
 )
-"""Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
-have changed since."""
-LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
-"""What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
+"""Scenarios that are sent after all others, because they depend on the answers so far: these answers do not settle a
+question, or may have changed since."""
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
+"""What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
@@ -157,15 +158,16 @@ def send_everything(
 
     `reproduction` judges answers, and knows which deviations showed again when a request was repeated.
     """
-    items_in_scope = in_scope(items, profile)
-    traffic = Traffic(client, profile, selection_of(ids_tested(items_in_scope, "traffic"), profile), reproduction)
+    items_in_scope = permitted_tests(items, profile)
+    ids_of_scenarios = requirement_ids_of(items_in_scope, "traffic")
+    traffic = Traffic(client, profile, selection_of(ids_of_scenarios, profile), reproduction)
     _share_transfers(traffic)
     # The scenario `send_invalid` sends some invalid requests to these operations, so they are not generated again.
     sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
     sequences = None
-    if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
-        selection = selection_of(ids_tested(items_in_scope, "traffic", "sequences"), profile)
+    if profile.accounts and any(uses_fixture(item, "sequences") for item in items_in_scope):
+        selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
     _draw(run_traffic, config, seed, items_in_scope)
@@ -182,7 +184,7 @@ def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequ
     """
     profile = run_traffic.traffic.profile
     for item in items:
-        if uses(item, "generation"):
+        if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
     if run_traffic.sequences is not None:
@@ -197,7 +199,7 @@ def _share_transfers(traffic: Traffic) -> None:
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
-    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+    traffic.client.door.budget.divide_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
@@ -210,7 +212,7 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
     if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
-        sequences.follow()
+        sequences.send()
     traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
     traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
     traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
@@ -232,7 +234,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteAbout.CUT, why, operation)
+        door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------
@@ -240,7 +242,7 @@ def _note_lockouts(traffic: Traffic) -> None:
 _ERASE_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
 _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
-"""Seconds between two lines of progress: on a terminal, in the place of the line before; elsewhere below it."""
+"""Seconds between two lines of progress: on a terminal, instead of the line before; elsewhere below it."""
 
 
 def check_target(session: Session) -> None:
@@ -267,10 +269,10 @@ def send_showing_progress(session: Session, tests: pytest.Session) -> None:
         tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
         return
     progress = partial(_progress_of, session)
-    terminal.write_line(OurLine(f"sending to {session.run.base_url}: {progress()}"))
+    terminal.write_line(LineOfSuite(f"sending to {session.run.base_url}: {progress()}"))
     with _progress_printed(sys.stdout, progress):
         tests.config.stash[RUN_TRAFFIC] = send_and_clean_up(tests.config, session, tests.items)
-    terminal.write_line(OurLine(f"judging {len(session.door.exchanges)} answers"))
+    terminal.write_line(LineOfSuite(f"judging {len(session.door.exchanges)} answers"))
 
 
 def _progress_of(session: Session) -> str:

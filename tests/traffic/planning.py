@@ -32,8 +32,8 @@ from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import parts_of_pointer
 from spec.requirements import Requirement, requirements
 from spec.rules import Reproduction
-from tests.harness.options import PRINTING, explains, options_given
-from tests.harness.selection import group_of, ids_tested, permits, requirement_of, selection_in_words
+from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, explains, options_given
+from tests.harness.selection import ids_in_group, permits, requirement_ids_of, requirement_of, selection_in_words
 from tests.traffic.enough import few_exchanges
 from tests.traffic.phases import send_everything
 
@@ -42,13 +42,13 @@ InPlaceOfTests = Callable[[pytest.Session], None]
 
 
 def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str]) -> InPlaceOfTests | None:
-    """Function that prints what --plan, --explain or --list asks for; None without these options.
+    """Function that prints what --plan, --explain or --list asks for, instead of running tests; None without these.
 
-    pytest still collects the tests, and prints nothing of its own about them. `resend` has the codes that may be sent
-    although an earlier run sent them. Raises UsageError if two of the options are given, and for an id that is not
-    known.
+    pytest still collects the tests, because they say what would be sent, but prints nothing of its own about them.
+    `resend` has the transaction codes that may be sent although an earlier run sent them. Raises UsageError if two of
+    the options are given, and for an id of a requirement that does not exist.
     """
-    options = options_given(config, PRINTING)
+    options = options_given(config, OPTIONS_THAT_PRINT_INSTEAD)
     if not options:
         return None
     if not explains(config):
@@ -56,22 +56,29 @@ def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str
         return partial(_print_plan, profile, resend)
     if len(options) > 1:
         raise pytest.UsageError(f"{' and '.join(options)} each print something; name one of them")
-    ids = requirements() if config.getoption("list") else group_of(config.getoption("explain"), "--explain")
+    ids = requirements() if config.getoption("list") else ids_in_group(config.getoption("explain"), "--explain")
     _silence_pytest(config)
     return partial(_print_explanation, profile, ids)
 
 
 def _silence_pytest(config: pytest.Config) -> None:
-    """Have pytest collect the tests without a line about them."""
+    """Change the options of pytest, so that it collects the tests without printing anything about them.
+
+    What the suite prints is then the only output.
+    """
     config.option.collectonly = False  # with --collect-only, pytest would print the tests instead
     config.option.verbose = -2  # below quiet: pytest prints not even the number of tests
 
 
 def _print_plan(profile: Profile, resend: Container[str], session: pytest.Session) -> None:
-    """Print what a run would send, and what the journal of codes says about it."""
+    """Print what a run would send for the collected tests, for --plan.
+
+    It also prints what the journal says: the file with the transaction codes that earlier runs sent. `resend` has the
+    codes that may be sent nevertheless.
+    """
     config = session.config
     plan = planned(config, profile, resend, session.items)
-    journal, trouble, _ = journal_in_words(profile)
+    journal, trouble, _ = journal_in_words(profile)  # where it is, and why no code of the profile is sent
     if config.getoption("new_journal"):
         trouble = "--new-journal starts it, and what can be read of an old one still counts"
     about_the_journal = "; ".join(text for text in (journal, trouble) if text)
@@ -82,8 +89,11 @@ def _print_plan(profile: Profile, resend: Container[str], session: pytest.Sessio
 
 
 def _print_explanation(profile: Profile, ids: Container[str], session: pytest.Session) -> None:
-    """Print all about one requirement, or a line for each of several. If the command line selects requirements, only
-    the selected ones are printed."""
+    """Print an explanation of the requirements with these ids, for --explain and --list.
+
+    One requirement is explained in full, several have a line each. What the last run saw of them is printed, too. If
+    the command line selects requirements (-k), only the selected ones are printed.
+    """
     config = session.config
     chosen = [requirement for requirement in requirements().values() if requirement.id in ids]
     if selection_in_words(config):
@@ -97,24 +107,33 @@ def _print_explanation(profile: Profile, ids: Container[str], session: pytest.Se
 
 
 def _requests_in_words(requirement: Requirement, session: pytest.Session) -> list[str]:
-    """Lines that say what a run sends to the embedded sandbox for a requirement, by operation and purpose."""
+    """Lines that say what a run sends for a requirement, by operation and by the purpose of the requests.
+
+    They are planned for the sandbox that the suite contains, because the profile of the user may permit less. Generated
+    requests have one line together, because they are many and drawn at random.
+    """
     tests = [item for item in session.items if requirement_of(item) == requirement]
-    not_generated = [item for item in tests if not item.get_closest_marker("property")]
-    plan = planned(session.config, load("sandbox"), (), not_generated)
+    without_generated_requests = [item for item in tests if not item.get_closest_marker("property")]
+    plan = planned(session.config, load("sandbox"), (), without_generated_requests)
+    # The preflight, which checks the connection first, is sent for every requirement.
     exchanges = [exchange for exchange in plan.exchanges if not isinstance(exchange.purpose, Preflight)]
     lines = list(purposes_in_words(exchanges))
-    if len(not_generated) < len(tests):
+    if len(without_generated_requests) < len(tests):
         lines.append("generated requests")
     return lines
 
 
 def _last_run(config: pytest.Config, profile: Profile, ids: Collection[str]) -> LastRun:
-    """The run in the folder that --report-dir names; else the last run of this profile that is about the ids."""
-    clean = Display(listed_secrets(profile)).line
+    """The record of an earlier run, from which an explanation says what was seen of a requirement.
+
+    It is the run in the folder that --report-dir names; without that option, the last run with this profile that is
+    about requirements with these ids.
+    """
+    without_secrets = Display(listed_secrets(profile)).line  # hides accounts, keys and codes in a line of an old report
     report_folder = config.getoption("report_dir")
     if report_folder:
-        return last_run(Path(report_folder), clean)
-    return last_run_about(ids, runs_folder(profile.name), clean)
+        return last_run(Path(report_folder), without_secrets)
+    return last_run_about(ids, runs_folder(profile.name), without_secrets)
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
@@ -130,7 +149,8 @@ _SUCCESSFUL = {"status": "DONE", "Success": "true"}
 def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
     """Plan of the requests that a run sends for the selected tests, which are `items`.
 
-    `resend` has the codes that may be sent although an earlier run sent them.
+    Everything is done as in a run, but the network is replaced by an object that sends nothing and answers as the
+    interface document says. `resend` has the codes that may be sent although an earlier run sent them.
     """
     new_journal = config.getoption("new_journal")
     door = open_door_for_plan(profile, TOKEN, _PlanningWire(profile), resend=resend, new_journal=new_journal)
@@ -139,17 +159,17 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     reproduction = Reproduction(door.exchanges, door.sent_again)
     seed = config.getoption("seed") or 0
     traffic = send_everything(config, client, profile, seed, items, reproduction).traffic
-    operations_tested = (
-        requirements()[requirement_id].operation for requirement_id in ids_tested(items, "run_traffic")
-    )
-    denied = frozenset(name for name in operations_tested if name and not permits(profile, name))
+    # The ids of the requirements whose tests judge requests of the run.
+    requirement_ids = requirement_ids_of(items, "run_traffic")
+    tested_operations = [requirements()[requirement_id].operation for requirement_id in requirement_ids]
+    denied = frozenset(name for name in tested_operations if name and not permits(profile, name))
     return Plan(
         door.exchanges,
-        denied=denied,
+        denied=denied,  # operations that the profile does not permit
         executes=traffic.selection.needs_real_codes,
-        barred=list(door.guard.barred),
-        cut=list(door.unsent),
-        few=list(few_exchanges(traffic)),
+        barred=list(door.guard.barred),  # codes that earlier runs sent
+        cut=list(door.unsent),  # limits that keep requests back
+        few=list(few_exchanges(traffic)),  # what is tested with few requests only
         journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 
@@ -161,12 +181,17 @@ class _PlanningWire:
     """
 
     def __init__(self, profile: Profile) -> None:
-        self._plan = profile.transactions.prepare
-        self._key_at = profile.key_at
+        self._prepare = profile.transactions.prepare  # how the profile has transfers prepared; None if it has none
+        self._key_at = profile.key_at  # JSON pointer to the keys in a list, such as "/data/keys/*/key"
         self._count_prepared = 0
 
     def attempt(self, sending: Sending) -> Response:
-        """The answer to a request, which is not sent."""
+        """The answer that a conforming service would give to a request. The request is not sent.
+
+        - A valid request, and an execution with the valid token, gets a 200 with a documented result.
+        - A request without the valid token gets a 401.
+        - An invalid request gets a 400, or a 404 if its path is not documented.
+        """
         intent = sending.intent
         if intent.valid or sending.executes:
             return _answer(200, {"code": 0, "data": self._data_of_success(intent.operation)})
@@ -175,38 +200,43 @@ class _PlanningWire:
         return _answer(400 if intent.operation else 404, {})
 
     def connect(self, base_url: str) -> str:
-        """Nothing is opened."""
+        """Connect to nothing. The empty text means that no error occurred."""
         return ""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing, because nothing was opened."""
 
     def _data_of_success(self, operation: str) -> object:
-        """The value of `data` in a successful answer: a new code, an empty list of keys, or a documented result."""
-        if operation in PREPARING_OPERATIONS and self._plan:
+        """The value of `data` in a successful answer, so that the run continues as after a real answer.
+
+        - For a preparation a new transaction code, such as "plan-1", at the path where the profile says that it is.
+        - For the list of keys an empty list, at the path where the profile says that keys are.
+        - For any other operation a result with the documented fields.
+        """
+        if operation in PREPARING_OPERATIONS and self._prepare:
             self._count_prepared += 1
-            return _nested(_path_in_data(self._plan.code_at), f"plan-{self._count_prepared}")
+            return _nested(_path_in_data(self._prepare.code_at), f"plan-{self._count_prepared}")
         if operation == "listPixKeys" and self._key_at:
             path_to_key = _path_in_data(self._key_at)
-            if "*" in path_to_key:  # it stands for each key in the list
+            if "*" in path_to_key:  # means each item of the list, so the names before it lead to the list itself
                 path_to_key = path_to_key[: path_to_key.index("*")]
             return _nested(path_to_key, [])
-        fields = operations()[operation].result
+        fields = operations()[operation].result  # the last type of the field error, for example, is null
         return {field.name: _SUCCESSFUL.get(field.name, _VALUES[field.types[-1]]) for field in fields}
 
 
 def _path_in_data(pointer: str) -> list[str]:
-    """The names that lead from `data` to a place, by a JSON pointer of the profile such as `/data/keys/*/key`."""
+    """The names that lead from `data` to a value: ["keys", "*", "key"] for the JSON pointer `/data/keys/*/key`."""
     return parts_of_pointer(pointer.removeprefix("/data"))
 
 
 def _answer(status: int, body: dict[str, object]) -> Response:
-    """A response with this JSON body."""
+    """An HTTP response with this status and JSON body, which no service has sent."""
     return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
 
 
 def _nested(path: Sequence[str], value: object) -> object:
-    """Objects within each other, so that the value stands at the path."""
-    for name in reversed(path):
+    """Objects within each other that hold the value at this path: {"a": {"b": 1}} for the path a, b and the value 1."""
+    for name in reversed(path):  # the innermost object is made first
         value = {name: value}
     return value

@@ -56,9 +56,10 @@ class Generated(Purpose):
 
 
 def _purpose_of(case: Case) -> Generated:
-    """Why a case is sent: a valid read, an invalid request of `invalid.py`, or a drawn request.
+    """Why a generated request (a case) is sent: a valid read, an invalid request from a table, or a drawn request.
 
-    Only the invalid requests of `invalid.py` say which part of the request is invalid (`case.unusual_part`).
+    Only an invalid request from the tables of `invalid.py` names its invalid part (`case.unusual_part`). A request that
+    Schemathesis drew at random names none.
     """
     if case.valid:
         return Generated.READ
@@ -68,7 +69,8 @@ def _purpose_of(case: Case) -> Generated:
 class Generation:
     """The generated traffic of a run: draws the requests, sends them, and judges the answers.
 
-    `observed` are the operations whose invalid requests a scenario sends already, so that they are not sent twice.
+    To some operations a scenario sends the invalid requests whose answers the report observes. These operations are
+    `observed`: the same requests are not sent to them again.
     """
 
     def __init__(
@@ -76,30 +78,32 @@ class Generation:
     ) -> None:
         self._client = client
         self._profile = profile
-        self._reproduction = reproduction
-        self._observed = observed
-        self._examples: dict[str, int] = {}  # by operation; 0 stands for the default number
-        self._seed = 0
-        self._drawing: Drawing | None = None
-        self._drawn: Future[list[Case]] | None = None
+        self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
+        self._observed = observed  # operations to which scenarios send invalid requests already
+        self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
+        self._seed = 0  # decides what is drawn
+        self._drawing: Drawing | None = None  # draws with Schemathesis
+        self._drawn: Future[list[Case]] | None = None  # the result of the thread that draws
         self._sent: list[tuple[Case, Exchange]] = []
         self._findings: dict[str, Findings] = {}  # by operation
 
     def draw(self, operation: str, seed: int, examples: int) -> None:
-        """Note that requests to an operation are wanted. `begin` draws them later, in a thread of its own.
+        """Note that requests to an operation are to be drawn. `begin` draws them later, in a thread of its own.
 
-        `examples` is the number of drawn requests, and of valid reads; 0 stands for the default numbers.
+        `examples` is the number of drawn requests, and of valid reads; 0 means the default numbers. With the same
+        `seed`, the same requests are drawn.
         """
         self._examples[operation] = examples
         self._seed = seed
 
     def begin(self) -> None:
-        """Start to draw, in a thread, so that other requests can be sent meanwhile.
+        """Start a thread that draws all requests, so that other requests can be sent meanwhile.
 
         Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads parse Python at
         once (SystemError: AST constructor recursion depth mismatch).
         """
-        if self._examples:
+        is_anything_to_draw = bool(self._examples)
+        if is_anything_to_draw:
             from tests.traffic.drawing import Drawing
 
             self._drawing = Drawing(self._profile)
@@ -108,23 +112,30 @@ class Generation:
             thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 
     def _draw_all(self, drawing: Drawing) -> list[Case]:
-        """The cases of all operations."""
+        """The requests to all operations for which `draw` was called. They are not sent yet."""
         cases: list[Case] = []
         for operation in self._examples:
             cases += self._cases_of(operation, drawing)
         return cases
 
     def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
-        """The cases of one operation, of all sorts."""
+        """The requests to one operation: valid reads, invalid requests from tables, and requests drawn at random.
+
+        They are not sent yet. Requests that the profile does not permit are left out (`safe_cases`).
+        """
         examples, profile = self._examples[operation], self._profile
         if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
-        observed = False if operation in self._observed else None  # False: without those that scenarios send
+        is_sent_by_scenarios = operation in self._observed
+        observed = False if is_sent_by_scenarios else None  # False: without what scenarios send; None: all
         yield from invalid_requests(operation, profile, observed=observed)
         yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
-        """Send everything that was drawn, at the same time."""
+        """Wait for the thread that draws, send everything that was drawn at the same time, and keep the answers.
+
+        `together` sends many requests at once.
+        """
         if self._drawn is None:
             self.begin()
         drawn = self._drawn.result() if self._drawn else []
@@ -134,32 +145,41 @@ class Generation:
         self._sent = list(zip(cases, answers, strict=True))
 
     def _without_reads_that_are_enough(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases without the valid reads of an operation that was read often enough by scenarios and sequences."""
-        times_sent = Counter[str]()
+        """The cases (requests) without superfluous valid reads: other parts of the run have sent such reads already.
+
+        Together with these reads there are then _DEFAULT_READS to each operation, and at least _FEWEST_READS from here.
+        If the user asks for a number of requests (--examples), all reads are sent.
+        """
+        reads_so_far = Counter[str]()  # by operation
         for case in cases:
-            if not case.valid or self._examples[case.operation]:
+            is_read = case.valid
+            user_asks_for_a_number = bool(self._examples[case.operation])
+            if not is_read or user_asks_for_a_number:
                 yield case
                 continue
-            times_sent[case.operation] += 1
-            read_before = len(self._client.door.log.valid(case.operation))
-            if times_sent[case.operation] <= max(_FEWEST_READS, _DEFAULT_READS - read_before):
+            reads_so_far[case.operation] += 1
+            read_before = len(self._client.door.log.valid(case.operation))  # by scenarios and sequences
+            if reads_so_far[case.operation] <= max(_FEWEST_READS, _DEFAULT_READS - read_before):
                 yield case
 
     def _send(self, case: Case, purpose: Generated) -> Exchange:
-        """Send a case as a part of the generated traffic of its operation."""
+        """Send a case (a request), and return its exchange: the request with its answer.
+
+        It is marked as generated traffic to its operation, so that other judgements leave it out.
+        """
         return case.send(self._client.of_part(case.operation).with_purpose(purpose))
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 
     def send_smaller_cases(self) -> None:
-        """For each deviation that only drawn requests show, search for the smallest request that shows it.
+        """For each deviation that only randomly drawn requests show, search for the smallest request that shows it.
 
-        Parts of the drawn request are sent, until no smaller one shows the deviation, or as many as permitted were
-        sent. Operations that may move money are left out.
+        A small request explains a deviation better. Parts of the drawn request are sent, until no smaller one shows the
+        deviation, or until the limits of these searches are reached. Operations that may move money are left out.
         """
         requests_left = _MOST_SMALLER_IN_ALL
         for operation in self._examples:
-            if self._drawing is None or not _may_send_smaller(operation, self._profile):
+            if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
             for requirement_id, finding, case in self.judge(operation).found_by_drawn_requests_alone():
                 search = _Search(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
@@ -167,26 +187,29 @@ class Generation:
                 requests_left -= search.times_sent
 
     def send_smaller(self, case: Case) -> Exchange | None:
-        """Send a part of a drawn request, and return its exchange; None if the profile does not permit to send it."""
-        permitted = next(safe_cases([case], self._profile), None)
+        """Send a part of a drawn request, keep its answer, and return its exchange (the request with its answer).
+
+        None if the profile does not permit to send it. The search for the smallest request calls this method.
+        """
+        permitted = next(safe_cases([case], self._profile), None)  # the case itself, perhaps for another account
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
-        self._findings.pop(case.operation, None)  # to be computed again, because they lack this answer
+        self._findings.pop(case.operation, None)  # `judge` computes them again, because they lack this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
 
     @property
     def sent(self) -> list[tuple[Case, Exchange]]:
-        """The cases that were sent, with their answers."""
+        """The generated requests that were sent, each with its exchange (the request with its answer)."""
         return self._sent
 
     def judge(self, operation: str) -> Findings:
-        """The `Findings` that judge the answers to the generated requests of one operation.
+        """Judges the answers to the generated requests of one operation. The result has every deviation (finding).
 
-        They are stored, because tests and the search for smaller cases ask for them several times.
+        It is stored, because tests and the search for smaller requests ask for it several times.
         """
         if operation not in self._findings:
             findings = Findings(self._reproduction)
@@ -198,21 +221,29 @@ class Generation:
 
 
 def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]:
-    """Valid reads, as many as `count`, of the accounts of the profile in turn."""
-    accounts = profile.accounts if operations()[operation].path_parameter else (None,)
+    """As many valid reads as `count`: requests that change nothing, such as GET /v1/accounts/balance/{accountId}.
+
+    They name the accounts of the profile one after the other, again and again. None is sent if the path needs an
+    account and the profile has none.
+    """
+    names_account = operations()[operation].path_parameter is not None
+    accounts = profile.accounts if names_account else (None,)
     for account in islice(cycle(accounts), count):
-        yield Case(operation, "", "valid", account, valid=True)
+        yield Case(operation, how_unusual="valid", path_parameter=account, valid=True)
 
 
-def _may_send_smaller(operation: str, profile: Profile) -> bool:
-    """True if parts of a drawn request move no money. On a sandbox a prepared transfer is worth nothing."""
-    moves_money = operations()[operation].permission in MONEY_PERMISSIONS
-    return operation != "executePix" and (profile.is_sandbox or not moves_money)
+def _moves_no_money(operation: str, profile: Profile) -> bool:
+    """True if parts of a request that was drawn at random may be sent, because they cannot move real money.
+
+    An execution moves money in any case. On a sandbox, a service without real money, a prepared transfer is harmless.
+    """
+    may_move_money = operations()[operation].permission in MONEY_PERMISSIONS
+    return operation != "executePix" and (profile.is_sandbox or not may_move_money)
 
 
 @dataclass
 class _Search:
-    """A search for the smallest request that shows a finding."""
+    """A search for the smallest request that shows a finding (a deviation from a requirement)."""
 
     generation: Generation
     operation: str
@@ -226,17 +257,19 @@ class _Search:
     """Answers by case, of all that was sent to the operation before, too."""
 
     def __post_init__(self) -> None:
-        """Take the answers that the run has already."""
+        """Copy the answers that the run has already, so that no equal request is sent again."""
         for case, exchange in self.generation.sent:
             if case.operation == self.operation:
-                case_without_words = replace(case, unusual_part="", how_unusual="")  # equal cases = equal requests
+                # Without the words that describe them, two cases are equal if their requests are.
+                case_without_words = replace(case, unusual_part="", how_unusual="")
                 self.answers.setdefault(case_without_words, []).append(exchange)
 
     def shows(self, case: Case) -> bool:
-        """Send the case, and return True if its answer shows the finding. Hypothesis calls this function.
+        """Send the case (a request), and return True if its answer shows the finding, a deviation.
 
-        A case that was sent before is not sent again: the earlier answer counts. If no more requests may be sent, a new
-        case counts as one that does not show the finding.
+        Hypothesis calls this function with smaller and smaller requests. A case that was sent before is not sent again:
+        the earlier answer counts. If no more requests may be sent, a new case counts as one that does not show the
+        finding, so that the search ends.
         """
         if case not in self.answers:
             may_be_sent = self.times_sent < self.most
@@ -246,6 +279,7 @@ class _Search:
         return any(self._is_shown(answer) for answer in self.answers[case])
 
     def _is_shown(self, answer: Exchange) -> bool:
-        """True if one answer shows the finding."""
+        """True if this answer shows the finding, which is the deviation that the search is about."""
         findings = judge(self.requirement_id, answer).findings
+        # Without the numbers of exchanges, two findings are equal if they describe the same deviation.
         return self.finding in [replace(finding, exchanges=()) for finding in findings]

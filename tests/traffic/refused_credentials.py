@@ -20,11 +20,11 @@ from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import (
-    ANOTHER,
     NO_HEADER,
     OTHER_SCHEMES,
+    WRONG_TOKEN,
     UnauthorizedRequest,
-    forms,
+    permitted_forms,
     table_of_unauthorized_requests,
 )
 from environments.profiles.model import Profile
@@ -93,11 +93,11 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     most = profile.limits.wrong_tokens
     if is_execution or profile.is_sandbox:
         most -= REQUESTS_FOR_EXECUTED_CODE
-    fewest = min(most, 1)
+    fewest = min(most, 1)  # 0 or less if limits.wrong_tokens is too small for the uses in 1
     if not is_execution:
         most -= _registrations_outside_the_table(profile)
     elif profile.is_sandbox:
-        most -= most // _CODES_WITH_WRONG_TOKENS
+        most -= most // _CODES_WITH_WRONG_TOKENS  # the requests of one code
     return max(fewest, most)
 
 
@@ -105,10 +105,10 @@ def _registrations_outside_the_table(profile: Profile) -> int:
     """Number of registrations without the valid token that count against limits.wrong_tokens beside those of the table.
 
     There are three sorts: for keys that are registered already; with the token under a scheme other than Bearer; and on
-    a sandbox for own accounts, to see whether a refusal is kept for an account.
+    a sandbox for accounts of the profile, to see whether the service keeps a refusal for an account.
     """
     with_own_accounts = len(profile.accounts[:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]) if profile.is_sandbox else 0
-    return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
+    return _WITH_A_REGISTERED_KEY + len(permitted_forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
@@ -117,7 +117,7 @@ def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
     Which wrong tokens there are depends on the valid token: only a signed token (JWT) can get another signature. Only
     a registration has a body, which some of the requests write in an unusual way.
     """
-    names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
+    names = [form.name for form in permitted_forms(traffic.profile, traffic.client.door.secrets.token())]
     return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey")
 
 
@@ -149,7 +149,7 @@ def send_first_code_again(client: Client) -> None:
     """
     code = client.door.guard.first_executed
     if code:
-        for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
+        for credential in (NO_HEADER, WRONG_TOKEN):
             client.send("executePix", code, credential=credential)
 
 

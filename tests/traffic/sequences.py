@@ -1,6 +1,6 @@
-"""Sequences of requests: their steps, and how the steps of one sequence are taken.
+"""Sequences of requests: their steps, and how the requests of one sequence are sent.
 
-`drawing.py` has Hypothesis draw them, and `stateful.py` decides which are followed, and when. Steps of a sequence
+`drawing.py` has Hypothesis draw them, and `stateful.py` decides which are sent, and when. Steps of a sequence
 register, delete and list its key, read the balance, and, on a sandbox, prepare and execute transfers.
 """
 
@@ -40,64 +40,65 @@ USUAL_SEQUENCE_OF_A_TRANSFER = (
     Step.PREPARE, Step.REGISTER, Step.LIST, Step.EXECUTE, Step.LIST, Step.BALANCE, Step.EXECUTE_AGAIN, Step.LIST,
     Step.BALANCE,
 )  # fmt: skip
-"""An example that is always followed: the list and the balance after each of both executions, with a key that is
+"""An example that is always sent: the list and the balance after each of both executions, with a key that is
 registered before them."""
-READS = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
-EXECUTIONS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
-Followed = list[tuple[Step, Exchange]]
-"""The steps of a sequence that were taken, with their answers."""
+_OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
+_EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
+StepsWithAnswers = list[tuple[Step, Exchange]]
+"""The steps of a sequence that were sent, with their answers."""
 
 
 def executes(sequence: Sequence[Step]) -> bool:
-    """True if a step of the sequence executes a transfer."""
-    return not EXECUTIONS.isdisjoint(sequence)
+    """True if a step of the sequence executes a transfer, so that sending it moves money."""
+    return not _EXECUTING_STEPS.isdisjoint(sequence)
 
 
 def possible_steps(sequence: Sequence[Step]) -> tuple[Step, ...]:
-    """The sequence without its impossible steps.
+    """The sequence without its impossible steps, because sequences are drawn at random.
 
-    An execution is impossible if no transfer was prepared before that is not executed yet, and a second execution if
-    there was no first one.
+    An execution needs a transfer that was prepared before and is not executed yet. A second execution of a transfer
+    needs a first one.
     """
-    prepared = 0
-    is_executed = False
+    transfers_to_execute = 0
+    is_one_executed = False
     possible: list[Step] = []
     for step in sequence:
-        if step is Step.EXECUTE and not prepared:
+        if step is Step.EXECUTE and transfers_to_execute == 0:
             continue
-        if step is Step.EXECUTE_AGAIN and not is_executed:
+        if step is Step.EXECUTE_AGAIN and not is_one_executed:
             continue
         if step is Step.PREPARE:
-            prepared += 1
+            transfers_to_execute += 1
         if step is Step.EXECUTE:
-            prepared -= 1
-            is_executed = True
+            transfers_to_execute -= 1
+            is_one_executed = True
         possible.append(step)
     return tuple(possible)
 
 
-_Event = tuple[Step, bool]
+_StepWithKeyState = tuple[Step, bool]
 """A step, and whether the key was registered before it, because the first registration of a key is answered otherwise
 than the second one."""
 
 
 def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations that a sequence reaches, as values that are equal for equal situations.
+    """The situations in which a sequence tests the service, as values that are equal for equal situations.
 
-    Sequences are chosen so that they reach many. A fault may need up to three steps in a row, so each step makes
-    several situations: with the two steps before it, and with the last one, two and three changes of the key before it.
+    Of the sequences that are drawn, those are chosen that together have the most situations. A fault may need up to
+    three steps in a row, so each step makes several situations: one with the two steps before it, and one with each of
+    the last one, two and three changes of the key (registrations and deletions) before it.
     """
-    events = _events_of(sequence)
+    steps = _steps_with_key_state(sequence)
     situations: set[Hashable] = set()
-    changes: tuple[_Event, ...] = ()
-    for place, event in enumerate(events):
-        last_three = tuple(events[max(0, place - 2) : place + 1])
+    changes: tuple[_StepWithKeyState, ...] = ()
+    for index, step_with_key_state in enumerate(steps):
+        last_three = tuple(steps[max(0, index - 2) : index + 1])
         situations.add(("steps", last_three))
         for count in (1, 2, 3):
-            situations.add(("changes", changes[-count:], event))
-        step, _ = event
-        if step not in READS:
-            changes = (*changes, event)
+            situations.add(("changes", changes[-count:], step_with_key_state))
+        step, _ = step_with_key_state
+        if step not in _OPERATION_BY_READING_STEP:
+            changes = (*changes, step_with_key_state)
     return situations
 
 
@@ -106,27 +107,29 @@ def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
 
     Situations of three steps would be too many, because no run executes as many transfers.
     """
-    pairs = pairwise(_events_of(sequence))
+    pairs = pairwise(_steps_with_key_state(sequence))
     return {(event, next_event) for event, next_event in pairs if executes((event[0], next_event[0]))}
 
 
-def _events_of(sequence: Sequence[Step]) -> list[_Event]:
-    """The steps of a sequence, each with True if the key is registered before it and matters for the step.
+def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
+    """The steps of a sequence, each with True if the key of the sequence is registered before it: (Step.DELETE, True).
 
-    A read does not depend on that. It is assumed that the service answers as documented.
+    For a read it is always False, because its answer does not depend on the key. Nothing is sent here: it is assumed
+    that each registration and deletion succeeds.
     """
-    events: list[_Event] = []
+    steps: list[_StepWithKeyState] = []
     is_registered = False
     for step in sequence:
-        events.append((step, is_registered and step not in READS))
+        is_read = step in _OPERATION_BY_READING_STEP
+        steps.append((step, is_registered and not is_read))
         if step in (Step.REGISTER, Step.DELETE):
             is_registered = step is Step.REGISTER
-    return events
+    return steps
 
 
 @dataclass
-class Following:
-    """One sequence whose steps are taken: its key, and its transfers."""
+class SequenceSender:
+    """Sends the requests of one sequence, step by step. It knows the key and the transfers of the sequence."""
 
     registrar: Registrar
     profile: Profile
@@ -134,28 +137,31 @@ class Following:
     purpose: Purpose
     key: PixKey | None
     """None if the run may not register and delete a key."""
-    followed: Followed = field(default_factory=list)
+    steps_sent: StepsWithAnswers = field(default_factory=list)
     key_is_registered: bool = False
     _prepared: list[str] = field(default_factory=list)
     """Codes of the transfers that were prepared and not executed, the oldest first."""
     _executed: str = ""
     """The code that was executed last; empty if none was."""
 
-    def take(self, step: Step) -> None:
-        """Send the request of a step, and note its answer, unless the step is impossible or not permitted."""
-        exchange = self._exchange_of(step)
+    def send_step(self, step: Step) -> None:
+        """Send the request of a step, and add the step with its answer to `steps_sent`.
+
+        Nothing is added if the request is not sent, because the step is impossible at this moment or not permitted.
+        """
+        exchange = self._send_request_of(step)
         if exchange is not None:
-            self.followed.append((step, exchange))
+            self.steps_sent.append((step, exchange))
 
     def end(self) -> None:
-        """Delete the key if it is still registered."""
+        """Delete the key if it is still registered, so that no key of the run stays at the service."""
         if self.key_is_registered:
-            self.take(Step.DELETE)
+            self.send_step(Step.DELETE)
 
-    def _exchange_of(self, step: Step) -> Exchange | None:
-        """Send the request of a step; None if it was not sent."""
-        if step in READS:
-            return self._read(READS[step])
+    def _send_request_of(self, step: Step) -> Exchange | None:
+        """Send the request of a step, and return its exchange: the request with its answer. None if it was not sent."""
+        if step in _OPERATION_BY_READING_STEP:
+            return self._read(_OPERATION_BY_READING_STEP[step])
         match step:
             case Step.REGISTER:
                 return self._register()
@@ -168,7 +174,10 @@ class Following:
         return self._execute_again()
 
     def _read(self, operation: str) -> Exchange | None:
-        """Read the list of keys, or the balance, of the first account; None if the selection does not reach that."""
+        """Read the list of keys, or the balance, of the first account, and return the exchange.
+
+        None if the profile does not permit the operation, or if no selected requirement needs it.
+        """
         if operation not in self.selection.operations:
             return None
         return self.registrar.client.send(operation, self.profile.accounts[0], valid=True, purpose=self.purpose)
@@ -176,7 +185,11 @@ class Following:
     # -- keys -------------------------------------------------------------------------------------------------------
 
     def _register(self) -> Exchange | None:
-        """Register the key of the sequence; None if there is none, or if the selection does not reach registrations."""
+        """Register the key of the sequence, and return the exchange.
+
+        None if the sequence has no key, if the profile does not permit registrations, or if no selected requirement
+        needs them.
+        """
         if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
         exchange = self.registrar.register(self.key, self.purpose)
@@ -184,10 +197,11 @@ class Following:
         return exchange
 
     def _delete(self) -> Exchange | None:
-        """Delete the key of the sequence; None if the run may not.
+        """Delete the key of the sequence, and return the exchange.
 
-        If it is not registered, the deletion is sent on a sandbox only: elsewhere the service might delete the key of
-        somebody else.
+        None if the sequence has no key, or if registrations are not permitted. If the key is not registered, the
+        deletion is sent on a sandbox only (a service without real money), because elsewhere the service might delete
+        the key of somebody else.
         """
         if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
@@ -200,55 +214,66 @@ class Following:
     # -- transfers --------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> Exchange | None:
-        """Prepare a transfer, and keep its code for a later step; None if no execution of it is permitted."""
+        """Prepare a transfer, keep its transaction code for a later step, and return the exchange.
+
+        None, and no transfer is prepared, if no further execution is permitted.
+        """
         client = self.registrar.client
-        guard = client.door.guard
-        preparations = prepare_executable_transfers(
-            client, self.profile, min(1, guard.count_possible_executions()), self.purpose
-        )
+        guard = client.door.guard  # decides which executions may be sent, and knows the codes that were prepared
+        count = min(1, guard.count_possible_executions())
+        preparations = prepare_executable_transfers(client, self.profile, count, self.purpose)
         self._prepared += guard.prepared.codes_of(preparations)
         return preparations[0] if preparations else None
 
     def _execute(self) -> Exchange | None:
-        """Execute the oldest transfer that was prepared; None if there is none, or no room in limits.executions."""
+        """Execute the oldest transfer that was prepared and not executed, and return the exchange.
+
+        None if there is no such transfer, or if no further execution is permitted.
+        """
         client = self.registrar.client
         if not self._prepared or not client.door.guard.count_possible_executions():
             return None
-        code = self._prepared.pop(0)
+        code = self._prepared.pop(0)  # the oldest one
         exchange = client.send("executePix", code, valid=True, purpose=self.purpose)
         if succeeded(exchange):
             self._executed = code
         return exchange
 
     def _execute_again(self) -> Exchange | None:
-        """Execute the last transfer again; None if none was executed, or the guard does not permit it.
+        """Execute the last transfer again, and return the exchange.
 
-        The request is not valid, because the interface document does not say what a second execution does.
+        None if none was executed, or if the execution is not permitted. The request does not count as valid, because
+        the interface document does not say how a second execution is answered.
         """
         client = self.registrar.client
-        guard = client.door.guard
+        guard = client.door.guard  # decides which executions may be sent
         if not self._executed or not guard.count_possible_executions() or not guard.permit_again(self._executed):
             return None
         return client.send("executePix", self._executed, purpose=self.purpose)
 
 
-# -- keys that an execution takes away ---------------------------------------------------------------------------------
+# -- keys that an execution removes ------------------------------------------------------------------------------------
 
 _LISTS_THAT_LACK_A_KEY = 2
 """Lists that must lack a key, because one list may lag behind."""
 
 
-def executions_that_lose_a_key(followed: Followed, key: PixKey, key_at: str | None) -> list[Exchange]:
-    """The executions after which two lists lack the key, although a list showed it before and nothing deleted it."""
-    losing: list[Exchange] = []
-    is_shown = False
-    execution: Exchange | None = None
-    lists_that_lack_it = 0
-    for step, exchange in followed:
+def executions_that_lose_a_key(steps_sent: StepsWithAnswers, key: PixKey, key_at: str | None) -> list[Exchange]:
+    """The executions of a sequence after which two lists lack the key, although a list showed it before.
+
+    `steps_sent` has the steps of the sequence that were sent, with their answers. A registration or deletion of the key
+    in between may explain that the key is gone, so the search starts again after it. `key_at` is the JSON pointer to
+    the keys in a list; None if the profile does not give it.
+    """
+    losing_executions: list[Exchange] = []
+    is_shown = False  # True if the last list showed the key
+    execution: Exchange | None = None  # the first one since a list showed the key
+    lists_that_lack_it = 0  # since that execution
+    for step, exchange in steps_sent:
         if step in (Step.REGISTER, Step.DELETE):
             is_shown = False
             execution = None
-        elif step in EXECUTIONS and is_shown and execution is None:
+        elif step in _EXECUTING_STEPS and is_shown and execution is None:
             execution = exchange
             lists_that_lack_it = 0
         elif step is Step.LIST and succeeded(exchange):
@@ -261,5 +286,5 @@ def executions_that_lose_a_key(followed: Followed, key: PixKey, key_at: str | No
             elif execution is not None:
                 lists_that_lack_it += 1
                 if lists_that_lack_it == _LISTS_THAT_LACK_A_KEY:
-                    losing.append(execution)
-    return losing
+                    losing_executions.append(execution)
+    return losing_executions

@@ -1,8 +1,8 @@
-"""The sequences of a run: which of them are followed, and what they show. To follow a sequence is to send its requests.
+"""The sequences of a run: which of them are sent, and what they show.
 
 Some faults show only after certain other requests. So steps in a drawn order register, delete and list a key and read
 the balance, and every answer is judged by the rules of its operation. On a sandbox, other sequences also prepare and
-execute transfers. If an answer deviates, parts of the sequence are followed, to find the shortest one that still shows
+execute transfers. If an answer deviates, parts of the sequence are sent, to find the shortest one that still shows
 the deviation. No part of a sequence with an execution is, because it would execute another transfer.
 """
 
@@ -26,9 +26,9 @@ from tests.traffic.sequences import (
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
-    Followed,
-    Following,
+    SequenceSender,
     Step,
+    StepsWithAnswers,
     executes,
     executions_that_lose_a_key,
     possible_steps,
@@ -42,7 +42,7 @@ _SEQUENCES_PER_EXAMPLE = 0.4
 _TRANSFERS_PER_EXAMPLE = 0.33
 """Sequences with transfers. With the default of 18 examples there are six: about 50 requests, of which 15 execute."""
 _MOST_AGAIN = 3
-"""Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
+"""Sequences with a deviation that are sent once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40
 """Most requests of one search for a shorter sequence that shows a finding: about eight parts of a sequence."""
 _MOST_SHORTER_IN_ALL = 80
@@ -62,15 +62,15 @@ class InSequence(Purpose):
 class DrawnSequences:
     """The sequences of one run, which register and delete keys and move money.
 
-    Draws them, sends their requests, and hands the answers in to `Findings`, which judges them. It also executes one
+    Draws them, sends their requests, and adds the answers to `Findings`, which judges them. It also executes one
     transfer twice.
     """
 
     def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
-        self.client = client.of_part(SEQUENCES)
+        self.client = client.of_part(SEQUENCES)  # its requests are marked as those of sequences
         self.profile = profile
-        self.selection = selection
-        self.registrar = Registrar(self.client, profile)
+        self.selection = selection  # the requirements that the command line selects, and their operations
+        self.registrar = Registrar(self.client, profile)  # registers and deletes keys
         self.findings_without_transfers = Findings(reproduction)
         """The answers to sequences without transfers."""
         self.findings_with_transfers = Findings(reproduction)
@@ -82,7 +82,11 @@ class DrawnSequences:
         self._with_transfers: list[tuple[Step, ...]] = []
 
     def draw(self, seed: int, examples: int) -> None:
-        """Draw the sequences, so that `follow` can send them. The more `examples`, the more sequences."""
+        """Draw sequences of operations, so that `send` can send them. The more `examples`, the more sequences.
+
+        With the same `seed` the same sequences are drawn. Sequences with transfers are drawn only if transfers may be
+        executed.
+        """
         from tests.traffic.drawing import draw_sequences  # here, because importing Schemathesis takes most of a second
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
@@ -99,79 +103,93 @@ class DrawnSequences:
             )
 
     def _may_execute(self) -> bool:
-        """True if sequences may execute transfers: on a sandbox, transfers that the run prepares, if a selected
-        requirement needs an execution."""
+        """True if sequences may execute transfers.
+
+        They may do so only on a sandbox (a service without real money), if the profile says how to prepare transfers,
+        and if a requirement that the command line selects needs an execution.
+        """
         return (
             self.profile.is_sandbox
             and self.profile.transactions.prepare is not None
             and self.selection.needs_real_codes
         )
 
-    def follow(self) -> None:
-        """Send everything that was drawn, and execute one transfer twice.
+    def send(self) -> None:
+        """Send the requests of all sequences that were drawn, and execute one transfer twice. Answers are kept.
 
-        The first sequence takes a key of the profile, if the run may delete one. The other sequences take synthetic
-        keys, so that they may be sent together. Those with transfers go alone.
+        The first sequence registers and deletes a key of the profile, if the run may delete one. Each other sequence
+        has a made-up key of its own, so that they can be sent at the same time. Sequences with transfers are sent one
+        after the other. At the end, sequences with a deviation are sent again.
         """
         first, *others = self._with_keys
         own_key = self.registrar.reusable_key()
-        followed_first = self._follow_sequence(first, own_key)
-        self._hand_in(followed_first, self.findings_without_transfers)
+        first_steps = self._send_sequence(first, own_key)
+        self._add_answers(first_steps, self.findings_without_transfers)
         self._execute_twice()
-        self._follow_with_transfers()
-        followed_together = self._follow_together(others)
-        self._follow_deviating_again([followed_first, *followed_together], self._with_keys)
+        self._send_sequences_with_transfers()
+        other_steps = self._send_sequences_together(others)
+        self._send_deviating_again([first_steps, *other_steps], self._with_keys)
 
-    def _follow_together(self, sequences: Sequence[Sequence[Step]]) -> list[Followed]:
-        """Follow sequences of keys at the same time."""
-        sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
-        all_followed = self.registrar.together.send_all(sends)
-        for followed in all_followed:
-            self._hand_in(followed, self.findings_without_transfers)
-        return all_followed
+    def _send_sequences_together(self, sequences: Sequence[Sequence[Step]]) -> list[StepsWithAnswers]:
+        """Send the requests of several sequences of keys at the same time, and keep their answers for judging.
 
-    def _follow_deviating_again(self, all_followed: Iterable[Followed], sequences: Iterable[Sequence[Step]]) -> None:
-        """Follow the first few sequences of keys with a deviation once more, alone.
-
-        The service may only have been busy with other requests. And a robustness requirement is broken only by a
-        deviation that shows twice. `all_followed` has what was sent of each sequence, in the order of `sequences`.
+        Returns for each sequence the steps that were sent, with their answers.
         """
-        deviating = [
-            sequence for sequence, followed in zip(sequences, all_followed, strict=True) if _deviates(followed)
-        ]
+        sends = [partial(self._send_sequence, sequence, self._synthetic_key()) for sequence in sequences]
+        steps_of_sequences = self.registrar.together.send_all(sends)
+        for steps_sent in steps_of_sequences:
+            self._add_answers(steps_sent, self.findings_without_transfers)
+        return steps_of_sequences
+
+    def _send_deviating_again(
+        self, steps_of_sequences: Iterable[StepsWithAnswers], sequences: Iterable[Sequence[Step]]
+    ) -> None:
+        """Send the first few sequences of keys with a deviation once more, alone, and keep their answers for judging.
+
+        The service may have been busy with other requests the first time. And a robustness requirement, such as "no
+        server error", is broken only by a deviation that shows twice. `steps_of_sequences` has, in the order of
+        `sequences`, the steps of each that were sent, with their answers.
+        """
+        deviating = []
+        for sequence, steps_sent in zip(sequences, steps_of_sequences, strict=True):
+            if _has_deviating_answer(steps_sent):
+                deviating.append(sequence)
         for sequence in deviating[:_MOST_AGAIN]:
-            self._hand_in(self._follow_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
+            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
 
-    def _follow_with_transfers(self) -> None:
-        """Follow the sequences with transfers, one after the other.
+    def _send_sequences_with_transfers(self) -> None:
+        """Send the sequences with transfers, one after the other, and keep their answers for judging.
 
-        The first one with a deviation is followed once more, with another transfer, because a robustness requirement is
-        broken only by a deviation that shows twice.
+        The first one with a deviation is sent once more, with another transfer, because a robustness requirement is
+        broken only by a deviation that shows twice. Nothing is sent once no transfer may be executed any more, because
+        of a limit for example: the transfers of a sequence would be prepared, and never executed.
         """
-        may_follow_again = True
+        may_send_again = True
         for sequence in self._with_transfers:
-            if (
-                not self.client.door.guard.count_possible_executions()
-            ):  # without an execution, the transfers would stay prepared
+            if self.client.door.guard.count_possible_executions() == 0:
                 return
-            followed = self._follow_with_transfer(sequence)
-            if may_follow_again and _deviates(followed):
-                may_follow_again = False
-                self._follow_with_transfer(sequence)
+            steps_sent = self._send_sequence_with_transfers(sequence)
+            if may_send_again and _has_deviating_answer(steps_sent):
+                may_send_again = False
+                self._send_sequence_with_transfers(sequence)
 
-    def _follow_with_transfer(self, sequence: Sequence[Step]) -> Followed:
-        """Follow a sequence with transfers, and have its answers judged."""
+    def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
+        """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
+
+        It also notes executions after which the lists of keys lack the key of the sequence, for a warning.
+        """
         key = self._synthetic_key()
-        followed = self._follow_sequence(sequence, key)
-        self._hand_in(followed, self.findings_with_transfers)
+        steps_sent = self._send_sequence(sequence, key)
+        self._add_answers(steps_sent, self.findings_with_transfers)
         if key is not None:
-            self.executions_losing_a_key += executions_that_lose_a_key(followed, key, self.profile.key_at)
-        return followed
+            self.executions_losing_a_key += executions_that_lose_a_key(steps_sent, key, self.profile.key_at)
+        return steps_sent
 
     def send_shorter_sequences(self) -> None:
-        """For each finding, search for the shortest part of its sequence that still shows it, with other keys.
+        """For each finding (a deviation), search for the shortest part of its sequence that still shows it.
 
-        Sequences with an execution are left out, because their parts would execute further transfers.
+        A short sequence explains a deviation better. Its parts are sent, each with a new key. Sequences with an
+        execution are left out, because their parts would execute further transfers.
         """
         from tests.traffic.drawing import search_for_shorter_sequence
 
@@ -185,64 +203,82 @@ class DrawnSequences:
                 search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
-    def follow_shorter(self, sequence: Sequence[Step], findings: Findings) -> Followed:
-        """Send a part of a drawn sequence, and hand in its answers. Returns the steps that were taken, with answers."""
-        followed = self._follow_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
-        self._hand_in(followed, findings, what=SMALLER)
-        return followed
+    def send_shorter_sequence(self, sequence: Sequence[Step], findings: Findings) -> StepsWithAnswers:
+        """Send a part of a drawn sequence, and add its answers to `findings`, which judges them.
+
+        Returns the steps that were sent, with their answers. The search for a shorter sequence calls this method.
+        """
+        steps_sent = self._send_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
+        self._add_answers(steps_sent, findings, how_unusual=SMALLER)
+        return steps_sent
 
     def _synthetic_key(self) -> PixKey | None:
-        """A new key for a sequence; None if the run may not register and delete synthetic keys."""
-        return self.registrar.synthetic_key() if self.registrar.key_for_deletions() else None
+        """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
+        return self.registrar.synthetic_key() if self.registrar.synthetic_key_for_deletions() else None
 
-    def _follow_sequence(
+    def _send_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
-    ) -> Followed:
-        """Send the request of each step that the profile and the selection permit, and return the steps with answers.
+    ) -> StepsWithAnswers:
+        """Send the request of each step of a sequence, and return the steps that were sent, with their answers.
 
-        The key is deleted at the end if it is still registered. Nothing is sent once a limit of the profile is reached.
+        A step is left out if the profile does not permit it, or if no selected requirement needs its operation. `key`
+        is the key that the sequence registers and deletes; it is deleted at the end if it is still registered. Nothing
+        is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
-        following = Following(self.registrar, self.profile, self.selection, purpose, key)
+        sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
         if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
-                following.take(step)
-        following.end()
-        return following.followed
+                sender.send_step(step)
+        sender.end()
+        return sender.steps_sent
 
-    def _hand_in(self, followed: Followed, findings: Findings, what: str = "") -> None:
-        """Hand in the answers of a sequence for judging, each with the steps that led to it.
+    def _add_answers(self, steps_sent: StepsWithAnswers, findings: Findings, how_unusual: str = "") -> None:
+        """Add the answers of a sequence to `findings`, which judges them. Each has the steps that led to it.
 
-        `what` is SMALLER if the sequence is a part of another one, because such a part is not counted in a finding.
+        `how_unusual` is SMALLER if the sequence is a part of another one. The report does not count such a sequence,
+        because the number of parts depends on the search.
         """
-        steps = tuple(step for step, _ in followed)
-        for count, (_, exchange) in enumerate(followed, 1):
-            self._hand_in_answer(exchange, steps[:count], findings, what)
+        steps = tuple(step for step, _ in steps_sent)
+        for count, (_, exchange) in enumerate(steps_sent, 1):
+            self._add_answer(exchange, steps[:count], findings, how_unusual)
 
-    def _hand_in_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, what: str = "") -> None:
-        """Hand in one answer for judging. `steps` are those that led to it, its own step included."""
+    def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
+        """Add one answer to `findings`, which judges it. `steps` are those that led to it, its own step included.
+
+        An answer after an execution is marked as such, so that no shorter sequence is looked for.
+        """
         if executes(steps):
-            what = WITH_EXECUTION
+            how_unusual = WITH_EXECUTION
         names = tuple(step.value for step in steps)
-        findings.add(Case(exchange.operation, how_unusual=what, valid=True, steps=names), exchange)
+        findings.add(Case(exchange.operation, how_unusual=how_unusual, valid=True, steps=names), exchange)
 
     # -- a transfer that is executed twice --------------------------------------------------------------------------
 
     def _execute_twice(self) -> None:
-        """Execute one transfer twice, on a sandbox, if the requirement about that is selected."""
+        """Execute one transfer twice, if executions are permitted and the requirement about that is selected.
+
+        The answers and the balances are kept for the test of that requirement.
+        """
         is_wanted = self._may_execute() and self.selection.includes_any("executePix.repeated")
         if is_wanted and not self.findings_without_transfers.why_incomplete:
-            self.executed_twice = execute_twice(self.client, self.profile, self._read_balances, self._hand_in_execution)
+            self.executed_twice = execute_twice(
+                self.client, self.profile, self._read_balances, self._add_answer_to_execution
+            )
 
-    def _hand_in_execution(self, exchange: Exchange) -> None:
-        """Hand in the answer to an execution for judging. The second execution of a code is no valid request."""
+    def _add_answer_to_execution(self, exchange: Exchange) -> None:
+        """Add the answer to an execution to the findings, which judge it.
+
+        The first execution of a code is a valid request. The second one is not, because nothing promises its success.
+        """
         steps = (Step.EXECUTE,) if exchange.valid else (Step.EXECUTE, Step.EXECUTE_AGAIN)
-        self._hand_in_answer(exchange, steps, self.findings_with_transfers)
+        self._add_answer(exchange, steps, self.findings_with_transfers)
 
     def _read_balances(self) -> Mapping[str, Exchange]:
-        """Read the balances of the first accounts of the profile. Returns the answers by account.
+        """Read the balances of the first few accounts of the profile, to see whether a transfer moved money.
 
-        They are handed in for judging. Empty if the selection does not reach the operation. No balance is read once a
-        limit of the profile is reached.
+        Returns the answers by account, and adds them to the findings, which judge them. The result is empty if the
+        selected requirements and the profile do not permit to read balances. No balance is read once a limit of the
+        profile has kept a request back (`why_incomplete`).
         """
         answers: dict[str, Exchange] = {}
         if "getBalance" not in self.selection.operations:
@@ -251,14 +287,14 @@ class DrawnSequences:
             if self.findings_with_transfers.why_incomplete:
                 break
             answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
-            self._hand_in_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
+            self._add_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
             answers[account] = answer
         return answers
 
 
 @dataclass
 class _Search:
-    """A search for the shortest sequence that shows a finding."""
+    """A search for the shortest sequence that shows a finding (a deviation from a requirement)."""
 
     sequences: DrawnSequences
     findings: Findings
@@ -270,44 +306,55 @@ class _Search:
     times_sent: int = 0
     """Requests that were sent for it."""
     shown_by: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    """By steps, whether they show the finding. Sequences that were followed before are in it, too."""
+    """By steps, whether they show the finding. Sequences that were sent before are in it, too."""
 
     def __post_init__(self) -> None:
-        """Note which of the sequences that were followed already show the finding."""
+        """Note which sequences of the run, and which beginnings of them, show the finding, so that none is sent again.
+
+        `case.steps` are the steps up to an answer. They show the finding if this answer shows it, or if the same steps
+        without the last one show it already.
+        """
         for case, exchange in self.findings.cases_with_answers:
-            is_shown_before = self.shown_by.get(case.steps[:-1], False)
+            without_last_step = case.steps[:-1]
+            is_shown_before = self.shown_by.get(without_last_step, False)
             self.shown_by[case.steps] = is_shown_before or self._is_shown(exchange)
 
     def shows(self, sequence: Sequence[Step]) -> bool:
-        """Send the sequence, and return True if an answer shows the finding. Hypothesis calls this function.
+        """Send the sequence, and return True if one of its answers shows the finding (a deviation).
 
-        A sequence that was sent before is not sent again: what it showed then counts. If it would take more requests
-        than may be sent, it counts as one that does not show the finding.
+        Hypothesis calls this function with shorter and shorter sequences. A sequence that was sent before is not sent
+        again: what it showed then counts. If it needs more requests than may be sent, it counts as one that does not
+        show the finding, so that the search ends.
         """
         steps = tuple(step.value for step in sequence)
         if steps not in self.shown_by:
-            may_be_followed = self.times_sent + len(steps) < self.most  # one less: it may delete its key at the end
-            followed = self.sequences.follow_shorter(sequence, self.findings) if may_be_followed else []
-            self.times_sent += len(followed)
-            self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in followed)
+            # One request less than `most`, because the sequence may end with a deletion of its key.
+            may_be_sent = self.times_sent + len(steps) < self.most
+            steps_sent = self.sequences.send_shorter_sequence(sequence, self.findings) if may_be_sent else []
+            self.times_sent += len(steps_sent)
+            self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in steps_sent)
         return self.shown_by[steps]
 
     def _is_shown(self, exchange: Exchange) -> bool:
-        """True if one exchange shows the finding."""
-        if not _answers_for(self.requirement_id, exchange):
+        """True if this exchange shows the finding, which is the deviation that the search is about."""
+        if not _is_judged_by(self.requirement_id, exchange):  # a step of another operation
             return False
         findings = judge(self.requirement_id, exchange).findings
+        # Without the numbers of exchanges, two findings are equal if they describe the same deviation.
         return self.finding in [replace(finding, exchanges=()) for finding in findings]
 
 
-def _answers_for(requirement_id: str, exchange: Exchange) -> bool:
-    """True if the requirement is about the operation of the exchange."""
+def _is_judged_by(requirement_id: str, exchange: Exchange) -> bool:
+    """True if the requirement is about the operation of the exchange: "executePix.status" about an execution."""
     return requirement_id.startswith(f"{exchange.operation}.")
 
 
-def _deviates(followed: Followed) -> bool:
-    """True if an answer deviates from a requirement of its operation."""
-    for _, exchange in followed:
+def _has_deviating_answer(steps_sent: StepsWithAnswers) -> bool:
+    """True if an answer in a sequence of requests deviates from a requirement of its operation.
+
+    `steps_sent` has the steps of the sequence that were sent, with their answers.
+    """
+    for _, exchange in steps_sent:
         for requirement_id in requirements_of(exchange.operation, valid=True):
             if judge(requirement_id, exchange).deviates:
                 return True

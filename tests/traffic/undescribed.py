@@ -28,7 +28,7 @@ from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
 from tests.traffic.money.preparing import filled_body, prepare_one_transfer
-from tests.traffic.neighbours import register_right_behind_money
+from tests.traffic.neighbours import register_right_after_money_moved
 from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic, scenario
 from tests.traffic.together import Send
 
@@ -75,7 +75,7 @@ def prepare_transfers(traffic: Traffic) -> None:
         if not was_prepared_to_execute:
             _send_preparation(traffic, operation)
     if traffic.profile.is_sandbox:
-        registration = register_right_behind_money(traffic)  # None if keys may not be registered and deleted
+        registration = register_right_after_money_moved(traffic)  # None if keys may not be registered and deleted
         if registration:
             Registrar(traffic.client, traffic.profile).delete_key_of(registration)
         _send_granted_preparations_again(traffic)

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from itertools import chain, product
 
 from reports.result.document import Latency, ListedExchange, ReportedRequirement, RunDocument
-from reports.result.verdicts import ON_THE_SERVICE, Coverage, RunVerdict, Verdict
+from reports.result.verdicts import VERDICTS_ON_THE_SERVICE, Coverage, RunVerdict, Verdict
 from reports.sentences.headline import known_failures_in_words
 from reports.sentences.wording import grouped
 from reports.showing.evidence import UNDOCUMENTED
@@ -75,7 +75,7 @@ def _is_completely_tested(document: RunDocument, level: str) -> bool:
     coverage = document.coverage.get(level)
     if coverage is None or coverage.tested == 0:
         return False
-    is_complete_verdict = document.verdict in ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
+    is_complete_verdict = document.verdict in VERDICTS_ON_THE_SERVICE and document.verdict != RunVerdict.PARTIAL
     return is_complete_verdict and coverage.tested == coverage.testable
 
 

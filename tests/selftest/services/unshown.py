@@ -7,7 +7,7 @@ from environments.sandbox import Refusal, Response, Service
 from spec.interface import READ_OPERATIONS
 
 OPEN = ("getBalance", "listEntries")
-MAY_BE_OPEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
+WRITES_PERHAPS_WITHOUT_TOKEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
 
 
 class DoesOtherwise(Service):
@@ -19,7 +19,10 @@ class DoesOtherwise(Service):
 
     STATUSES = {400: 422, 401: 403, 415: 406}
     SEEN_IN = {
-        *(f"{operation}.refusal" for operation in ("executePix", "registerPixKey", *MAY_BE_OPEN, *READ_OPERATIONS)),
+        *(
+            f"{operation}.refusal"
+            for operation in ("executePix", "registerPixKey", *WRITES_PERHAPS_WITHOUT_TOKEN, *READ_OPERATIONS)
+        ),
         *("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning", "general.deprecation"),
         "executePix.status.transitions",
         *(f"{operation}.token" for operation in OPEN),

@@ -1,8 +1,9 @@
 """What the lists of keys show of registrations: a refused key that is registered, or a granted key that is missing.
 
-The tests of registrations ask for it. An effect is a refused registration whose key is listed after it. The interface
-document does not say what a list holds: it may also show keys that wait, attempts that failed, or the last key that was
-named. So a refused registration fails only if all of this is true:
+A list is the answer to GET /v1/pix/keys/{accountId}; a key is listed if the list shows it. Some services refuse a
+registration and register the key nevertheless. But the interface document does not say what a list holds: it may also
+show keys that wait, attempts that failed, or the last key that was named. So a refused registration fails only if all
+of this is true:
 
 - `key_at` of the profile says at which place of the list the keys are, and the key is there with the same values beside
   it, such as its status, as an accepted key.
@@ -42,7 +43,7 @@ from tests.traffic.keys.purposes import (
     valid_registrations,
 )
 
-REFUSALS = (
+REFUSALS_WITHOUT_EFFECT = (
     RefusalKind.CONTENT,
     RefusalKind.FORBIDDEN,
     RefusalKind.LOCK,
@@ -54,15 +55,16 @@ registered."""
 _LISTS_AFTER = 2
 """Lists that must agree on a key after its registration, because one list may show it for a moment only."""
 _MOST_KEPT = 4
-"""Lists that are kept in memory after they were read. Registrations next to each other need the same lists, and a list
-may be large."""
+"""Parsed lists that are kept in memory. Registrations next to each other need the same lists, and a list may be large.
+"""
 _MOST_REFERENCES = 20
-"""Keys from before the run that a key is compared with: enough to see what stands beside a key of this account."""
-_MAY_BE_LOST = (
+"""Keys from before the run with which a key is compared: enough to see which values a key of this account has beside
+it, such as its status."""
+_LISTS_ARE_READ_AFTER_IF_GRANTED = (
     Registering.UNDOCUMENTED_TYPE,
-    Registering.OTHER_NAME,
+    Registering.OTHER_NAME_OF_RANDOM,
     Registering.LOWER_CASE,
-    Registering.BESIDE_OTHERS,
+    Registering.SIMULTANEOUS,
 )
 """Purposes of registrations after which the list is read twice. A number as type is not among them: the interface
 document says neither which type it means, nor what a list shows of such a key."""
@@ -73,10 +75,11 @@ LISTED_BEFORE = say(
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A refused registration whose key is listed after it."""
+class RefusedButListed:
+    """A registration that was refused although later lists show its key, so that it perhaps was registered."""
 
     exchange: Exchange
+    """The registration."""
     key: str
     """The key that the lists show: the key that was sent, or a key that the service made."""
     is_certain: bool
@@ -84,9 +87,13 @@ class Effect:
 
 
 class KeyLists:
-    """The lists of one account that a run read to see which keys are there, in order."""
+    """The lists of keys that a run read, in order, of the account at which it registers: the first of the profile.
+
+    They show whether a refused registration registered its key, and whether an accepted one did not.
+    """
 
     def __init__(self, log: Log, profile: Profile) -> None:
+        """`log` has all requests of the run with their answers."""
         self._log = log
         self._profile = profile
         self._last_listings: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
@@ -98,7 +105,10 @@ class KeyLists:
     # -- which lists ------------------------------------------------------------------------------------------------
 
     def _listing_of(self, exchange: Exchange) -> Listing | None:
-        """The list in the answer of this exchange; None if it could not be read. The last few are kept in memory."""
+        """The list of keys in the answer of this exchange; None if it could not be read.
+
+        The last few lists are kept in memory, because it takes long to parse a large one again.
+        """
         if exchange.number not in self._last_listings:
             self._forget_the_oldest()
             listing = Listing(exchange, self._profile.key_at) if succeeded(exchange) else None
@@ -106,23 +116,33 @@ class KeyLists:
         return self._last_listings[exchange.number]
 
     def _forget_the_oldest(self) -> None:
-        """Drop the lists that were read first, until there is place for one more in `_last_listings`."""
+        """Drop the oldest lists from memory, so that one more can be kept: at most four, because they may be large."""
         while len(self._last_listings) >= _MOST_KEPT:
-            oldest = next(iter(self._last_listings))
+            oldest = next(iter(self._last_listings))  # a dictionary keeps the order in which its items were added
             del self._last_listings[oldest]
 
     def _last_list_before(self, number: int) -> Listing | None:
-        """The last list that was read before the exchange with this number; None without a readable one."""
+        """The last list of keys that was read before the exchange with this number.
+
+        None if there is none, or if it could not be read.
+        """
         earlier = [read for read in self._reads if read.number < number]
         return self._listing_of(earlier[-1]) if earlier else None
 
     def next_list(self, number: int) -> Listing | None:
-        """The first list that was read after the exchange with this number; None without a readable one."""
+        """The first list of keys that was read after the exchange with this number.
+
+        None if there is none, or if it could not be read.
+        """
         later = [read for read in self._reads if read.number > number]
         return self._listing_of(later[0]) if later else None
 
     def _two_lists_after(self, number: int) -> list[Listing]:
-        """The two lists after an exchange; empty unless both could be read."""
+        """The next two lists of keys that were read after the exchange with this number.
+
+        Empty if one of them is missing or could not be read. A key counts as listed only if both show it, because one
+        list may show it for a moment only.
+        """
         later = [read for read in self._reads if read.number > number]
         listings = [self._listing_of(read) for read in later[:_LISTS_AFTER]]
         readable = [listing for listing in listings if listing is not None]
@@ -132,14 +152,14 @@ class KeyLists:
 
     @cached_property
     def _granted_with_first_list(self) -> list[tuple[Exchange, Listing]]:
-        """The granted registrations that name a key for the first time, each with the first list after it.
+        """The registrations that registered a key for the first time, each with the next list of keys that was read.
 
-        A registration is left out if that list could not be read, or if its key was deleted before the list.
+        A registration is left out if that list could not be read, or if its key was deleted before the list was read.
         """
         purposes = (Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED)
         granted = []
         for registration in registrations_for(self._log, *purposes):
-            if not registered(registration) or not key_sent(registration):
+            if not registered(registration) or not key_sent(registration):  # a RANDOM key may be sent without a value
                 continue
             listing = self.next_list(registration.number)
             if listing is not None and not self._is_deleted_between(registration, listing.number):
@@ -147,7 +167,10 @@ class KeyLists:
         return granted
 
     def _is_deleted_between(self, registration: Exchange, number_of_list: int) -> bool:
-        """True if a deletion of the key was sent after its registration and before the list."""
+        """True if a deletion of the key was sent after its registration and before the list of keys was read.
+
+        Such a list need not show the key. `number_of_list` is the number of the exchange with the list.
+        """
         key = key_sent(registration)
         for exchange in self._log:
             is_between = registration.number < exchange.number < number_of_list
@@ -158,7 +181,10 @@ class KeyLists:
 
     @cached_property
     def _registrations_with_list(self) -> list[tuple[Exchange, Listing]]:
-        """The granted registrations whose key the next list shows, each with that list."""
+        """The registrations that were granted and whose key the next list shows, each with that list.
+
+        They show what a list of this service looks like after a registration that succeeded.
+        """
         return [
             (registration, listing)
             for registration, listing in self._granted_with_first_list
@@ -166,14 +192,19 @@ class KeyLists:
         ]
 
     def have_shown_an_accepted_key(self, before: int) -> bool:
-        """True if a list shows a key that was registered before this exchange."""
+        """True if a list showed a key that was registered earlier than the exchange with the number `before`.
+
+        Then lists of this service show keys that are registered, and a key that is missing in them is a fault.
+        """
         return any(registration.number < before for registration, _ in self._registrations_with_list)
 
     @cached_property
     def _values_beside_accepted_keys(self) -> set[ValuesBeside]:
-        """The values that lists show beside accepted keys, such as a status.
+        """The values that lists show beside keys that are registered, such as the status ACTIVE.
 
-        If no list shows an accepted key, the values beside keys that were there before the run.
+        A key with other values beside it, such as the status REFUSED, is listed but not registered. The registered keys
+        are those whose registration was granted. If no list shows one of them, they are the keys in the first list,
+        which were there before the run.
         """
         values_beside_keys: set[ValuesBeside] = set()
         for registration, listing in self._registrations_with_list:
@@ -185,30 +216,37 @@ class KeyLists:
         return values_beside_keys
 
     def _first_list(self) -> Listing | None:
-        """The first list of the run; None if there is none, or if it could not be read."""
+        """The first list of keys that the run read; None if there is none, or if it could not be read."""
         return self._listing_of(self._reads[0]) if self._reads else None
 
     def _is_listed_like_an_accepted_key(self, key: str, listings: Iterable[Listing]) -> bool:
-        """True if each list shows the key with the values that an accepted key has beside it, such as its status."""
+        """True if each of these lists shows the key with values beside it that a registered key has, such as a status.
+
+        Then the key is certainly registered, and not only listed as an attempt that failed.
+        """
         return all(listing.values_beside(key) & self._values_beside_accepted_keys for listing in listings)
 
     # -- refused, and listed ----------------------------------------------------------------------------------------
 
-    def effects_of_refusals(self) -> Iterator[Effect]:
-        """The valid registrations that were refused, although two later lists show their keys."""
+    def valid_but_refused_and_listed(self) -> Iterator[RefusedButListed]:
+        """The valid registrations that were refused although two later lists show their keys.
+
+        Only refusals count that say that nothing was done, such as a 400. A registration is left out if the second
+        registration of a registered key gets the same answer: then another client may have registered the key.
+        """
         for registration in registrations_for(self._log, Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED):
-            if refusal_or_failure(registration) not in REFUSALS:
+            if refusal_or_failure(registration) not in REFUSALS_WITHOUT_EFFECT:
                 continue
             key = self._key_that_appeared(registration)
             if key and not self._is_answered_like_a_registered_key(registration):
                 listings = self._two_lists_after(registration.number)
-                yield Effect(registration, key, self._is_listed_like_an_accepted_key(key, listings))
+                yield RefusedButListed(registration, key, self._is_listed_like_an_accepted_key(key, listings))
 
     def _key_that_appeared(self, registration: Exchange) -> str:
-        """The key of a refused registration that lists show nevertheless: the list before it does not, two after it do.
+        """The key of a refused registration, if the list before it does not show the key and two lists after it do.
 
-        Empty if there is no such key. Empty, too, if the same request was sent twice after the list before, because the
-        first one may have registered the key.
+        Without a key in the request, it is the key that the service may have made (RANDOM). Empty if there is no such
+        key. Empty, too, if the same request was sent twice since the list before: the first one may have registered it.
         """
         before = self._last_list_before(registration.number)
         if before is None or self._was_sent_twice_since(before, registration):
@@ -221,10 +259,14 @@ class KeyLists:
         was_listed_before = before.shows(key)
         return key if is_listed_after and not was_listed_before else ""
 
-    def effects_without_a_token(self) -> Iterator[Effect]:
-        """The refused registrations without a valid token whose keys a later list shows.
+    def without_token_and_listed(self) -> Iterator[RefusedButListed]:
+        """The registrations without a valid token that were refused although a later list shows their keys.
 
-        A registration does not count if a request with the valid token named its key before that list.
+        A registration is left out in three cases, because something else explains why the key is listed:
+
+        - A request with the valid token named the key before that list was read.
+        - An earlier list shows the key.
+        - The second registration of a registered key gets the same answer.
         """
         not_listed_so_far = [
             registration
@@ -237,13 +279,13 @@ class KeyLists:
                 key = key_sent(registration)
                 was_there = self._was_listed_before(key, registration.number)
                 if not was_there and not self._is_answered_like_a_registered_key(registration):
-                    yield Effect(registration, key, self._is_listed_like_an_accepted_key(key, [listing]))
+                    yield RefusedButListed(registration, key, self._is_listed_like_an_accepted_key(key, [listing]))
 
     def _registrations_shown_by(self, read: Exchange, without_token: list[Exchange]) -> list[tuple[Exchange, Listing]]:
-        """The registrations, among these without a token, whose key this list shows; each with the list.
+        """The registrations, among these without a token, whose key the list in this answer shows; each with the list.
 
         A registration is left out if it was sent after the list was read, or if its key was also sent with the valid
-        token before. The answer is parsed only if its bytes may show one of the keys, because a list may be large.
+        token before. The list is parsed only if its bytes may contain one of the keys, because it may be large.
         """
         keys_sent_with_token = {key for number, key in self._sent_with_the_token if number < read.number}
         earlier = [registration for registration in without_token if registration.number < read.number]
@@ -258,15 +300,18 @@ class KeyLists:
 
     @cached_property
     def _sent_with_the_token(self) -> list[tuple[int, str]]:
-        """The keys that the scenario registered with the valid token, each with the number of the exchange."""
+        """The keys that the run sent with the valid token to register them, each with the number of the exchange.
+
+        A list may show such a key because this request registered it, and not one without the token.
+        """
         registrations = registrations_for(self._log, *Registering)
         with_token = [exchange for exchange in registrations if exchange.credential == VALID]
         return [(exchange.number, key_sent(exchange)) for exchange in with_token]
 
     def _was_sent_twice_since(self, before: Listing, registration: Exchange) -> bool:
-        """True if the same request went to the service more than once since a list.
+        """True if a registration was sent more than once since the list `before` was read, with the same body.
 
-        Then the first one may have registered the key, and the second one may be refused for that.
+        Then the first one may have registered the key, and the second one may be refused because the key is registered.
         """
         bodies = [
             exchange.request.body for exchange in self._log if before.number < exchange.number <= registration.number
@@ -274,10 +319,11 @@ class KeyLists:
         return bodies.count(registration.request.body) > 1
 
     def _key_made_since(self, registration: Exchange, listings: list[Listing]) -> str:
-        """The value of a RANDOM key that the service may have made for a refused registration.
+        """The value of a RANDOM key that the service may have made although it refused the registration.
 
-        It is the one key at `key_at` that no request named and no earlier list shows. Empty if there is none, or if
-        there are several: then nobody can tell which of them is the key.
+        `listings` are the lists after the registration. The key is the only one in the last of them that no request
+        named, that no earlier list shows, and that has the form of such a key. Empty if there is none; empty, too, if
+        there are several, because then nobody can tell which of them is the key.
         """
         keys_sent = {key_sent(exchange) for exchange in valid_registrations(self._log)}
         if not listings:
@@ -289,7 +335,10 @@ class KeyLists:
         return new_keys[0] if len(new_keys) == 1 else ""
 
     def _was_listed_before(self, key: str, number: int) -> bool:
-        """True if a list that was read before the exchange with this number shows the key."""
+        """True if a list that was read before the exchange with this number shows the key.
+
+        Then that exchange did not register it.
+        """
         for read in self._reads:
             listing = self._listing_of(read) if read.number < number else None
             if listing is not None and listing.shows(key):
@@ -297,16 +346,21 @@ class KeyLists:
         return False
 
     def _is_answered_like_a_registered_key(self, exchange: Exchange) -> bool:
-        """True if the repeated registration of a registered key got the same answer."""
+        """True if a registration got the same answer as the second registration of a key that is registered.
+
+        Then it may have been refused because another client had registered the key.
+        """
         return any(indistinguishable(exchange, repeated) for repeated in repeated_registrations(self._log))
 
     # -- granted, and not listed ------------------------------------------------------------------------------------
 
-    def lost_registrations(self) -> list[Exchange]:
-        """The granted registrations whose keys are not listed, although they should be. There are two kinds:
+    def granted_but_not_listed(self) -> list[Exchange]:
+        """The registrations that were granted although no list shows their keys, so that the keys were perhaps lost.
 
-        - Two later lists lack the key, although lists showed other accepted keys.
-        - It is of a documented type, and no list ever showed a key of this type.
+        There are two kinds:
+
+        - Two later lists lack the key, although lists showed other registered keys.
+        - The key is of a documented type, and no list ever showed a key of this type.
         """
         not_in_later_lists = self._not_in_later_lists()
         never_listed = self._never_listed()
@@ -318,9 +372,13 @@ class KeyLists:
         return not_in_later_lists + never_listed
 
     def _not_in_later_lists(self) -> list[Exchange]:
-        """The granted registrations whose keys two later lists lack, although lists showed other accepted keys."""
+        """The registrations that were granted although two later lists lack their keys.
+
+        They count only if earlier lists showed keys that were registered before them: lists of this service show such
+        keys. Two lists are read after a registration of certain purposes only, such as an undocumented type.
+        """
         missing = []
-        for registration in registrations_for(self._log, *_MAY_BE_LOST):
+        for registration in registrations_for(self._log, *_LISTS_ARE_READ_AFTER_IF_GRANTED):
             if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
                 continue
             before = self._last_list_before(registration.number)
@@ -332,9 +390,11 @@ class KeyLists:
         return missing
 
     def _never_listed(self) -> list[Exchange]:
-        """The accepted registrations of documented types of which no list showed a key.
+        """The registrations that were granted, of documented types of which no list ever showed a key.
 
-        RANDOM is left out, because no request names such a key.
+        A key may also be in a list in another way: masked, such as `***.456.789-**`; or, if it is of the profile, in
+        another spelling, such as a phone number with spaces; or at another place than `key_at` says. Such keys are left
+        out. RANDOM is left out, because no request names such a key.
         """
         listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._registrations_with_list)}
         missing_keys = set()
@@ -343,8 +403,8 @@ class KeyLists:
         for registration, listing in self._granted_with_first_list:
             key = key_sent(registration)
             may_be_masked = listing.may_hide(key, first_list)
-            may_have_another_spelling = key in own_keys and listing.may_show(key)  # such as a phone number with spaces
-            is_shown = listing.shows(key) or listing.shows_elsewhere(key)  # elsewhere: key_at is at fault
+            may_have_another_spelling = key in own_keys and listing.may_show(key)
+            is_shown = listing.shows(key) or listing.shows_elsewhere(key)  # elsewhere: `key_at` is wrong
             if not (is_shown or may_be_masked or may_have_another_spelling):
                 missing_keys.add(key)
         accepted = accepted_registrations(self._log)
@@ -353,9 +413,11 @@ class KeyLists:
 
 
 def _can_show(read: Exchange, key: str) -> bool:
-    """True unless the key is synthetic and the bytes of the list surely lack it.
+    """True if the list in this answer may show the key, as far as its bytes tell without parsing them.
 
-    A list may be large, and dozens of keys are looked for in it. So its answer is parsed only if this is true.
+    A list may be large, and dozens of keys are looked for in it, so it is parsed only if this is true. A synthetic key
+    (made up by the suite) is exactly in the list or not at all. Any other key may be spelled otherwise, so it is always
+    possible.
     """
     name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
     is_synthetic = SYNTHETIC_PREFIX in name
@@ -365,14 +427,19 @@ def _can_show(read: Exchange, key: str) -> bool:
 
 
 def _shows_in_any_case(listing: Listing, key: str) -> bool:
-    """True if the list shows the key in any letter case. `Listing.shows` wants a synthetic key exactly as it is."""
+    """True if a list shows a key, whatever its letter case and punctuation.
+
+    `Listing.shows` needs the exact letter case of a synthetic key (made up by the suite), but a service may change it.
+    """
     return listing.shows(key) or plain(key) in listing.plain_texts
 
 
 def _may_be_in(listing: Listing, registration: Exchange, texts_before: frozenset[str]) -> bool:
-    """True if a list may show the key of a registration.
+    """True if a list may show the key of a registration, also in another form.
 
-    If the service makes the key, or if its type is not documented, any text that an earlier list lacked may be the key.
+    The key may be masked, such as `***.456.789-**`. A service may also replace a key of an undocumented type, and it
+    makes a RANDOM key itself. So with such a type, or without a key in the request, any new text in the list may be the
+    key. `texts_before` are the texts in the list before the registration.
     """
     key = key_sent(registration)
     if listing.shows(key) or listing.may_hide(key):
@@ -383,80 +450,94 @@ def _may_be_in(listing: Listing, registration: Exchange, texts_before: frozenset
     return not listing.texts <= texts_before
 
 
-# -- questions to the log -------------------------------------------------------------------------------------------
+# -- what the tests ask ---------------------------------------------------------------------------------------------
 
 
-def refused_with_effect(log: Log, profile: Profile) -> list[Exchange]:
-    """The valid registrations that were refused, and that surely registered their key."""
-    return [effect.exchange for effect in KeyLists(log, profile).effects_of_refusals() if effect.is_certain]
+def refused_but_registered(log: Log, profile: Profile) -> list[Exchange]:
+    """The valid registrations that were refused and certainly registered their key, which is a fault of the service.
+
+    Lists show the key, with the same values beside it (such as a status) as other registered keys.
+    """
+    refused_but_listed = KeyLists(log, profile).valid_but_refused_and_listed()
+    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
 
 
-def refused_and_listed(log: Log, profile: Profile) -> list[Exchange]:
-    """The valid registrations that were refused, although lists show their keys.
+def refused_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]:
+    """The valid registrations that were refused although lists show their keys, for a warning.
 
-    Empty if the profile has `key_at`, the place of the keys in a list: then `refused_with_effect` has the certain ones.
+    Empty if the profile has `key_at`, the place of the keys in a list: then it is known which keys are registered, and
+    `refused_but_registered` has their registrations.
     """
     if profile.key_at is not None:
         return []
-    return [effect.exchange for effect in KeyLists(log, profile).effects_of_refusals()]
+    return [refused.exchange for refused in KeyLists(log, profile).valid_but_refused_and_listed()]
 
 
-def without_token_with_effect(log: Log, profile: Profile) -> list[Exchange]:
-    """The registrations without a valid token that were refused, and that surely registered their key."""
-    return [effect.exchange for effect in KeyLists(log, profile).effects_without_a_token() if effect.is_certain]
+def without_token_but_registered(log: Log, profile: Profile) -> list[Exchange]:
+    """The registrations without a valid token that were refused and certainly registered their key.
+
+    Lists show the key, with the same values beside it (such as a status) as other registered keys.
+    """
+    refused_but_listed = KeyLists(log, profile).without_token_and_listed()
+    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
 
 
-def without_token_and_listed(log: Log, profile: Profile) -> list[Exchange]:
-    """The registrations without a valid token that were refused, although lists show their keys.
+def without_token_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]:
+    """The registrations without a valid token that were refused although lists show their keys, for a warning.
 
-    Empty if the profile has `key_at`, the place of the keys in a list: then `without_token_with_effect` has the certain
-    ones.
+    Empty if the profile has `key_at`, the place of the keys in a list: then it is known which keys are registered, and
+    `without_token_but_registered` has their registrations.
     """
     if profile.key_at is not None:
         return []
-    return [effect.exchange for effect in KeyLists(log, profile).effects_without_a_token()]
+    return [refused.exchange for refused in KeyLists(log, profile).without_token_and_listed()]
 
 
-def lost_registrations(log: Log, profile: Profile) -> list[Exchange]:
-    """The granted registrations whose keys are not listed, although they should be."""
-    return KeyLists(log, profile).lost_registrations()
+def granted_but_not_listed(log: Log, profile: Profile) -> list[Exchange]:
+    """The registrations that were granted although no list shows their keys, for a warning: the keys may be lost."""
+    return KeyLists(log, profile).granted_but_not_listed()
 
 
-# -- keys that a run leaves alone -----------------------------------------------------------------------------------
+# -- keys of the profile that a run does not register ---------------------------------------------------------------
 
 
-def types_left_alone(log: Log, profile: Profile) -> dict[str, Text]:
-    """By key type, the reason why no key of the type is registered.
+def types_not_registered(log: Log, profile: Profile) -> dict[str, Text]:
+    """By key type, the reason why the run registers no key of this type; the tests of the type are out of scope.
 
-    The account may have no such key, or a list showed each key of the type before the run.
+    The profile says that the account may have no such key. Or a list showed each key of this type before the run, so
+    that somebody uses the key. A type that the run registers is not in the result.
     """
-    left_alone: dict[str, Text] = {}
-    keys_left_alone = _keys_left_alone(log, profile)
+    reasons: dict[str, Text] = {}
+    keys_not_registered = _keys_not_registered(log, profile)
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
         keys = [key for key in profile.pix_keys if key.type == key_type]
         if key_type in profile.not_for_this_account:
-            left_alone[key_type] = say("not_for_this_account of the profile names {type}", type=key_type)
-        elif keys_left_alone.issuperset(keys):
-            left_alone[key_type] = LISTED_BEFORE if any(key.disposable for key in keys) else REGISTERED_BEFORE
-    return left_alone
+            reasons[key_type] = say("not_for_this_account of the profile names {type}", type=key_type)
+        elif keys_not_registered.issuperset(keys):
+            # A disposable key is deleted and registered again if a run registered it, but this one was there before.
+            reasons[key_type] = LISTED_BEFORE if any(key.disposable for key in keys) else REGISTERED_BEFORE
+    return reasons
 
 
-def _keys_left_alone(log: Log, profile: Profile) -> set[PixKey]:
-    """The keys of the profile that a list showed before the first registration, and that the run did not register."""
-    keys_sent = {"", *map(key_sent, valid_registrations(log))}
+def _keys_not_registered(log: Log, profile: Profile) -> set[PixKey]:
+    """The keys of the profile that the run did not register because an earlier list showed them."""
+    keys_sent = {"", *map(key_sent, valid_registrations(log))}  # "" because a RANDOM key of a profile has no value
     unregistered_keys = [key for key in profile.pix_keys if key.key not in keys_sent]
-    left_alone: set[PixKey] = set()
+    listed_keys: set[PixKey] = set()
     if not unregistered_keys:  # a list may be large, and need not be parsed then
-        return left_alone
+        return listed_keys
     for read in _lists_before_registrations(log):
         if is_granted(read):
             listing = Listing(read, profile.key_at)
-            left_alone |= {key for key in unregistered_keys if _list_may_show(listing, key, profile)}
-    return left_alone
+            listed_keys |= {key for key in unregistered_keys if _list_may_show(listing, key, profile)}
+    return listed_keys
 
 
 def _lists_before_registrations(log: Log) -> list[Exchange]:
-    """The lists that were read before the first registration; all lists if there is no registration."""
+    """The exchanges with the lists of keys that were read before the first registration: they show older keys.
+
+    If there was no registration, these are all lists.
+    """
     reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
     numbers = [exchange.number for exchange in registrations_for(log, *Registering)]
     if not numbers:
@@ -465,6 +546,8 @@ def _lists_before_registrations(log: Log) -> list[Exchange]:
 
 
 def _list_may_show(listing: Listing, key: PixKey, profile: Profile) -> bool:
-    """True if a list shows a key of the profile. Outside a sandbox it is enough that it may show the key, because the
-    key may be somebody's."""
+    """True if a list shows a key of the profile, so that the run must not register or delete it.
+
+    Outside a sandbox it is enough that the list perhaps shows the key, for example masked, because somebody may use it.
+    """
     return listing.shows(key.key) or (not profile.is_sandbox and listing.may_show(key.key))

@@ -1,6 +1,7 @@
-"""Why requests about keys are sent, and questions to the log about registrations.
+"""Why requests about keys are sent, and which registrations of a run were sent for which purpose.
 
-The scenarios of this folder give each request one of these purposes, and the tests ask the log by them.
+The scenarios of this folder give each request one of these purposes. The tests find the requests of a purpose in the
+log, which has all requests of a run with their answers.
 
 Self-tests: traffic/keys/test_listed.py.
 """
@@ -33,16 +34,16 @@ class Registering(Purpose):
     FIRST_TIME = "a key for the first time"
     PERHAPS_REGISTERED = "a key that may be registered already"
     SECOND_TIME = "the same key again"
-    BESIDE_OTHERS = "a key at the same moment as others"
+    SIMULTANEOUS = "a key at the same moment as others"
     ONCE_MORE = "a key once more after its deletion, because one answer of several may differ"
-    RIGHT_BEHIND_MONEY = "a key right behind an execution or a preparation"
+    RIGHT_AFTER_MONEY_MOVED = "a key right behind an execution or a preparation"
     AFTER_A_REFUSAL = "the same key again, because its type was refused"
     OF_ANOTHER_TYPE = "a key of another type, because one was refused"
     WITH_A_DIFFERENCE = "a key in another form, to see what the service needs"
     WITHOUT_THE_DIFFERENCE = "the same key as documented, because another form was accepted"
     UNDOCUMENTED_TYPE = "a type that is not documented"
     WITHOUT_A_TYPE = "no type, because an empty one was accepted"
-    OTHER_NAME = "another name of RANDOM"
+    OTHER_NAME_OF_RANDOM = "another name of RANDOM"
     LOWER_CASE = "a type in lower-case letters"
     NUMERIC = "a number as type"
     OTHER_SCHEME = "the token under another scheme"
@@ -64,7 +65,12 @@ class KeyListing(Purpose):
     BESIDE_A_REGISTRATION = "the list at the same moment as a registration"
 
 
-OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE, Registering.NUMERIC)
+PURPOSES_WITH_OTHER_TYPES = (
+    Registering.UNDOCUMENTED_TYPE,
+    Registering.OTHER_NAME_OF_RANDOM,
+    Registering.LOWER_CASE,
+    Registering.NUMERIC,
+)
 """Purposes of registrations with a type that is not written as in the interface document."""
 
 
@@ -72,41 +78,43 @@ OTHER_TYPES = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registerin
 
 
 def body_sent(exchange: Exchange) -> dict[str, Any]:
-    """The body of a registration, which must be a JSON object."""
+    """The JSON object in the body of a registration. The body must be one: no unreadable body was sent."""
     body: dict[str, Any] = read_json(exchange.request.body).value
     return body
 
 
 def key_sent(exchange: Exchange) -> str:
-    """The key that a registration names; empty if it names none."""
+    """The key in the body of a registration (`pixKey`), such as an e-mail address; empty if there is none."""
     return _key_in(exchange.request.body)
 
 
 @lru_cache(maxsize=2_000)  # a run sends fewer registrations, and its judges ask for the key of each many times
 def _key_in(body: bytes) -> str:
-    """The text of the member `pixKey`; empty if there is none."""
+    """The key in a JSON body: the text of its field `pixKey`. Empty if there is none, or if it is no text."""
     content = read_json(body).value
     key = content.get("pixKey") if isinstance(content, dict) else None
     return key if isinstance(key, str) else ""
 
 
 def type_sent(exchange: Exchange) -> str:
-    """The key type that a registration names, as text; the text "None" if it names none."""
+    """The key type in the body of a registration (`pixKeyType`), such as "EMAIL"; the text "None" if there is none."""
     return str(body_sent(exchange).get("pixKeyType"))
 
 
 def is_understood(exchange: Exchange) -> bool:
-    """True if the service understood the key type of a registration.
+    """True if the service understood a registration and its key type, even if it did not register the key.
 
-    It answered 409 (conflict), or a registration result. The field Success of the result may be true or false.
+    Then it answered 409 (conflict), because the key is registered already, or with a success. In the latter, the field
+    `Success` may be true or false.
     """
     return refusal_or_failure(exchange) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
-def is_refused_outright(exchange: Exchange) -> bool:
-    """True if the service refused a request because of its content.
+def is_refused_for_its_content(exchange: Exchange) -> bool:
+    """True if the service refused a registration because of its content, such as its key type: a 400, for example.
 
-    A refusal for the token, the rate or the load is not about its content. Nor is a conflict: the key is registered.
+    A refusal because of the token, the rate or the load says nothing about the content. Nor does a conflict (409),
+    because the key is registered then.
     """
     return refusal_or_failure(exchange) in ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 
@@ -115,50 +123,54 @@ def is_refused_outright(exchange: Exchange) -> bool:
 
 
 def valid_registrations(log: Log) -> list[Exchange]:
-    """The answers to valid registrations of the scenarios, without those of sequences and of generated traffic."""
+    """All valid registrations of a run, except those that Schemathesis generated and those in drawn sequences."""
     return log.valid(REGISTER)
 
 
 def first_registrations(log: Log) -> list[Exchange]:
-    """The answers to valid registrations of keys that were not registered."""
+    """The valid registrations of keys that were not registered before, as far as the run knew."""
     return log.of(REGISTER, Registering.FIRST_TIME)
 
 
 def registrations_of_free_keys(log: Log) -> list[Exchange]:
-    """The answers to valid registrations of keys that were free: for the first time, or after their deletion."""
+    """The valid registrations of keys that were free (not registered): for the first time, or after their deletion.
+
+    A service must accept them, so statements on accepted registrations are judged by them.
+    """
     purposes = (
         Registering.FIRST_TIME,
-        Registering.BESIDE_OTHERS,
+        Registering.SIMULTANEOUS,
         Registering.ONCE_MORE,
-        Registering.RIGHT_BEHIND_MONEY,
+        Registering.RIGHT_AFTER_MONEY_MOVED,
     )
     return log.of(REGISTER, *purposes)
 
 
 def repeated_registrations(log: Log) -> list[Exchange]:
-    """The answers to registrations of keys that were registered just before."""
+    """The registrations of keys that were registered right before, so that they were registered a second time."""
     return log.of(REGISTER, Registering.SECOND_TIME)
 
 
 def registrations_for(log: Log, *purposes: Registering) -> list[Exchange]:
-    """The registrations with one of these purposes, without those that a limit kept back."""
+    """The registrations that were sent for one of these purposes, without those that a limit of the run kept back."""
     return log.sent(REGISTER, *purposes)
 
 
 def understood_registrations(log: Log) -> list[Exchange]:
-    """The valid registrations whose key type was understood."""
+    """The valid registrations that the service understood: it accepted the key, or said that it is registered."""
     return list(filter(is_understood, valid_registrations(log)))
 
 
 def accepted_registrations(log: Log) -> list[Exchange]:
-    """The valid registrations that were granted."""
+    """The valid registrations that the service accepted: the answer says that the key is registered."""
     return list(filter(registered, valid_registrations(log)))
 
 
 def of_undocumented_types(log: Log) -> list[Exchange]:
-    """The registrations with a key type that is not documented.
+    """The registrations with a key type that is not documented, which a service must refuse.
 
-    The empty text and null are left out if a registration without a type is accepted, too. They mean "no type" then.
+    Those with an empty type ("" or null) are left out if a registration without a type is accepted, too: then they mean
+    "no type", and the interface document does not show whether a type is required.
     """
     registrations = registrations_for(log, Registering.UNDOCUMENTED_TYPE)
     type_may_be_missing = any(map(registered, registrations_for(log, Registering.WITHOUT_A_TYPE)))
@@ -167,14 +179,15 @@ def of_undocumented_types(log: Log) -> list[Exchange]:
     return [exchange for exchange in registrations if body_sent(exchange)["pixKeyType"]]
 
 
-def declined_types(log: Log) -> list[Exchange]:
-    """The registration results for types that are not written as in the interface document.
+def results_for_other_types(log: Log) -> list[Exchange]:
+    """The registrations of a key type that is not as documented, which were answered with a registration result.
 
-    A registration result has status 200, code 0 and a field Success, which says whether the key was registered.
+    A registration result has status 200, code 0 and the field `Success`. It must be as documented, even if it says that
+    the key was not registered. Such a type is an undocumented one, a number, or a type in lower case.
     """
-    return list(filter(is_judged_as_success, registrations_for(log, *OTHER_TYPES)))
+    return list(filter(is_judged_as_success, registrations_for(log, *PURPOSES_WITH_OTHER_TYPES)))
 
 
 def valid_deletions(log: Log) -> list[Exchange]:
-    """The answers to deletions of keys that were surely registered at that moment."""
+    """The deletions that the service must accept: their keys were certainly registered at that moment."""
     return log.valid(DELETE)

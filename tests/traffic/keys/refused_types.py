@@ -1,11 +1,14 @@
-"""Key types that the service refuses: what is sent to find out why, and what the log says of each type.
+"""Key types that the service refuses: what is sent to find out why, and the judgement on each type.
 
 The registration scenario calls `send_refused_types_again`, and tests/conformance/test_registration.py asks for the
 judgements. The source is the list of key types in the interface document, POST /v1/pix/keys/{accountId}.
 
-A refusal of a documented type is surely wrong only if the same account gets a key of another type before and after it.
-Otherwise the account may be full. If the service understands no registration at all, it may need more than the
-interface document says.
+A refusal of a documented type is certainly wrong only if the service registers a key of another type for the same
+account before and after it. Otherwise the account may be full. If the service understands no registration at all, it
+may need more than the interface document says, such as another field.
+
+A service understands a registration if it answers with a registration result, or says that the key is registered
+already (409).
 
 Self-tests: traffic/keys/test_listed.py, promises/test_keys.py.
 """
@@ -29,14 +32,14 @@ from spec.log import Log
 from spec.message import Message, Text, joined, say
 from spec.observed import indistinguishable
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.keys.listed import KeyLists, refused_with_effect
+from tests.traffic.keys.listed import KeyLists, refused_but_registered
 from tests.traffic.keys.purposes import (
     REGISTER,
     Registering,
     accepted_registrations,
     body_sent,
     first_registrations,
-    is_refused_outright,
+    is_refused_for_its_content,
     is_understood,
     key_sent,
     registrations_for,
@@ -52,20 +55,20 @@ _OTHER_NAMES = {
     "account": ("accountId", "Account", "account_id", "conta"),
 }
 """Other names that a service might have for the fields of the body."""
-_REMOVED = ("from", "to", "value", "date", "description")
+_FIELDS_OF_EARLIER_VERSIONS = ("from", "to", "value", "date", "description")
 """Fields that the body had once: "Versioning" in the interface document, registration of a key."""
-_FULL = say("the account may hold no more keys: delete some, or name another account")
-_LISTED = say(
+_ACCOUNT_MAY_BE_FULL = say("the account may hold no more keys: delete some, or name another account")
+_KEY_MAY_BE_LISTED = say(
     "the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
 )
 _WAITS_S = (0.0, 0.2, 0.5)
 """Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
 well below a second, because every refused type waits so long."""
-_MOST_WORDS = 24
+_MOST_NAMES = 24
 """Words of a refusal that are sent as names of fields: enough for all that a service asks for in one answer."""
-_READ_OF_A_REFUSAL = 2_000
+_MOST_BYTES_READ = 2_000
 """Bytes of a refusal in which such words are looked for. Longer answers are pages rather than messages."""
-_KINDS_OF_REFUSAL = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
+_REFUSALS_PERHAPS_ABOUT_THE_TYPE = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
 """Refusals that may be about the key type. Any other one is about the token, the rate or the load."""
 
 
@@ -73,10 +76,14 @@ _KINDS_OF_REFUSAL = {*ABOUT_THE_REQUEST, RefusalKind.FORBIDDEN}
 
 
 def send_refused_types_again(registrar: Registrar) -> None:
-    """Send more registrations, to find out for each refused key type whether the service accepts it."""
+    """Send more registrations, to find out why the service refused documented key types.
+
+    If it accepted nothing at all, it may need more than is documented, so registrations with further parts are sent.
+    Then each refused type is sent again, because the account may have been busy or full.
+    """
     log, profile = registrar.log, registrar.profile
-    refused = [exchange for exchange in first_registrations(log) if is_refused_outright(exchange)]
-    nothing_is_accepted = not understood_registrations(log) and not refused_with_effect(log, profile)
+    refused = [exchange for exchange in first_registrations(log) if is_refused_for_its_content(exchange)]
+    nothing_is_accepted = not understood_registrations(log) and not refused_but_registered(log, profile)
     if refused and nothing_is_accepted:
         _find_what_is_needed(registrar, refused[0])
     for key_type in dict.fromkeys(key.type for key in profile.pix_keys):
@@ -84,21 +91,28 @@ def send_refused_types_again(registrar: Registrar) -> None:
 
 
 def _send_type_again(registrar: Registrar, key_type: str) -> None:
-    """Repeat the refused registration of a type, and then an accepted registration of another type.
+    """Repeat the refused registration of a key type; if it is refused again, register a key of another type again.
 
-    If the other type is refused now, too, or nothing else is accepted, the account may be full.
+    If the other type is accepted before and after the refused one, the type is the reason. If it is refused now, too,
+    the account may be full. Nothing is sent if another reason is known:
+
+    - The type was not refused, or the refused registration registered its key.
+    - The service needs more than is documented.
+    - The refusal is about the token, the rate or the load.
     """
     log, profile = registrar.log, registrar.profile
     registrations = _first_registrations_of(log, key_type)
-    if not registrations or _understood_or_with_effect(log, profile, registrations):
+    if not registrations or _understood_or_registered(log, profile, registrations):
         return
     refused = registrations[-1]
     refusal = refusal_or_failure(refused)
-    if deviations_if_more_is_needed(log) or refusal not in _KINDS_OF_REFUSAL:
+    if deviations_if_more_is_needed(log) or refusal not in _REFUSALS_PERHAPS_ABOUT_THE_TYPE:
         return
 
-    key_may_be_made = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
-    may_be_repeated = key_may_be_made and refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    # The service makes the value of a RANDOM key. While one is left whose value is not known, no other is asked for.
+    may_be_asked_for = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
+    # Only refusals of the content are repeated. After any other one, such as a 403, the list is enough to judge.
+    may_be_repeated = may_be_asked_for and refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
     if not may_be_repeated:
         registrar.read_key_list()
         return
@@ -106,14 +120,16 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if was_understood:
         return
     registrar.read_key_list()
-    if not _is_listed(log, profile, refused):
+    if not _may_be_listed_afterwards(log, profile, refused):
         _register_another_type_again(registrar, key_type)
 
 
 def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
-    """Send a refused registration again several times, after longer and longer waits.
+    """Send a refused registration again several times, each time after a longer wait.
 
-    The account may have been busy for a moment. Returns True as soon as the service understands the registration.
+    The account may have been busy for a moment. Returns True as soon as the service understands the registration: it
+    answers with a registration result, or says that the key is registered already. Then the key is deleted, if the run
+    may delete it.
     """
     for wait_s in _WAITS_S:
         time.sleep(wait_s)
@@ -125,7 +141,11 @@ def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
 
 
 def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
-    """Send an accepted registration of another type again. Its key is deleted before, so that it is free."""
+    """Send an accepted registration of another key type again, to see whether the account still takes keys.
+
+    Its key is deleted before, so that the service has no reason to refuse it. It may also be of a type that the
+    interface document leaves open, such as a number. If no key can be deleted, nothing is sent.
+    """
     log = registrar.log
     registrations = accepted_registrations(log) + _registrations_of_open_types(log)
     for accepted in filter(registered, registrations):
@@ -140,9 +160,11 @@ def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
 
 
 def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
-    """Send registrations with one difference each, until one is accepted. Then repeat the documented registration.
+    """Find out whether the service accepts a registration only if it has more than is documented, such as a field.
 
-    It is repeated only as long as it is refused as before.
+    1. Send registrations with one difference each from the documented one, until one is accepted.
+    2. Then send the documented one again, up to three times. If it is always refused as before, the difference is
+       needed. The first other answer ends this, because then something else was the reason.
     """
     was_accepted = _register_with_a_difference(registrar, refused)
     if not was_accepted:
@@ -157,8 +179,8 @@ def _find_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool:
     """Send the refused registration again, each time with one difference from the documented request.
 
-    A difference is another name of a field or a further header, for instance. Ends at the first registration that is
-    accepted, and deletes its key. Returns True if one is accepted.
+    A difference is another name of a field, or a further header, for instance. Ends at the first registration that is
+    accepted, and deletes its key. Returns True if one is accepted, and False if all are refused.
     """
     for difference in _differences(refused):
         purpose = Registering.WITH_A_DIFFERENCE
@@ -169,21 +191,27 @@ def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool
     return False
 
 
-# -- what the log says ----------------------------------------------------------------------------------------------
+# -- the judgements -------------------------------------------------------------------------------------------------
 
 
 def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
-    """The judgement of one key type by its registrations. `why_not_tried` is the reason if there is none."""
+    """The judgement whether the service accepts one documented key type, by the registrations of the run.
+
+    It holds if the service understood a registration of this type: it answered with a registration result, or said that
+    the key is registered already (409). A refusal proves a deviation only in some cases
+    (`_judgement_beside_other_types`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
+    of this type was registered.
+    """
     registrations = _first_registrations_of(log, key_type)
     if not registrations:
         return inconclusive(why_not_tried)
-    understood = _understood_or_with_effect(log, profile, registrations)
+    understood = _understood_or_registered(log, profile, registrations)
     if understood:
         return holds(understood[0])
 
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
-    may_be_about_the_type = refusal_or_failure(refused) in _KINDS_OF_REFUSAL
+    may_be_about_the_type = refusal_or_failure(refused) in _REFUSALS_PERHAPS_ABOUT_THE_TYPE
     if deviations_if_more_is_needed(log) or not may_be_about_the_type:
         return inconclusive(why, refused)
 
@@ -191,13 +219,18 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     understood_at_last = [exchange for exchange in sent_again if is_understood(exchange)]
     if understood_at_last:
         return holds(understood_at_last[0])
-    if _is_listed(log, profile, refused):
-        return inconclusive(joined((why, _LISTED)), refused)
+    if _may_be_listed_afterwards(log, profile, refused):
+        return inconclusive(joined((why, _KEY_MAY_BE_LISTED)), refused)
     return _judgement_beside_other_types(log, refused, sent_again, why)
 
 
 def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[Exchange], why: Text) -> Judgement:
-    """The judgement of a refused type: a deviation only if a key of another type was accepted before and after it."""
+    """The judgement of a refused key type, by a key of another type.
+
+    The service deviates if it registered a key of another type before and after it refused this one. Otherwise the
+    account may be full, or may have no key of this type, so the judgement is inconclusive. `sent_again` are the
+    repetitions of the refused registration, and `why` is a sentence with its answer.
+    """
     key_type = type_sent(refused)
     remedy = say("if the account may have no such key, set not_for_this_account: [{type}]", type=key_type)
     of_another_type = _accepted_before_and_sent_after(log, sent_again)
@@ -209,11 +242,14 @@ def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[
 
     nothing_is_understood = not understood_registrations(log)
     account_may_be_full = bool(of_another_type) or nothing_is_understood or _is_refused_like_another_type(log, refused)
-    return inconclusive(joined((why, _FULL if account_may_be_full else remedy)), refused)
+    return inconclusive(joined((why, _ACCOUNT_MAY_BE_FULL if account_may_be_full else remedy)), refused)
 
 
 def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
-    """True if a key of another type got the same answer when it was registered for the first time."""
+    """True if a key of another type was refused with the same answer when it was registered for the first time.
+
+    Then the account may be full, and the key type is perhaps not the reason.
+    """
     for exchange in first_registrations(log):
         if type_sent(exchange) != type_sent(refused) and indistinguishable(exchange, refused):
             return True
@@ -221,34 +257,42 @@ def _is_refused_like_another_type(log: Log, refused: Exchange) -> bool:
 
 
 def _first_registrations_of(log: Log, key_type: str) -> list[Exchange]:
-    """The answers to valid registrations of keys of this type that were not registered."""
+    """The valid registrations of keys of this type that were not registered before, as far as the run knew."""
     return [exchange for exchange in first_registrations(log) if type_sent(exchange) == key_type]
 
 
 def _sent_again(log: Log, key_type: str) -> list[Exchange]:
-    """The repetitions of the refused registrations of a type."""
+    """The registrations of this key type that were sent again because the first one was refused."""
     repetitions = log.of(REGISTER, Registering.AFTER_A_REFUSAL)
     return [exchange for exchange in repetitions if type_sent(exchange) == key_type]
 
 
 def _registrations_of_open_types(log: Log) -> list[Exchange]:
-    """The registrations of types that the interface document leaves open. A service may accept them."""
+    """The registrations of types that the interface document leaves open: in lower case, and numbers.
+
+    A service may accept them. Then they show that the account takes keys.
+    """
     return registrations_for(log, Registering.LOWER_CASE, Registering.NUMERIC)
 
 
-def _understood_or_with_effect(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """The registrations whose type the service understood, and the refused ones that registered their key."""
+def _understood_or_registered(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
+    """Those of the registrations that the service understood, although it may have answered with a refusal.
+
+    It answered with a registration result, or said that the key is registered already; or it refused the registration,
+    but lists show that it registered the key.
+    """
     with_effect: list[Exchange] = []
     if not all(map(is_understood, registrations)):
-        with_effect = refused_with_effect(log, profile)
+        with_effect = refused_but_registered(log, profile)
     return [exchange for exchange in registrations if is_understood(exchange) or exchange in with_effect]
 
 
-def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
-    """True if the list that was read next may show the key of a refused registration.
+def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> bool:
+    """True if the list that was read after a refused registration and its repetitions may show its key.
 
-    Then the service may refuse it because the key is registered already, or waits for its owner. For a RANDOM key any
-    UUID counts that no registration named: the service may make no further key while the account has this one.
+    Then the service may refuse the registration because the key is registered already, or waits for its owner. For a
+    RANDOM key, whose value is not known, any UUID counts that no registration named: the account may have one such key,
+    and the service may permit no further one.
     """
     key_type = type_sent(refused)
     numbers = [exchange.number for exchange in (refused, *_sent_again(log, key_type))]
@@ -264,13 +308,16 @@ def _is_listed(log: Log, profile: Profile, refused: Exchange) -> bool:
 
 
 def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> list[Exchange]:
-    """An accepted registration of another type, and the same one sent after the repetitions; empty if there is none.
+    """An accepted registration of another key type, and the same one sent again after the refused type; or empty.
 
-    `sent_again` are the repetitions of the refused registration.
+    `sent_again` are the repetitions of the refused registration. Right after the last of them, a registration that was
+    accepted before is sent again (`_register_another_type_again`). The first of the two is found by its body. Empty if
+    that was not done for this type.
     """
     if not sent_again:
         return []
     last_number = sent_again[-1].number
+    # The next registration after the repetitions: if it is a repetition, it is that of the next refused type.
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:
@@ -284,21 +331,22 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
 
 
 def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
-    """Deviations of a service that needs more than is documented, by the requirement that it breaks.
+    """The deviation of a service that needs more than is documented, by the id of the requirement that it breaks.
 
-    Such a service accepts a registration with a difference, and still refuses the documented one as before. Empty if
-    the log does not show that.
+    Such a service accepts a registration with a difference, such as a further field, and still refuses the documented
+    one as before. The dictionary is empty if the registrations do not show that; it has at most one item.
     """
     with_difference = log.of(REGISTER, Registering.WITH_A_DIFFERENCE)
     if not with_difference or not registered(with_difference[-1]):
         return {}
-    refused = next(filter(is_refused_outright, first_registrations(log)))
+    refused = next(filter(is_refused_for_its_content, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
-    are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent after another answer
+    are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent if an answer differs from the refusal
     are_all_refused_alike = all(indistinguishable(exchange, refused) for exchange in without_difference)
     if not are_all_sent or not are_all_refused_alike:
         return {}
-    accepted_difference = list(_differences(refused))[len(with_difference) - 1]  # the last one that was sent
+    # They are sent in their order until one is accepted, so the last one that was sent is the accepted one.
+    accepted_difference = list(_differences(refused))[len(with_difference) - 1]
     breach = finding("key-needs-more", name=type_sent(refused), what=accepted_difference.name)
     return {accepted_difference.requirement_id: deviates(breach, refused, with_difference[-1])}
 
@@ -315,29 +363,36 @@ class _Difference:
     name: Message
     """The difference in words."""
     options: dict[str, Any]
-    """What `Registrar.register` sends in the place of the usual body, or beside it."""
+    """What `Registrar.register` sends instead of the usual body, or beside it."""
 
 
 def _differences(refused: Exchange) -> Iterator[_Difference]:
-    """Forms of a refused registration, with one difference each. The first one has more of everything."""
+    """The differences with which a refused registration is sent again, to see what the service needs.
+
+    First further fields, headers and a query, all in one request. Then other names of each field, such as `key` for
+    `pixKey`, and at last other names of all fields.
+    """
     body = body_sent(refused)
     yield _with_more_of_everything(refused)
     with_all_names = dict(body)
     for name, other_names in _OTHER_NAMES.items():
-        renamed = {**body, **dict.fromkeys(other_names, body[name])}
-        with_all_names |= renamed
-        yield _Difference(f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed})
+        with_other_names = {**body, **dict.fromkeys(other_names, body[name])}  # each has the same value
+        with_all_names |= with_other_names
+        difference = say("another name for {name}", name=name)
+        yield _Difference(f"registerPixKey.body.{name}", difference, {"json": with_other_names})
     yield _Difference("registerPixKey.body.pixKey", say("other names for all fields"), {"json": with_all_names})
 
 
 def _with_more_of_everything(refused: Exchange) -> _Difference:
-    """The registration with the removed fields and usual headers, and with each name that the refusal may ask for.
+    """The difference that has everything a service might need beyond the interface document, in one request.
 
-    Such a name is sent as a field and in the query, and as a header if it looks like one.
+    It has the fields that earlier versions of the document had, usual headers, and each name in the answer of the
+    service that may be the name of something it needs. Such a name is sent as a field and in the query, and as a header
+    if it begins with "x-".
     """
     body = body_sent(refused)
     names = _names_in_refusal(refused)
-    further_fields = dict.fromkeys((*_REMOVED, *names), body["account"])
+    further_fields = dict.fromkeys((*_FIELDS_OF_EARLIER_VERSIONS, *names), body["account"])
     named_headers = [(name, "pixconf") for name in names if name.lower().startswith("x-")]
     options = {
         "json": {**further_fields, **body},
@@ -348,12 +403,13 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 
 
 def _names_in_refusal(refused: Exchange) -> list[str]:
-    """Words of a refusal that may be names of fields or headers.
+    """Words in the answer of a refusal that may be names of fields or headers that the service needs.
 
-    The name of a person is not among them, because `is_name` accepts only words that interfaces use.
+    The name of a person is not among them, because `is_name` accepts only words that interfaces use. There are at most
+    _MOST_NAMES of them.
     """
     if refused.response is None:
         return []
-    text = refused.response.body[:_READ_OF_A_REFUSAL].decode("utf-8", "replace")
+    text = refused.response.body[:_MOST_BYTES_READ].decode("utf-8", "replace")
     words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)  # an identifier of 3 to 30 characters
-    return list(islice(filter(is_name, words), _MOST_WORDS))
+    return list(islice(filter(is_name, words), _MOST_NAMES))

@@ -8,6 +8,9 @@ A scenario has one `Registrar`. It sends requests to POST, GET and DELETE /v1/pi
 | key of the profile | `pix_keys` of the profile; a RANDOM key has no value there |
 | synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
 | key that the service made | asked for with the type RANDOM; the answer, or only a list of keys, shows its value |
+
+A key is free if it is not registered, as far as the run knows, so that the service must accept its registration. A list
+is the answer to GET /v1/pix/keys/{accountId}.
 """
 
 from __future__ import annotations
@@ -50,12 +53,15 @@ characters is a choice."""
 
 
 def keys_with_a_value(keys: Sequence[PixKey]) -> list[PixKey]:
-    """The keys of the profile but RANDOM, whose value the service makes."""
+    """Those of the keys that are not RANDOM. A RANDOM key of the profile has no value: the service makes it."""
     return [key for key in keys if key.type != "RANDOM"]
 
 
 def registration_body(key: PixKey, account: str) -> dict[str, Any]:
-    """The body of a key registration, as the interface document shows it (POST /v1/pix/keys/{accountId})."""
+    """The body of a registration of this key: the three fields of the interface document.
+
+    POST /v1/pix/keys/{accountId}: {"account": …, "pixKeyType": …, "pixKey": …}.
+    """
     return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
 
 
@@ -66,6 +72,7 @@ class Registrar:
         self.client = client
         self.profile = profile
         self.together = Together(client)
+        """Sends several requests at the same time."""
         self.keys = client.door.keys
         """The state of each key that the run uses."""
         self.account = profile.accounts[0]
@@ -80,10 +87,10 @@ class Registrar:
     # -- which keys -------------------------------------------------------------------------------------------
 
     def make_keys_free(self) -> list[PixKey]:
-        """Make the keys of the profile free, and return those that may be registered.
+        """Delete keys of the profile that an earlier run registered, and return the keys that may be registered now.
 
-        The lists of keys are read first. A key that an earlier run registered and left is deleted. Any other key that
-        was there before the run is left out.
+        The lists of keys are read first. A key that was registered before the run by somebody else is neither deleted
+        nor returned. Nor is a key whose type the account may not have, as the profile says.
         """
         self._read_lists_once()
         free_keys = []
@@ -93,42 +100,53 @@ class Registrar:
         return free_keys
 
     def _account_may_have(self, key: PixKey) -> bool:
-        """True unless `not_for_this_account` of the profile names the type of the key."""
+        """True if the account may have keys of this type: `not_for_this_account` of the profile does not name the type.
+
+        For example, the account of a person has no CNPJ.
+        """
         return key.type not in self.profile.not_for_this_account
 
     def _make_free(self, key: PixKey) -> bool:
-        """Delete a key of the profile if an earlier run registered it. True if the key is free."""
+        """Delete a key of the profile if an earlier run registered it. Returns True if the key is not registered now.
+
+        The key record (a file with the keys that earlier runs left) says which run registered it. If somebody else did,
+        or if the profile does not permit its deletion, the key stays as it is, and False is returned.
+        """
         if not self.keys.was_there_before(key.key):
             return True
         if not self.deletes_keys:
             return False
-        is_of_an_earlier_run = self.keys.take_over(key)
+        is_of_an_earlier_run = self.keys.count_as_registered_if_recorded(key)
         if not is_of_an_earlier_run or not self.keys.may_be_deleted(key.key):
             return False
         deletion = self.delete(key, self.account, valid=False)
         return is_granted(deletion)
 
-    def key_for_deletions(self) -> PixKey | None:
-        """The synthetic key that deletions are tested with; None if no key is deleted."""
+    def synthetic_key_for_deletions(self) -> PixKey | None:
+        """The made-up key with which deletions are tested, because it belongs to nobody; None if no key may be deleted.
+
+        It is an e-mail address, and the same at each call.
+        """
         if self.deletes_keys and self._account_may_have(self._own_synthetic_key):
             return self._own_synthetic_key
         return None
 
     def reusable_key(self) -> PixKey | None:
-        """A key that can be registered and deleted again and again; None if there is none.
+        """A key that the run may register and delete again and again; None if there is none.
 
-        It is a key of the profile, or else the synthetic key that deletions are tested with.
+        Drawn sequences of requests use it. It is the first such key of the profile that is not RANDOM; or else the
+        synthetic key, which the suite made up.
         """
         for key in keys_with_a_value(self.profile.pix_keys):
             if self._account_may_have(key) and self.keys.may_be_deleted(key.key):
                 return key
-        return self.key_for_deletions()
+        return self.synthetic_key_for_deletions()
 
     def synthetic_key(self) -> PixKey:
-        """A synthetic key, for a registration that must be refused or may be refused.
+        """A made-up key, for a registration that the service must refuse or may refuse.
 
-        It is a new key each time if keys are deleted. Otherwise it is the same each time, so that at most one such key
-        stays at the account.
+        The service may register it nevertheless. If the run may delete keys, it is a new key each time. Otherwise it is
+        the same each time, so that at most one such key stays at the account.
         """
         return _new_synthetic_key() if self.deletes_keys else self._own_synthetic_key
 
@@ -137,16 +155,22 @@ class Registrar:
     def register(
         self, key: PixKey | Mapping[str, Any], purpose: Purpose | None = None, *, valid: bool = True, **options: Any
     ) -> Exchange:
-        """Send a registration of the key, or a registration with this body. `options` are those of `Client.send`."""
+        """Send a registration of a key at the account of the run, and return the exchange.
+
+        The argument may also be the whole body of the request. `valid` is False if the service must refuse it or may
+        refuse it. `options` are those of `Client.send`, such as `credential`. Before the first registration of a run
+        the lists of keys are read.
+        """
         self._read_lists_once()
         body = registration_body(key, self.account) if isinstance(key, PixKey) else key
         request = {"json": body, "valid": valid, "purpose": purpose, **options}  # options may replace the body
         return self.client.send("registerPixKey", self.account, **request)
 
     def register_at_synthetic_account(self, key_type: str, purpose: Purpose, **options: Any) -> Exchange:
-        """Send a registration with this key type at an account that nobody has. The key is a synthetic e-mail address.
+        """Send a registration with this key type at an account that nobody has, and return the exchange.
 
-        `options` are those of `Client.send`. The lists are read before, as before every first registration of a run.
+        Account and key are made up (the key is an e-mail address, whatever the type), so that the request can do no
+        harm. `options` are those of `Client.send`. Before the first registration of a run the lists of keys are read.
         """
         self._read_lists_once()
         account = synthetic()
@@ -155,7 +179,11 @@ class Registrar:
         return self.client.send("registerPixKey", account, json=body, purpose=purpose, **options)
 
     def delete_key_of(self, registration: Exchange) -> bool:
-        """Delete the key of a registration at once, if it was granted and the run may. True if the key is free."""
+        """Delete the key of a registration right away, if the service registered it and the run may delete it.
+
+        If the service may have made the key, its value is looked for first. Returns True if the key is not registered
+        now: the registration was refused, or the key is deleted.
+        """
         if not registered(registration):
             return True
         key = self.keys.key_of(registration)
@@ -168,27 +196,33 @@ class Registrar:
         return self.is_deleted(registration)
 
     def is_deleted(self, registration: Exchange) -> bool:
-        """True if the key of a registration is gone, or may only be registered later."""
+        """True if the key of a registration does not exist now: it was deleted, or the service made none so far.
+
+        LATER: the registration was granted, but no list ever showed the key. A slow service may register it later, even
+        after a deletion that succeeded.
+        """
         key = self.keys.key_of(registration)
         return key is not None and (not key.may_still_exist or key.state is KeyState.LATER)
 
     def delete_keys_of(self, registrations: Sequence[Exchange]) -> None:
-        """Delete the keys of registrations at once, at the same time."""
+        """Delete the keys of these registrations right away, with several requests at the same time."""
         self.together.send_all([partial(self.delete_key_of, registration) for registration in registrations])
 
     def _delete_if_permitted(self, key: RunKey) -> None:
-        """Delete a key of this run, if its value is known and the run may delete it.
+        """Send the deletion of a key of this run, if its value is known and the run may delete it.
 
-        The deletion is valid if the key is surely registered.
+        The deletion counts as a valid request, which must be accepted, only if the key is certainly registered.
         """
         if key.value is not None and self.keys.may_be_deleted(key.value):
-            is_surely_registered = key.state is KeyState.REGISTERED
-            self.delete(PixKey(key.type, key.value), key.account, valid=is_surely_registered)
+            is_certainly_registered = key.state is KeyState.REGISTERED
+            self.delete(PixKey(key.type, key.value), key.account, valid=is_certainly_registered)
 
     def delete(self, key: PixKey, account: str, *, valid: bool) -> Exchange:
-        """Delete a key of an account with the body of the profile, and return the answer.
+        """Send the deletion of a key at an account, and return the exchange.
 
-        A key that the service made belongs to the account alone, so no report shows it.
+        The interface document does not show the body of a deletion, so `requests.deletePixKey` of the profile has it.
+        `valid` says whether the service must accept the deletion. No report shows the value of a RANDOM key, because it
+        belongs to the account alone.
         """
         if key.type == "RANDOM":
             self.client.door.secrets.learn("random key", key.key)
@@ -199,10 +233,10 @@ class Registrar:
     # -- cleaning up ------------------------------------------------------------------------------------------
 
     def clean_up(self) -> None:
-        """Delete the keys that this run registered and that are not deleted yet.
+        """Delete the keys that this run registered and that are not deleted yet, such as after a busy moment.
 
-        Their deletion may have failed because the service was busy. A list is read before, because it may show the
-        values of RANDOM keys, and after, because it shows whether the keys are gone.
+        A list of keys is read before, because it may show the values of RANDOM keys, and after, because it shows
+        whether the keys are gone.
         """
         if not self.keys.not_cleaned_up():
             return
@@ -213,10 +247,11 @@ class Registrar:
             self.read_key_list()
 
     def clean_up_at_the_end(self) -> None:
-        """Clean up for the last time, also the keys that the service registered at another account than the named one.
+        """Delete the keys that this run registered and that are not deleted yet, at the end of the run.
 
-        Every synthetic key that was sent, for whatever account, is looked for in the list of each account of the
-        profile.
+        A service at fault may have registered a key at another account than the one in the request. So every synthetic
+        key (made up by the suite) that was sent is looked for in the list of each account of the profile. After the
+        deletions the lists are read once more, and the last state of each key is set for the report.
         """
         self.clean_up()
         if self._find_synthetic_keys_in_all_lists():
@@ -226,23 +261,23 @@ class Registrar:
         self.keys.set_last_states()
 
     def _find_synthetic_keys_in_all_lists(self) -> bool:
-        """Read the list of each account, and note the synthetic keys in it. True if the lists were read.
+        """Read the list of keys of each account of the profile, and note which synthetic keys of this run it shows.
 
-        They are not needed if no registration was sent.
+        Returns True if the lists were read. They are not read if no registration was sent, or if reads are forbidden.
         """
         was_key_sent = self.keys.last_registration > 0
         if not was_key_sent or not self.may_read_list:
             return False
         for account in self.profile.accounts:
-            self._read_list_of(account)
-            self.keys.add_changed_keys(account)
+            self._read_list_of(account)  # its answer changes the state of each key that it shows
+            self.keys.add_changed_keys(account)  # keys that the service changed, for example cut short
         return True
 
     def _delete_keys_that_are_left(self) -> bool:
-        """Delete the keys of this run that may be there. True if there was such a key.
+        """Send deletions of the keys of this run that may still exist. Returns True if there was such a key.
 
-        Two sorts of keys are left out. A key that may be registered later is not there yet, so it cannot be deleted. A
-        refused key of a synthetic account is in no list that the run reads.
+        Two sorts of keys are left out. A key that may be registered only later does not exist yet, so it cannot be
+        deleted. A refused key at a made-up account is in no list that the run reads, so nobody would see its deletion.
         """
         if not self.deletes_keys:
             return False
@@ -259,57 +294,68 @@ class Registrar:
         return bool(keys)
 
     def _may_be_deleted_beside_others(self, key: RunKey) -> bool:
-        """True for a synthetic key on a sandbox. Elsewhere the list is read after each deletion, before the next."""
+        """True if a key may be deleted at the same time as others: a made-up (synthetic) key on a sandbox.
+
+        Outside a sandbox the list of keys is read after each deletion and before the next one, to see whether the
+        service deleted another key than the one in the request.
+        """
         is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in (key.value or "")
         return self.profile.is_sandbox and is_synthetic
 
     # -- keys that the service makes --------------------------------------------------------------------------
 
     def holds_an_unknown_key(self) -> bool:
-        """True if a RANDOM key of unknown value is left, so that no further one may be made.
+        """True if the account perhaps has a RANDOM key of a run whose value is not known, so that nobody can delete it.
 
-        On a sandbox a further one may always be made.
+        Then no further RANDOM key may be asked for. False on a sandbox, because a further one is permitted there.
         """
         return not self.profile.is_sandbox and self.keys.holds_an_unknown_key()
 
     def _learn_value_that_was_made(self, key: RunKey, registration: Exchange) -> None:
-        """Learn the value of a key that the service made, from the answer to its registration, or else from a list."""
+        """Find the value of a key that the service made, so that the key can be deleted.
+
+        The value is in the answer to the registration; or else, if the answer has none or a masked one, in a list of
+        keys. It is taken from the answer only if it is certainly a new key, because a service may return an old one.
+        """
         listing = self.read_key_list()
         if listing is not None and self._was_replaced(key, registration, listing):
-            self.keys.learn_value(key, None)
+            self.keys.learn_value(key, None)  # the value in the request is not that of the registered key
         value = _key_in_answer(registration)
         if not _UNMASKED_KEY.fullmatch(value):
             self._learn_values_from_list()
-        elif self._is_surely_new(value, registration.number, listing):
+        elif self._is_certainly_new(value, registration.number, listing):
             self.keys.learn_value(key, value)
 
     def _was_replaced(self, key: RunKey, registration: Exchange, listing: Listing) -> bool:
-        """True if the service made a key instead of the key that was sent: the list has a new key in its place.
+        """True if the service made a new key instead of registering the key in the request: a list shows a new key.
 
-        A masked text of the list may be the key that was sent, and then it was not replaced. EVP is the Central Bank's
-        name for RANDOM, so after it any new text of the list may be the key, also without `key_at`.
+        If the list shows the key of the request, or a masked text that may be this key, it was not replaced. EVP is the
+        Central Bank's name for RANDOM, so after a registration with it any new text in the list may be the key. After
+        any other type only the keys at `key_at` count, the place that the profile names.
         """
         if not key.value or listing.shows(key.value) or listing.may_hide(key.value, self.keys.list_before_run):
             return False
         texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
         return any(self.keys.lists.may_be_made_since(text, registration.number) for text in texts)
 
-    def _is_surely_new(self, value: str, number: int, listing: Listing | None) -> bool:
-        """True if the key in the answer to the exchange with this number is a new key.
+    def _is_certainly_new(self, value: str, number: int, listing: Listing | None) -> bool:
+        """True if `value`, the key in an answer, is certainly a new key, so that the run may delete it.
 
-        No list before may show it, and a list must show it now. On a sandbox the first is enough.
+        No list before the exchange with this number may show it, and `listing`, the list after it, must show it. On a
+        sandbox the first condition is enough, because no key there belongs to anybody.
         """
         if not self.keys.lists.may_be_made_since(value, number) or self.keys.was_there_before(value):
             return False
+        # Without a list from before the run, the key may be an old one.
         is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
         return is_listed_now or self.profile.is_sandbox
 
     def _learn_values_from_list(self) -> None:
-        """Learn the values of the keys that the service made, by the new keys in the last list.
+        """Find the values of the keys that the service made: they are the new keys in the last list.
 
         This is done on a sandbox, or if the profile says that nobody else registers RANDOM keys at this account. If the
-        list has more new keys than the run asked for, or fewer, somebody else may use the account, so nothing is
-        learned.
+        list has more new keys than the run asked for, or fewer, somebody else may use the account. Then no new key
+        counts as a key of this run, because the run would delete it.
         """
         if not self.keys.may_tell_random_by_lists:
             return
@@ -323,9 +369,10 @@ class Registrar:
                 self.keys.learn_value(key, value)
 
     def _keys_in_no_list(self) -> list[RunKey]:
-        """The keys that the run may have registered at this account, and that the last list does not show.
+        """The keys that the run perhaps registered at its account, and that the last list does not show.
 
-        Keys of the profile and refused keys are left out.
+        The service may have made other keys instead of them. Keys of the profile and refused keys are left out, because
+        the service makes none for them.
         """
         listed_keys = self.last_list.keys if self.last_list else frozenset()
         keys = []
@@ -337,7 +384,11 @@ class Registrar:
         return keys
 
     def _values_made_since(self, number: int) -> list[str]:
-        """The keys at `key_at` in the last list that the service may have made since the exchange with this number."""
+        """The keys in the last list that the service may have made since the exchange with this number.
+
+        No request named them, and no earlier list shows them. Only keys at `key_at` count, the place that the profile
+        names.
+        """
         listed_keys = self.last_list.keys if self.last_list else frozenset()
         unknown_keys = listed_keys - self.keys.values_perhaps_registered
         return sorted(key for key in unknown_keys if self.keys.lists.may_be_made_since(key, number))
@@ -345,7 +396,10 @@ class Registrar:
     # -- the list ---------------------------------------------------------------------------------------------
 
     def read_key_list(self) -> Listing | None:
-        """Read the list of keys as it is now. None if the run may not read it, or if it cannot be read."""
+        """Read the list of keys of the account of the run, keep it as `last_list`, and return it.
+
+        None if the profile does not permit reads, or if the answer is no list that can be read.
+        """
         if not self.may_read_list:
             return None
         answer = self._read_list_of(self.account)
@@ -354,13 +408,13 @@ class Registrar:
         return self.last_list
 
     def _read_list_of(self, account: str) -> Exchange:
-        """Send a request for the list of keys of an account."""
+        """Send the request for the list of keys of an account, and return the exchange."""
         return self.client.send("listPixKeys", account, valid=True, purpose=KeyListing.KEYS_OF_NOW)
 
     def _read_lists_once(self) -> None:
-        """Read the list of each account before the first registration of the run.
+        """Read the list of keys of each account before the first registration of the run; later calls do nothing.
 
-        A key that is listed then belongs to the owner of the account.
+        A key that is listed before the run belongs to the owner of the account, so the run does not touch it.
         """
         if self.keys.lists.run_may_have_changed_keys:
             return
@@ -372,7 +426,10 @@ class Registrar:
 
 
 def _key_in_answer(registration: Exchange) -> str:
-    """The text in the field Key of a registration result; empty if there is none."""
+    """The key in the answer to a registration: the text in the field `Key` of its result.
+
+    Empty if there is none, or if it is null, which the interface document shows for a RANDOM key.
+    """
     member = member_named(data_of(registration.response) or {}, "Key")
     if member is None or not isinstance(member[1], str):
         return ""
@@ -380,5 +437,5 @@ def _key_in_answer(registration: Exchange) -> str:
 
 
 def _new_synthetic_key() -> PixKey:
-    """A synthetic key that no other call returns."""
+    """A key that the suite makes up, an e-mail address with a random part: each call returns another one."""
     return PixKey("EMAIL", f"{synthetic()}@example.com")

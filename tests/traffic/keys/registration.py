@@ -1,16 +1,16 @@
 """The key registrations of a run: POST /v1/pix/keys/{accountId} in the interface document.
 
-The scenario `register` takes the steps of `_STEPS`. Some registrations must be accepted, some must be refused, and of
-others the document says neither. Words of this module:
+The scenario `register` calls the functions of `_STEPS`. Some registrations must be accepted, some must be refused, and
+of others the document says neither. Words of this module:
 
 | word | meaning |
 |---|---|
 | synthetic key | an e-mail address that the suite makes up, and that belongs to nobody |
-| unauthorized request | a request without the valid token; it has a form of token and unusual ways to write it |
+| unauthorized request | a request without a token or with a wrong one; its spelling is the unusual way to write it |
 | free key | a key that is not registered as far as the run knows, so that a registration must be accepted |
-| made key | a RANDOM key: the service makes its value, and often only a list of keys tells it |
+| made key | a RANDOM key: the service makes its value, and often only a list of keys shows it |
 | companion | a valid request that does nothing, sent at the same moment as one that must be refused |
-| neighbour | a refused request or a read, sent right before a valid registration, on the same connection |
+| list | the answer to GET /v1/pix/keys/{accountId}, which shows the keys of an account |
 
 Self-tests: promises/test_keys.py.
 """
@@ -25,12 +25,12 @@ from uuid import uuid4
 
 from environments.door.door import NoteAbout
 from environments.door.wrong_tokens import (
-    ANOTHER,
     FOR_A_REGISTERED_KEY,
     NO_HEADER,
     OTHER_SCHEMES,
+    WRONG_TOKEN,
     UnauthorizedRequest,
-    forms,
+    permitted_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
@@ -40,13 +40,13 @@ from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
-from tests.traffic.keys.listed import REFUSALS, KeyLists
+from tests.traffic.keys.listed import REFUSALS_WITHOUT_EFFECT, KeyLists
 from tests.traffic.keys.purposes import (
     KeyListing,
     Registering,
     accepted_registrations,
     body_sent,
-    is_refused_outright,
+    is_refused_for_its_content,
     key_sent,
     registrations_for,
     registrations_of_free_keys,
@@ -72,19 +72,21 @@ _NOTHING_TO_DELETE = say(
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 _ROBUSTNESS_IDS = tuple(f"registerPixKey.{end_of_id}" for end_of_id in ROBUSTNESS)
-SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
-"""The requirements that registrations with a wrong token are for."""
-_REQUESTS_FOR_A_REGISTERED_KEY = [UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, ANOTHER)]
+TESTED_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
+"""The requirements for which registrations are sent without the valid token."""
+_REQUESTS_FOR_A_REGISTERED_KEY = [
+    UnauthorizedRequest(name, (FOR_A_REGISTERED_KEY,)) for name in (NO_HEADER, WRONG_TOKEN)
+]
 """Unauthorized requests that name the synthetic key while it is registered."""
-_REQUESTS_BEHIND_A_REGISTRATION = 3
+_REQUESTS_AFTER_A_REGISTRATION = 3
 """Unauthorized requests that are sent right after each granted registration, on the same connection, because some
 services do not check the token on a connection that was authorized before."""
 _ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
 """Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
 a second time, too, which gives further answers."""
-_MOST_MADE = 4
+_MOST_RANDOM_KEYS_AT_ONCE = 4
 """Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
-_LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME, Registering.LOWER_CASE)
+_LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME_OF_RANDOM, Registering.LOWER_CASE)
 """Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
 them: the interface document says neither which type a number means, nor what a list shows of such a key."""
 
@@ -100,8 +102,11 @@ class _Attempt:
     """The unusual ways in which the request is written; empty if it is written as documented."""
 
 
-def nothing_to_delete(log: Log) -> Text:
-    """Reason why no key was deleted: all registrations were refused, or which key to supply."""
+def why_nothing_was_deleted(log: Log) -> Text:
+    """Reason why no deletion could be tested: all registrations were refused, or the profile lacks a key.
+
+    Only keys that the run registered are deleted.
+    """
     answers = valid_registrations(log)
     if answers and not accepted_registrations(log):
         return say("no key was registered: {answers}", answers=answers_in_words(answers))
@@ -110,19 +115,23 @@ def nothing_to_delete(log: Log) -> Text:
 
 @scenario(serves=["registerPixKey.*", "deletePixKey.*"], needs="register-keys")
 def register(traffic: Traffic) -> None:
-    """Register keys, delete them, and send the registrations that must be refused, in the order of `_STEPS`."""
+    """Send the registrations and deletions of a run, in the order of `_STEPS`.
+
+    Keys are registered and deleted again, and registrations are sent that must be refused. Nothing is sent without an
+    account or without keys in the profile; the reason is noted for the verdicts.
+    """
     profile = traffic.profile
     if not profile.accounts or not profile.pix_keys:
         traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
         return
-    scene = _prepared_scene(traffic)
+    context = _context_of_steps(traffic)
     for step in _STEPS:
-        step(scene)
+        step(context)
 
 
 @dataclass
-class _Scene:
-    """What the steps of the scenario share."""
+class _StepContext:
+    """What the steps of the scenario have in common. Each step gets it, and some change it."""
 
     traffic: Traffic
     registrar: Registrar
@@ -136,115 +145,141 @@ class _Scene:
 
     @property
     def keys_for_wrong_tokens(self) -> list[PixKey]:
-        """The keys of the profile that may be sent with a wrong token: all on a sandbox, none elsewhere."""
+        """The keys of the profile that may be sent with a wrong token: all on a sandbox, none elsewhere.
+
+        A service at fault may register such a key, and outside a sandbox the keys of the profile belong to somebody.
+        """
         return self.keys if self.traffic.profile.is_sandbox else []
 
     def requests_for_a_registered_key(self) -> list[UnauthorizedRequest]:
-        """Unauthorized requests that name the synthetic key while it is registered."""
+        """Requests without the valid token that name the synthetic key while it is registered.
+
+        A service may look up the key before it checks the token. Empty if no selected requirement is about the token.
+        """
         return _REQUESTS_FOR_A_REGISTERED_KEY if self.sends_wrong_tokens else []
 
     def take_unsent_requests(self) -> list[UnauthorizedRequest]:
-        """Remove the next few `unsent_requests` and return them. They are sent right after the next registration."""
-        requests = self.unsent_requests[:_REQUESTS_BEHIND_A_REGISTRATION]
-        self.unsent_requests = self.unsent_requests[_REQUESTS_BEHIND_A_REGISTRATION:]
+        """Return the next three requests without the valid token, and remove them from `unsent_requests`.
+
+        They are sent right after a registration on the same connection, because some services do not check the token on
+        a connection that was authorized before. Each of these requests is sent once in a run.
+        """
+        requests = self.unsent_requests[:_REQUESTS_AFTER_A_REGISTRATION]
+        self.unsent_requests = self.unsent_requests[_REQUESTS_AFTER_A_REGISTRATION:]
         return requests
 
 
-def _prepared_scene(traffic: Traffic) -> _Scene:
-    """Make the keys of the profile free, and return what the steps need."""
+def _context_of_steps(traffic: Traffic) -> _StepContext:
+    """What the steps of the scenario need. Before, keys of the profile that an earlier run left are deleted.
+
+    The function reads the lists of keys, because a key that was listed before the run must not be registered.
+    """
     registrar = Registrar(traffic.client, traffic.profile)
     keys = registrar.make_keys_free()
-    sends_wrong_tokens = traffic.selection.includes_any(*SHOWN_BY_WRONG_TOKENS)
+    sends_wrong_tokens = traffic.selection.includes_any(*TESTED_BY_WRONG_TOKENS)
     requests = unauthorized_requests(traffic, _REGISTER) if sends_wrong_tokens else []
-    return _Scene(traffic, registrar, keys, sends_wrong_tokens, requests)
+    return _StepContext(traffic, registrar, keys, sends_wrong_tokens, requests)
 
 
 # -- the steps ----------------------------------------------------------------------------------------------------
 
 
-def _register_synthetic_key(scene: _Scene) -> None:
-    """Register the synthetic key twice, and delete it. In between, registrations of it with a wrong token are sent.
+def _register_synthetic_key(context: _StepContext) -> None:
+    """Register a made-up (synthetic) key twice, and delete it.
 
-    Nothing is sent if the profile does not let keys be deleted, because the key would stay at the account.
+    In between, registrations of the same key are sent without the valid token. Nothing is sent if the profile does not
+    permit deletions, because the key would stay at the account.
     """
-    key = scene.registrar.key_for_deletions()
+    key = context.registrar.synthetic_key_for_deletions()
     if key is None:
         return
-    key_is_free = _register_and_delete(scene.registrar, key, scene.requests_for_a_registered_key)
-    if key_is_free:
-        scene.registered_and_deleted.append(key)
+    is_deleted = _register_and_delete(context.registrar, key, context.requests_for_a_registered_key)
+    if is_deleted:
+        context.registered_and_deleted.append(key)  # a later step registers it again
 
 
-def _send_keys_without_a_token(scene: _Scene) -> None:
-    """Send registrations of the keys of the profile without a token. Off a sandbox send a synthetic key instead.
+def _send_keys_without_a_token(context: _StepContext) -> None:
+    """Send registrations without a token, which must be refused: of the keys of the profile on a sandbox.
 
-    On a sandbox the keys that are no e-mail address go with a wrong token, too, because the check of the token may
-    depend on the key type. Synthetic keys are e-mail addresses, so other requests cover that type.
+    Outside a sandbox a made-up (synthetic) key is sent instead, because a service at fault may register it.
+
+    On a sandbox the keys that are no e-mail addresses are also sent with a wrong token, because the check of
+    the token may depend on the key type. E-mail addresses are tested by other steps: made-up keys are of that type.
     """
-    if not scene.sends_wrong_tokens:
+    if not context.sends_wrong_tokens:
         return
     purpose = Registering.WITHOUT_A_TOKEN
-    keys = scene.keys_for_wrong_tokens or [scene.registrar.synthetic_key()]
+    keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
     without_header = [_Attempt(key, NO_HEADER) for key in keys]
-    _send_and_delete(scene.registrar, purpose, without_header, with_companions=True)
-    keys_but_email = [key for key in scene.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, ANOTHER) for key in keys_but_email]
-    _send_and_delete(scene.registrar, purpose, with_another_token, with_companions=True)
+    _send_and_delete(context.registrar, purpose, without_header, with_companions=True)
+    keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
+    with_another_token = [_Attempt(key, WRONG_TOKEN) for key in keys_but_email]
+    _send_and_delete(context.registrar, purpose, with_another_token, with_companions=True)
 
 
-def _send_other_schemes(scene: _Scene) -> None:
-    """Send synthetic keys with the token under other schemes than Bearer, if the profile lets keys be deleted."""
-    registrar = scene.registrar
-    if registrar.deletes_keys and scene.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS):
-        requests = [UnauthorizedRequest(form.name) for form in forms(registrar.profile, among=OTHER_SCHEMES)]
+def _send_other_schemes(context: _StepContext) -> None:
+    """Send registrations of made-up keys with the valid token under a scheme other than Bearer, such as Digest.
+
+    A service may accept them, so they are sent only if the profile permits deletions, and if a selected requirement is
+    about them.
+    """
+    registrar = context.registrar
+    is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
+    if registrar.deletes_keys and is_selected:
+        requests = [UnauthorizedRequest(form.name) for form in permitted_forms(registrar.profile, among=OTHER_SCHEMES)]
         attempts = _with_synthetic_keys(registrar, requests)
         _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
 
 
-def _prepare_for_valid_registrations(scene: _Scene) -> None:
-    """Delete the keys that were refused and registered nevertheless, and read the list.
+def _prepare_for_valid_registrations(context: _StepContext) -> None:
+    """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then a request goes to an unknown path, to see in the next steps whether later registrations suffer from it.
+    Then a request is sent to an undocumented path. The valid registrations of the next steps show whether a service
+    answers them otherwise after such a request.
     """
-    registrar = scene.registrar
+    registrar = context.registrar
     registrar.clean_up()
     registrar.read_key_list()
     purpose = Registering.UNDOCUMENTED_PATH
     registrar.client.send_to_siblings(_REGISTER, registrar.account, body=b"{}", purpose=purpose)
 
 
-def _register_keys_of_the_profile(scene: _Scene) -> None:
-    """Register each key of the profile but RANDOM, twice, and delete it. Wrong tokens go between the registrations."""
-    for key in keys_with_a_value(scene.keys):
-        key_is_free = _register_and_delete(scene.registrar, key, scene.take_unsent_requests)
-        if key_is_free:
-            scene.registered_and_deleted.append(key)
+def _register_keys_of_the_profile(context: _StepContext) -> None:
+    """Register each key of the profile twice, and delete it. RANDOM keys are registered in a later step.
 
-
-def _send_other_name_of_random(scene: _Scene) -> None:
-    """Send EVP, the Central Bank's name for RANDOM, as the type of a synthetic key.
-
-    On a sandbox a RANDOM key of the profile goes with it, too. Elsewhere the service might make a key for it that
-    nobody can name.
+    Between the two registrations, requests without the valid token are sent with made-up keys.
     """
-    keys = [scene.registrar.synthetic_key()]
-    random_key = _own_keys_by_type(scene).get("RANDOM")
+    for key in keys_with_a_value(context.keys):
+        is_deleted = _register_and_delete(context.registrar, key, context.take_unsent_requests)
+        if is_deleted:
+            context.registered_and_deleted.append(key)  # a later step registers it again
+
+
+def _send_other_name_of_random(context: _StepContext) -> None:
+    """Send a registration with the type EVP, the Central Bank's name for RANDOM, and a made-up (synthetic) key.
+
+    The interface document does not have this name, but a service may accept it. On a sandbox it is also sent with the
+    RANDOM key of the profile. Elsewhere that is not done: the service might make a key whose value nobody knows.
+    """
+    keys = [context.registrar.synthetic_key()]
+    random_key = _own_keys_by_type(context).get("RANDOM")
     if random_key is not None:
         keys.append(random_key)
     attempts = [_Attempt(replace(key, type="EVP")) for key in keys]
-    _send_and_delete(scene.registrar, Registering.OTHER_NAME, attempts)
+    _send_and_delete(context.registrar, Registering.OTHER_NAME_OF_RANDOM, attempts)
 
 
-def _send_undocumented_types(scene: _Scene) -> None:
+def _send_undocumented_types(context: _StepContext) -> None:
     """Send registrations with a pixKeyType that is not documented, which must be refused.
 
-    On a sandbox each type goes with a key of the profile that fits it, if there is one; else with a synthetic key.
+    On a sandbox each type is sent with a key of the profile that fits it, if there is one: CELULAR with a PHONE key,
+    for example. Otherwise it is sent with a made-up (synthetic) key.
 
-    A service may take some of these types for RANDOM, and make a key. They are sent only if a list of keys tells the
-    value of such a key, because otherwise nobody could delete it.
+    A service may read some of these types as RANDOM, and make a new key. They are sent only if the run may find the
+    value of such a key in a list, because otherwise nobody could delete it.
     """
-    registrar = scene.registrar
-    own_keys = _own_keys_by_type(scene)
+    registrar = context.registrar
+    own_keys = _own_keys_by_type(context)
     # An empty key is how some services are asked for a RANDOM key. So empty keys are sent only if the profile has such
     # a key, and lets the run delete it.
     may_send_empty_keys = "RANDOM" in own_keys
@@ -252,7 +287,7 @@ def _send_undocumented_types(scene: _Scene) -> None:
     for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys):
         if undocumented.may_make_a_key and not registrar.keys.may_tell_random_by_lists:
             continue
-        key = own_keys.get(undocumented.fits) or registrar.synthetic_key()
+        key = own_keys.get(undocumented.type_of_its_key) or registrar.synthetic_key()
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
         if undocumented.with_an_empty_key:
             body["pixKey"] = ""
@@ -260,21 +295,24 @@ def _send_undocumented_types(scene: _Scene) -> None:
     _send_and_delete(registrar, Registering.UNDOCUMENTED_TYPE, attempts)
 
 
-def _own_keys_by_type(scene: _Scene) -> dict[str, PixKey]:
-    """By type, the keys of the profile that may be sent with another type. Empty off a sandbox, and if the profile does
-    not let keys be deleted."""
-    if not scene.registrar.deletes_keys:
-        return {}
-    return {key.type: key for key in scene.keys_for_wrong_tokens}
+def _own_keys_by_type(context: _StepContext) -> dict[str, PixKey]:
+    """By key type, a key of the profile that may be sent with another type, which the service must refuse.
 
-
-def _send_without_a_type(scene: _Scene) -> None:
-    """Send a registration without pixKeyType if one with an empty type was accepted.
-
-    If this one is accepted, too, the service treats an empty type like a missing one, so the empty type is no
-    deviation: the interface document does not show whether a type is required.
+    A service at fault may register the key. So the result is empty outside a sandbox, where these keys belong to
+    somebody, and if the profile does not permit deletions.
     """
-    registrar = scene.registrar
+    if not context.registrar.deletes_keys:
+        return {}
+    return {key.type: key for key in context.keys_for_wrong_tokens}
+
+
+def _send_without_a_type(context: _StepContext) -> None:
+    """Send a registration without pixKeyType if one with an empty type ("" or null) was accepted.
+
+    If this one is accepted, too, the service treats an empty type like a missing one. Then the empty type is no
+    deviation, because the interface document does not show whether a type is required.
+    """
+    registrar = context.registrar
     for exchange in registrations_for(registrar.log, Registering.UNDOCUMENTED_TYPE):
         type_is_empty = body_sent(exchange)["pixKeyType"] in EMPTY
         if type_is_empty and registered(exchange):
@@ -283,38 +321,44 @@ def _send_without_a_type(scene: _Scene) -> None:
             return
 
 
-def _register_keys_at_once(scene: _Scene) -> None:
-    """Register all keys that were registered and deleted before once more, and delete them again.
+def _register_keys_at_once(context: _StepContext) -> None:
+    """Register all keys once more that were registered and deleted in earlier steps, and delete them again.
 
-    They go at the same time if the run may send several requests at once; else one after the other.
+    They are sent at the same time, because a service at fault may mix simultaneous requests up. If the run may send
+    only one request at a time, they are sent one after the other, with requests without the valid token in between.
     """
-    if not scene.registrar.deletes_keys:
+    if not context.registrar.deletes_keys:
         return
-    if scene.registrar.together.may_send_several:
-        _register_and_delete_at_once(scene.registrar, scene.registered_and_deleted)
+    if context.registrar.together.may_send_several:
+        _register_and_delete_at_once(context.registrar, context.registered_and_deleted)
         return
-    for key in scene.registered_and_deleted:
-        _register_and_delete(scene.registrar, key, scene.take_unsent_requests)
+    for key in context.registered_and_deleted:
+        _register_and_delete(context.registrar, key, context.take_unsent_requests)
 
 
-def _send_remaining_wrong_tokens(scene: _Scene) -> None:
-    """Send synthetic keys with the wrong tokens that were not sent so far: first those with the usual spelling."""
-    registrar = scene.registrar
+def _send_remaining_wrong_tokens(context: _StepContext) -> None:
+    """Send the requests without the valid token that no earlier step has sent, each with a made-up (synthetic) key.
+
+    First those that are written in the usual way, each at the same moment as a valid request: some services accept a
+    wrong token while a valid request is under way. Then those with an unusual spelling.
+    """
+    registrar = context.registrar
     purpose = Registering.WITHOUT_A_TOKEN
-    usual_requests = [request for request in scene.unsent_requests if not request.spelling]
-    unusual_requests = [request for request in scene.unsent_requests if request.spelling]
+    usual_requests = [request for request in context.unsent_requests if not request.spelling]
+    unusual_requests = [request for request in context.unsent_requests if request.spelling]
     _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_requests), with_companions=True)
     _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_requests))
 
 
-def _send_other_spellings(scene: _Scene) -> None:
-    """Send the type EMAIL in lower case, and as a digit, if the profile lets keys be deleted.
+def _send_other_spellings(context: _StepContext) -> None:
+    """Send registrations with the type EMAIL in lower case, and as a digit, to observe how the service answers.
 
-    The interface document says neither that they are refused nor that they are accepted. The digits 1 and 2 mean EMAIL
-    if a service numbers the documented types from 0 or from 1. A service may also take a digit for RANDOM, and make a
-    key. So digits are sent only if a list of keys tells the value of such a key.
+    The interface document says neither that they are refused nor that they are accepted. A service may accept them, so
+    they are sent only if the profile permits deletions. The digits are 1 and 2: these mean EMAIL if a service numbers
+    the documented types from 0 or from 1. A service may also read a digit as RANDOM, and make a new key. So digits are
+    sent only if the run may find the value of such a key in a list.
     """
-    registrar = scene.registrar
+    registrar = context.registrar
     if not registrar.deletes_keys:
         return
     lower_case_key = replace(registrar.synthetic_key(), type="email")
@@ -325,74 +369,83 @@ def _send_other_spellings(scene: _Scene) -> None:
             _send_and_delete(registrar, Registering.NUMERIC, [_Attempt(key)])
 
 
-def _register_random_keys(scene: _Scene) -> None:
-    """Register each RANDOM key of the profile, and delete it.
+def _register_random_keys(context: _StepContext) -> None:
+    """Ask for a RANDOM key, whose value the service makes, for each RANDOM entry of the profile, and delete it.
 
-    Stop if the run does not know the value of a key that the service made, because nobody can delete that key.
+    If the run does not know the value of a key that the service made, nobody can delete that key. Then no further one
+    is asked for, and the reason is noted for the verdict.
     """
-    random_keys = [key for key in scene.keys if key.type == "RANDOM"]
+    random_keys = [key for key in context.keys if key.type == "RANDOM"]
     for key in random_keys:
-        reason_to_stop = _register_random(scene.registrar, key)
+        reason_to_stop = _register_random(context.registrar, key)
         if reason_to_stop:
-            scene.traffic.why_not_sent["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
+            context.traffic.why_not_sent["registerPixKey.pixKeyType.RANDOM"] = reason_to_stop
             return
 
 
-def _register_until_enough(scene: _Scene) -> None:
-    """Register a key of each type again and again, and delete it, until the log has enough answers for each type.
+def _register_until_enough(context: _StepContext) -> None:
+    """Register a key of each type again and again, and delete it, until the run has enough answers for each type.
 
-    A statement on all registrations rests on several answers. A neighbour goes right before each of the first
-    registrations: a request that is refused, or a read. Off a sandbox only the synthetic key is registered again.
+    If one server of several is at fault, only several answers show it. Right before each of the first registrations
+    another request is sent, which is refused, or a read: the answer of a service at fault may depend on it. Outside a
+    sandbox only the made-up (synthetic) key is registered again.
+
+    RANDOM keys, whose values the service makes, are deleted when a few of them are registered.
     """
-    registrar = scene.registrar
+    registrar = context.registrar
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    neighbours_left = requests_before_registrations(scene.traffic)
-    made: list[Exchange] = []
+    requests_left = requests_before_registrations(context.traffic)
+    random_registrations: list[Exchange] = []
     while bodies:
-        neighbours = neighbours_left[: len(bodies)]
-        neighbours_left = neighbours_left[len(bodies) :]
-        answers = _register_once_more(registrar, bodies, neighbours)
+        requests_before = requests_left[: len(bodies)]
+        requests_left = requests_left[len(bodies) :]
+        answers = _register_once_more(registrar, bodies, requests_before)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
-        made += [answer for answer in answers if type_sent(answer) == "RANDOM"]
-        refused_types = {type_sent(answer) for answer in answers if is_refused_outright(answer)}
+        random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
+        refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
         bodies = [body for body in bodies if _needs_more_answers(registrar.log, body, refused_types)]
-        if len(made) >= _MOST_MADE or not bodies:
-            _delete_made_keys(registrar, made)
-            made = []
+        if len(random_registrations) >= _MOST_RANDOM_KEYS_AT_ONCE or not bodies:
+            _delete_random_keys(registrar, random_registrations)
+            random_registrations = []
 
 
 def _register_once_more(
-    registrar: Registrar, bodies: Sequence[dict[str, Any]], neighbours: Sequence[Send]
+    registrar: Registrar, bodies: Sequence[dict[str, Any]], requests_before: Sequence[Send]
 ) -> list[Exchange]:
-    """Send a registration with each of these bodies, and return the answers.
+    """Send a registration with each of these bodies, and return the exchanges.
 
-    The first ones go alone, each right after one of the neighbours. Those without a neighbour go at the same time.
+    `requests_before` are functions that send another request, which may disturb the registration after it. There may be
+    fewer of them than bodies. Each is called right before one registration, which is sent alone. The other
+    registrations are sent at the same time.
     """
     answers = []
-    for body, send_neighbour in zip(bodies, neighbours, strict=False):  # there may be fewer neighbours than bodies
-        send_neighbour()
+    for body, send_request_before in zip(bodies, requests_before, strict=False):
+        send_request_before()
         answers.append(registrar.register(body, Registering.ONCE_MORE))
     bodies_left = bodies[len(answers) :]
     sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies_left]
     return answers + registrar.together.send_all(sends)
 
 
-def _delete_made_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
-    """Delete RANDOM keys, whose values the service made.
+def _delete_random_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
+    """Delete the RANDOM keys of these registrations, whose values the service made.
 
-    The first one is deleted alone: for this a list of keys is read, which tells the values of all of them.
+    The first one is deleted alone, because its deletion reads a list of keys, which shows the values of all of them.
+    The others are deleted at the same time.
     """
-    for registration in registrations[:1]:
-        registrar.delete_key_of(registration)
-    registrar.delete_keys_of(registrations[1:])
+    if registrations:
+        first, *others = registrations
+        registrar.delete_key_of(first)
+        registrar.delete_keys_of(others)
 
 
 def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
-    """For each key type that needs more answers, the body of a registration whose key was deleted again.
+    """For each key type of which the run needs more answers, the body of a registration that can be sent again.
 
-    Off a sandbox only synthetic keys.
+    The service accepted it, and its key is deleted by now. Outside a sandbox its key must be made up (synthetic),
+    because other keys belong to somebody.
     """
     bodies: dict[str, dict[str, Any]] = {}
     for answer in filter(registered, registrations_of_free_keys(registrar.log)):
@@ -404,10 +457,9 @@ def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
 
 
 def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
-    """True if the log has too few registrations of the key type in this body, and the type was not just refused.
+    """True if the run has too few registrations of the key type in this body, accepted or refused.
 
-    Registrations that were refused count, too. `refused_types` are the types that the last round of registrations
-    refused: they are not sent again.
+    False for a type in `refused_types`, which the service refused in the last round: it would refuse the next one, too.
     """
     key_type = body["pixKeyType"]
     if key_type in refused_types:
@@ -417,33 +469,36 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     return len(same_type) < enough
 
 
-def _clean_up(scene: _Scene) -> None:
-    """Delete the keys that are left."""
-    scene.registrar.clean_up()
+def _clean_up(context: _StepContext) -> None:
+    """Delete the keys that this run registered and that are not deleted yet, for example because of a busy service."""
+    context.registrar.clean_up()
 
 
-def _learn_keys_that_were_refused_and_registered(scene: _Scene) -> None:
-    """Find keys in the lists that the service registered although it refused, so that they can be deleted.
+def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
+    """Find keys that the service registered although it refused them, so that the next step can delete them.
 
-    Their values are learned from the lists. If no registration was accepted, a note for the report says that the list
-    shows a refused key.
+    Lists of keys show them. If the service made the key, its value is noted. If no registration was accepted, a note
+    for the report says that the list shows a refused key.
     """
-    registrar = scene.registrar
+    registrar = context.registrar
     lists = KeyLists(registrar.log, registrar.profile)
-    effects = [*lists.effects_of_refusals(), *lists.effects_without_a_token()]
-    if effects and not accepted_registrations(registrar.log):
-        _note_that_a_refused_key_is_listed(registrar, effects[0].exchange)
-    for effect in effects:  # an effect is a refused registration whose key is listed after it
-        # If the key is not surely registered, the run does not take it for its own, and so does not delete it.
-        key = registrar.keys.key_of(effect.exchange) if effect.is_certain else None
+    refused_but_listed = [*lists.valid_but_refused_and_listed(), *lists.without_token_and_listed()]
+    if refused_but_listed and not accepted_registrations(registrar.log):
+        _note_that_a_refused_key_is_listed(registrar, refused_but_listed[0].exchange)
+    for refused in refused_but_listed:
+        # Without certainty the key may be somebody's, so it does not count as a key of this run, which is deleted.
+        key = registrar.keys.key_of(refused.exchange) if refused.is_certain else None
         if key is None:
             continue
         if key.value is not None or registrar.keys.may_tell_random_by_lists:
-            registrar.keys.learn_value(key, effect.key)
+            registrar.keys.learn_value(key, refused.key)
 
 
 def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange) -> None:
-    """Leave a note for the report: somebody has to look whether the key of this exchange is registered."""
+    """Note for the report that the registration in this exchange was refused, but a list shows its key.
+
+    No registration was accepted, so nobody can compare how the list shows a registered key. Somebody has to look.
+    """
     text = say(
         "a registration was answered {answer} (exchange {number}), and the list shows its key: look whether it is "
         "registered",
@@ -453,12 +508,12 @@ def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange)
     registrar.client.door.note(NoteAbout.SET_UP, text)
 
 
-def _ask_why_types_are_refused(scene: _Scene) -> None:
-    """Send changed registrations for each key type that is refused, to see what the service expects instead."""
-    send_refused_types_again(scene.registrar)
+def _ask_why_types_are_refused(context: _StepContext) -> None:
+    """Send further registrations for each key type that the service refuses, to find out why it refuses the type."""
+    send_refused_types_again(context.registrar)
 
 
-_STEPS: tuple[Callable[[_Scene], None], ...] = (
+_STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _register_synthetic_key,  # first, because an account may have room for one more
     _send_keys_without_a_token,
     _send_other_schemes,
@@ -485,17 +540,21 @@ _STEPS: tuple[Callable[[_Scene], None], ...] = (
 
 
 def _with_synthetic_keys(registrar: Registrar, requests: list[UnauthorizedRequest]) -> list[_Attempt]:
-    """For each of these unauthorized requests, an attempt to register a new synthetic key with it."""
+    """For each of these requests without the valid token, a registration of a made-up (synthetic) key.
+
+    They are not sent yet.
+    """
     return [_Attempt(registrar.synthetic_key(), request.credential, request.spelling) for request in requests]
 
 
 def _send_and_delete(
     registrar: Registrar, purpose: Registering, attempts: Sequence[_Attempt], *, with_companions: bool = False
 ) -> None:
-    """Send registrations that must be refused, or may be refused, at the same time. Delete the keys that are granted.
+    """Send registrations at the same time that the service must refuse, or may refuse. Delete the keys it registers.
 
-    If `with_companions`, each leaves at the same moment as a valid request that does nothing. After some purposes the
-    list of keys is read before the deletion.
+    With `with_companions`, each is sent at the same moment as a valid request that does nothing: some services accept a
+    wrong token while a valid request is under way. After some purposes, such as an undocumented type, the list of keys
+    is read before the deletion, to see whether the key was registered.
     """
     sends: list[Send] = []
     for attempt in attempts:
@@ -506,7 +565,7 @@ def _send_and_delete(
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
     else:
         answers = registrar.together.send_all(sends)
-    sent_registrations = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens kept it back
+    sent_registrations = [answer for answer in answers if answer.number]  # 0: not sent, because of limits.wrong_tokens
     if purpose in _LISTS_ARE_READ_AFTER:
         _read_lists_after_granted(registrar, sent_registrations)
     registrar.delete_keys_of(sent_registrations)
@@ -518,10 +577,16 @@ def _send_and_delete(
 def _register_and_delete(
     registrar: Registrar, key: PixKey, requests_to_send: Callable[[], list[UnauthorizedRequest]]
 ) -> bool:
-    """Register a key twice, and delete it. Returns True if it is deleted, and the key is free again.
+    """Register a key twice, and delete it. Returns True if it is deleted, so that it can be registered again.
 
-    `requests_to_send` returns unauthorized requests. It is called only if the first registration is granted. They go
-    between the two registrations: with the key itself if a request says so, else with a synthetic key.
+    The second registration shows how the service answers if a key is registered already.
+
+    `requests_to_send` returns requests without the valid token, which are sent between the two registrations. It is
+    called only if the first registration is granted. Such a request names the same key if its spelling says so
+    (FOR_A_REGISTERED_KEY), else a made-up (synthetic) one.
+
+    If the first registration is refused, lists of keys are read, to see whether the key was registered nevertheless.
+    That is possible only if the list before could be read, so that it shows that the key was absent.
     """
     was_list_readable = registrar.last_list is not None
     seems_free = registrar.keys.seems_free(key.key)
@@ -542,45 +607,51 @@ def _register_and_delete(
 
 
 def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> None:
-    """Register keys at the same time that were registered one after the other before, and delete them.
+    """Register these keys at the same time, and delete them. A service at fault may mix up simultaneous requests.
 
-    If the run may read lists, a read leaves at the same moment as the first registration. The two lists that are read
-    later show whether a key was lost.
+    Each key was registered alone and deleted before. If the run may read lists of keys, one is read at the same moment
+    as the first registration. Lists that are read after the registrations show whether a key was lost.
     """
     together = registrar.together
-    sends: list[Send] = [partial(registrar.register, key, Registering.BESIDE_OTHERS) for key in keys]
+    sends: list[Send] = [partial(registrar.register, key, Registering.SIMULTANEOUS) for key in keys]
     if sends and registrar.may_read_list:
         purpose = KeyListing.BESIDE_A_REGISTRATION
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True, purpose=purpose)
         sends = [*together.pair_at_same_moment(read, sends[0]), *sends[1:]]
     together.send_all(sends)
-    answers = registrar.log.of(_REGISTER, Registering.BESIDE_OTHERS)
+    answers = registrar.log.of(_REGISTER, Registering.SIMULTANEOUS)
     _read_lists_after_granted(registrar, answers)
     registrar.delete_keys_of(answers)
 
 
 def _register_random(registrar: Registrar, key: PixKey) -> Text:
-    """Ask for a RANDOM key with different bodies, until one is not refused, and delete the key.
+    """Ask for a RANDOM key, whose value the service makes, and delete it.
 
-    The interface document does not show how such a key is asked for. Returns an empty text; or, if nothing more may be
-    sent because a key of unknown value is left, the reason.
+    Up to three bodies are sent, until the service does not refuse one. There are several because the interface document
+    does not show what pixKey has to be for a RANDOM key.
+
+    If the account perhaps has a RANDOM key whose value is not known, nobody can delete it. Then no further one is asked
+    for, and the reason is returned. Otherwise the returned text is empty.
     """
     for body in _bodies_for_random(registrar, key):
-        listing = registrar.read_key_list()  # first: it may show that a key of unknown value is gone
+        listing = registrar.read_key_list()  # first, because it may show that a key of unknown value is gone
         if registrar.holds_an_unknown_key():
-            list_tells_the_value = registrar.profile.key_at is not None
-            return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if list_tells_the_value else UNKNOWN_KEY
+            list_shows_values = registrar.profile.key_at is not None
+            return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if list_shows_values else UNKNOWN_KEY
         answer = registrar.register(body, Registering.FIRST_TIME)
         if listing is not None:
             _read_lists_after_refusal(registrar, answer)
         registrar.delete_key_of(answer)
-        if not is_refused_outright(answer):
+        if not is_refused_for_its_content(answer):
             break
     return ""
 
 
 def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]]:
-    """Bodies that may ask for a RANDOM key: with pixKey as the profile has it, with a UUID, and without pixKey."""
+    """Bodies of registrations that may ask for a RANDOM key, the likeliest first.
+
+    The field pixKey is as the profile has it (empty, as a rule), then a UUID, and at last the field is left out.
+    """
     body = registration_body(key, registrar.account)
     body_with_uuid = {**body, "pixKey": str(uuid4())}
     body_without_key = {name: value for name, value in body.items() if name != "pixKey"}
@@ -591,14 +662,22 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 
 
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
-    """Read the list twice if a registration was refused, because the list may show the key nevertheless."""
-    if refusal_or_failure(exchange) in REFUSALS:
+    """Read the list of keys twice if a registration was refused, because the service may have registered the key.
+
+    Two lists must show the key before it counts as registered. After other refusals, such as a conflict, the key may be
+    registered for another reason, so the lists would prove nothing.
+    """
+    if refusal_or_failure(exchange) in REFUSALS_WITHOUT_EFFECT:
         registrar.read_key_list()
         registrar.read_key_list()
 
 
 def _read_lists_after_granted(registrar: Registrar, registrations: list[Exchange]) -> None:
-    """Read the list twice if one of the registrations was granted, and an earlier list showed an accepted key."""
+    """Read the list of keys twice if one of these registrations was granted, to see whether its key is there.
+
+    A key that both lists lack may be lost. That is known only if an earlier list showed another registered key, so
+    that lists of this service show such keys.
+    """
     granted = [exchange.number for exchange in registrations if registered(exchange)]
     lists = KeyLists(registrar.log, registrar.profile)
     if granted and lists.have_shown_an_accepted_key(before=min(granted)):

@@ -28,7 +28,7 @@ NUMBER_IN_WORDS = "UM"
 EMPTY = ("", None)
 """The empty text and null."""
 _WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", *EMPTY)
-"""Types that are sent with an empty key, too, because a service may make a key for any type that it does not know."""
+"""Types that are sent with an empty key, too. A service may register a new key of its own for an unknown type."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,27 @@ class UndocumentedType:
     """A key type that is not documented, and how it is sent."""
 
     name: str | None
-    fits: str
-    """The documented type whose keys fit it."""
+    type_of_its_key: str
+    """The documented type of the keys that it is sent with: CELULAR, for instance, with a PHONE key."""
     may_make_a_key: bool = False
-    """True if a lenient service may take the type for RANDOM, and make a key that no request names."""
+    """True if a lenient service may read the type as RANDOM, and register a new key that it makes itself."""
     with_an_empty_key: bool = False
 
 
 def undocumented_types(*, with_empty_keys: bool) -> Iterator[UndocumentedType]:
-    """All undocumented types, each with a key that fits. With `with_empty_keys`, some of them once more with an empty
-    key."""
+    """All undocumented types that a run sends, each with the documented type of the key that it is sent with.
+
+    They are other names of each documented type, plurals, a name with a 2 behind it, and texts that mean no type. With
+    `with_empty_keys`, some of them are sent once more with an empty key.
+    """
     for documented in KEY_TYPES:
         plural = [f"{documented}S"] if documented in PLURALS else []
         for name in (*NAMES[documented], *plural, f"{documented}2"):
-            is_like_random = documented == "RANDOM" and name != "IBAN"  # an IBAN names an account, so none is made
+            # A service makes the value of a RANDOM key. An IBAN names an account, so no service makes one.
+            is_like_random = documented == "RANDOM" and name != "IBAN"
             yield UndocumentedType(name, documented, may_make_a_key=is_like_random)
-    for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):
+    for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):  # with an e-mail address, which the suite can make up
         yield UndocumentedType(name_of_no_type, "EMAIL", may_make_a_key=True)
     if with_empty_keys:
-        for name_of_keyless in _WITH_AN_EMPTY_KEY:
-            yield UndocumentedType(name_of_keyless, "RANDOM", may_make_a_key=True, with_an_empty_key=True)
+        for name_without_key in _WITH_AN_EMPTY_KEY:
+            yield UndocumentedType(name_without_key, "RANDOM", may_make_a_key=True, with_an_empty_key=True)

@@ -104,7 +104,10 @@ def executed_and_refused(log: Log) -> list[Exchange]:
 
 
 def is_refused_and_done(execution: Exchange) -> bool:
-    """True if an execution was answered as refused, although the answer shows a transfer with status DONE."""
+    """True if an execution was answered as refused, although the answer shows a transfer with status DONE.
+
+    Such an answer contradicts itself: the transfer was executed.
+    """
     response = execution.response
     return response is not None and is_refusal(response) and any(map(is_done, execution_results(response)))
 
@@ -178,7 +181,10 @@ def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
 
 
 def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
-    """The wrong tokens that did not spend a code: the code was sent with them, and was executed afterwards."""
+    """The wrong tokens that did no harm to a code: it was sent with them, and the service executed it afterwards.
+
+    So they are not the reason if another code is refused after them.
+    """
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless: set[_WrongToken] = set()
     for success in successful_executions(log):

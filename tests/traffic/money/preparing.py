@@ -67,7 +67,7 @@ def prepare_one_transfer(
     exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
     if exchange.response and is_granted(exchange):
         code = code_in(exchange.response, plan.code_at)
-        trouble = _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes)
+        trouble = _why_not_executable(code, exchange, plan, door.secrets, profile.transactions.codes)
         if trouble:
             door.note(NoteAbout.SET_UP, trouble)
             code = ""  # means: the transfer cannot be executed
@@ -90,7 +90,7 @@ def amounts_of(preparations: Iterable[Exchange]) -> set[object]:
     return amounts
 
 
-def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
+def _why_not_executable(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
     """Reason why a prepared transfer cannot be executed: its answer has no code, or the code may not be sent.
 
     `code` is the text or number at `code_at`, the place in the answer that the profile names; empty if nothing is

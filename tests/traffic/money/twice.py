@@ -61,7 +61,8 @@ class ExecutedTwice:
         """What the service answered to the second execution of the code, for the report.
 
         "the same result" or "another result" if the answer has an execution result, else facts of the answer, such as
-        its status. Empty if the answer says nothing that lasts, such as a 503.
+        its status. A list with at most one item: it is empty if the same request may get another answer in a minute,
+        such as after a 503.
         """
         if not is_evidence(self.second):
             return []
@@ -72,7 +73,7 @@ class ExecutedTwice:
 
     @property
     def balances(self) -> list[str]:
-        """What the second execution did to the balances, in words for the report.
+        """What the second execution did to the balances, in words for the report: a list with at most one item.
 
         Empty if no balance shows the first execution, because then none would show the second one.
         """

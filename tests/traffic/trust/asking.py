@@ -4,7 +4,7 @@
 |---|---|
 | synthetic | made up by the suite: a code, an account or a key that belongs to nobody, so that no request can do harm |
 | let in | answered as if the request had the valid token |
-| stand-in | what some services trust in the place of a token, such as a header that a gateway sets (`stand_ins.py`) |
+| stand-in | what some services trust instead of a token, such as a header that a gateway sets (`stand_ins.py`) |
 | family | a group of stand-in headers with one meaning, which are sent in one request; a part of it is some of them |
 | series | a read and then three requests without the valid token, one after the other on one connection |
 
@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.interface import SYNTHETIC_PREFIX
@@ -36,12 +36,12 @@ from tests.traffic.trust.let_in import (
     answer_with_the_token,
     are_all_refused_in_first_series,
     are_only_some_refused_in_first_series,
-    do_last_answers_prove_stand_in,
     is_about_the_identifier,
     is_answered_as_with_the_token,
     is_as_expected_if_let_in,
     is_refused_for_the_token,
     is_refused_like_without_any_token,
+    is_stand_in_proved_by_last_answers,
     key_type_of,
     may_be_let_in_at_the_start,
     stand_ins_let_in,
@@ -72,7 +72,7 @@ def send_without_token_at_the_start(traffic: Traffic) -> None:
 
 @scenario(serves=[*_REQUIRED.values()], needs="fuzz")
 def send_stand_ins(traffic: Traffic) -> None:
-    """Send requests with a stand-in in the place of the token, such as a header that a gateway sets.
+    """Send requests with a stand-in instead of the token, such as a header that a gateway sets.
 
     1. A series of requests without the valid token shows how each operation refuses them.
     2. Each stand-in is sent to the operations that refused all requests of the series. At the others there is nothing
@@ -90,19 +90,19 @@ def send_stand_ins(traffic: Traffic) -> None:
     to_send: list[tuple[_Sender, StandIn]] = []
     for sender in refusing:
         all_stand_ins = stand_ins(sender.operation, traffic.profile, secrets.token(), cookies)
-        to_send += [(sender, stand_in) for stand_in in sender.within_the_limit(all_stand_ins)]
+        to_send += [(sender, stand_in) for stand_in in sender.stand_ins_within_the_limit(all_stand_ins)]
     sends = [partial(sender.send_without_token, stand_in, Trust.STAND_IN) for sender, stand_in in to_send]
     answers = traffic.together.send_all(sends)
     for (sender, stand_in), answer in zip(to_send, answers, strict=True):
-        sender.follow_up(stand_in, answer)
+        sender.send_more_after(stand_in, answer)
     for sender in refusing:
-        sender.check_the_start_again()
+        sender.send_again_after_the_start()
 
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """Sentence for the verdict: which wrong credentials were tried in these requests, and which stand-ins.
 
-    A stand-in is what some services trust in the place of a token. Only the first few are named.
+    A stand-in is what some services trust instead of a token. Only the first few are named.
     """
     tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
@@ -133,6 +133,7 @@ class _Sender:
     """
 
     def __init__(self, traffic: Traffic, operation: str) -> None:
+        """`operation` is executePix or registerPixKey, the two operations that document the token."""
         self.operation = operation
         self._client = traffic.client
         self._log = traffic.log
@@ -140,9 +141,10 @@ class _Sender:
         self._registrar = Registrar(traffic.client, traffic.profile)
 
     def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
-        """Send a request without the valid token, for a synthetic code or account.
+        """Send a request without the valid token, for a synthetic (made-up) code or account.
 
-        It has the stand-in in the place of the token; `StandIn()`, which is empty, makes a request without any token.
+        It has the stand-in instead of the token, such as a header that a gateway sets. `StandIn()`, which is empty,
+        makes a request without any token.
         """
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
@@ -155,14 +157,14 @@ class _Sender:
         if is_about_the_identifier(answer) and not answer_with_the_token(answer, self._log):
             self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
 
-    def _send(self, purpose: Trust, key_type: str, **sent: Any) -> Exchange:
+    def _send(self, purpose: Trust, key_type: str, **options: Any) -> Exchange:
         """Send an execution of a synthetic code, or a registration at a synthetic account.
 
-        If the service registers the key nevertheless, it is deleted. `sent` are options of `Client.send`.
+        If the service registers the key nevertheless, it is deleted. `options` are those of `Client.send`.
         """
         if self.operation == "executePix":
-            return self._client.send(self.operation, synthetic(), purpose=purpose, **sent)
-        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **sent)
+            return self._client.send(self.operation, synthetic(), purpose=purpose, **options)
+        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **options)
         self._registrar.delete_key_of(answer)
         return answer
 
@@ -187,7 +189,7 @@ class _Sender:
     def _send_one_series(self, reads: int = 1) -> list[Exchange]:
         """Send some reads, and right after them, on the same connection, three requests without the valid token.
 
-        Two of them have no token, and one has a wrong token (ANOTHER). Some services do not check the token on a
+        Two of them have no token, and one has a wrong token. Some services do not check the token on a
         connection that was authorized before. Returns the exchanges of the three requests.
         """
         for _ in range(reads):
@@ -195,10 +197,10 @@ class _Sender:
         return [
             self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS),
             self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL),
-            self.send_without_token(StandIn(ANOTHER), Trust.WRONG_TOKEN_AFTER_A_REFUSAL),
+            self.send_without_token(StandIn(WRONG_TOKEN), Trust.WRONG_TOKEN_AFTER_A_REFUSAL),
         ]
 
-    def check_the_start_again(self) -> None:
+    def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.
 
         The later answers show whether the service checks tokens now. Before, a request with the token is sent, so that
@@ -213,11 +215,12 @@ class _Sender:
 
     # -- stand-ins --------------------------------------------------------------------------------------------------
 
-    def within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
+    def stand_ins_within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
         """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
-        Stand-ins without that header are all sent. Of the others the last ones are left out, so that the limit still
-        permits the requests that prove of one stand-in that it is let in.
+        A stand-in is what some services trust instead of a token, such as a header that a gateway sets. Stand-ins
+        without an Authorization header are all sent. Of the others the last are left out, so that the limit permits the
+        requests that prove of one stand-in that it is let in.
         """
         wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
@@ -225,8 +228,11 @@ class _Sender:
         left_out = with_wrong_token[max(0, wrong_tokens_left - kept_for_proof) :]
         return [stand_in for stand_in in all_stand_ins if stand_in not in left_out]
 
-    def follow_up(self, stand_in: StandIn, answer: Exchange) -> None:
-        """Send more requests after the answer to a stand-in that may have been let in, to prove that, and which part.
+    def send_more_after(self, stand_in: StandIn, answer: Exchange) -> None:
+        """Send more requests after the answer to a stand-in, to prove that it is let in, and which part of it.
+
+        A stand-in is what some services trust instead of a token, such as a group of headers. It is let in if a request
+        with it is answered as if it had the valid token.
 
         - First each part of the stand-in is sent on its own, such as one half of its headers. If no part is proved to
           be let in, the stand-in is proved as a whole.
@@ -241,38 +247,40 @@ class _Sender:
         may_be_let_in = is_answered_as_with_the_token(answer, self._log)
         if not may_be_let_in and is_refused_like_without_any_token(answer, self._log):
             return
-        self._follow_up_parts(stand_in)
+        self._send_parts_of(stand_in)
         if may_be_let_in and self._number_let_in() == number_let_in:
             self._prove_that_it_is_let_in(stand_in)
 
     def _number_let_in(self) -> int:
-        """Number of stand-ins that this operation let in, as was proved so far."""
+        """Number of stand-ins that this operation certainly let in so far: it took them for the valid token."""
         return len(stand_ins_let_in(self._log, self.operation))
 
-    def _follow_up_parts(self, stand_in: StandIn) -> None:
-        """Send each part of a stand-in on its own, and more requests after each answer (`follow_up`).
+    def _send_parts_of(self, stand_in: StandIn) -> None:
+        """Send each part of a stand-in on its own, and more requests after each answer (`send_more_after`).
 
-        Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
+        A stand-in is what some services trust instead of a token, such as a group of headers; each half of the group is
+        a part. So the one header is found that the service trusts. Nothing is sent if the stand-in has no parts, or if
+        as many parts as _MOST_PARTS were sent to the operation.
         """
         parts_left = _MOST_PARTS - len(self._log.of(self.operation, Trust.ONE_PART))
         parts = stand_in.parts()[:parts_left]
         answers = self._together.send_all([partial(self.send_without_token, part, Trust.ONE_PART) for part in parts])
         for part, answer in zip(parts, answers, strict=True):
-            self.follow_up(part, answer)
+            self.send_more_after(part, answer)
 
     def _prove_that_it_is_let_in(self, stand_in: StandIn) -> None:
         """Send a stand-in several times, with requests without any token in between (ORDER_OF_PROOF).
 
-        The stand-in is proved to be let in if it gets the answer of the valid token each time, and the others are
-        refused. Each request is sent alone; if that proves nothing, at the same moment as a valid request that does
-        nothing. If the stand-in is proved, a read with it is sent, too, which shows whether a filter in front of the
-        service refuses any request with this stand-in.
+        A stand-in is what some services trust instead of a token, such as a header. It is proved to be let in if it
+        gets the answer of the valid token each time, and the others are refused. Each request is sent alone; if that
+        proves nothing, at the same moment as a valid request that does nothing. If the stand-in is proved, a read with
+        it is sent, too, which shows whether a filter in front of the service refuses any request with this stand-in.
         """
         send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
-        if not do_last_answers_prove_stand_in(self._log, self.operation) and self._together.may_send_several:
+        if not is_stand_in_proved_by_last_answers(self._log, self.operation) and self._together.may_send_several:
             self._send_in_order_of_proof(stand_in.key_type, partial(self._send_beside, send))
-        if do_last_answers_prove_stand_in(self._log, self.operation):
+        if is_stand_in_proved_by_last_answers(self._log, self.operation):
             self._client.send("listAccounts", purpose=Trust.READ_WITH_STAND_IN, **_options_for(stand_in))
 
     def _send_in_order_of_proof(self, key_type: str, send: Callable[[], Exchange]) -> None:
@@ -296,7 +304,7 @@ class _Sender:
 
 
 def _options_for(stand_in: StandIn) -> dict[str, Any]:
-    """The options of `Client.send` for a request with a stand-in in the place of the token.
+    """The options of `Client.send` for a request with a stand-in instead of the token, such as a certain header.
 
     The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
     """

@@ -4,7 +4,7 @@
 |---|---|
 | synthetic | made up by the suite: a code, an account or a key that belongs to nobody |
 | let in | answered as if the request had the valid token |
-| stand-in | what some services trust in the place of a token, such as a header that a gateway sets |
+| stand-in | what some services trust instead of a token, such as a header that a gateway sets |
 | series | a read and then three requests without the valid token, one after the other on one connection |
 | position | which of these three requests it is, such as the one right after the read |
 
@@ -61,8 +61,8 @@ REQUESTS_AT_THE_START = 2
 three."""
 PURPOSES_IN_A_SERIES = (Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL, Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 """A series: these requests one after the other, on one connection, right after a read that succeeds."""
-_IN_TURN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}
-ORDER_OF_PROOF = tuple(_IN_TURN[sign] for sign in "-++-+--++--+-++-")
+_PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}
+ORDER_OF_PROOF = tuple(_PURPOSE_BY_SIGN[sign] for sign in "-++-+--++--+-++-")
 """Requests without a token (-) and with a stand-in (+) that show whether the stand-in was let in.
 
 The order is irregular because a service may have several nodes that take turns: such nodes, whatever their order, do
@@ -172,7 +172,7 @@ def let_in_by_their_position(log: Log, operation: str) -> list[Exchange]:
     so by chance.
     """
     answers_by_position = [log.of(operation, purpose) for purpose in PURPOSES_IN_A_SERIES]
-    if any(len(answers) <= TIMES_SENT_AGAIN for answers in answers_by_position):
+    if any(len(answers) <= TIMES_SENT_AGAIN for answers in answers_by_position):  # the first one, and those sent again
         return []
     if not any(_are_all_refused_for_the_token(answers, log) for answers in answers_by_position):
         return []
@@ -186,7 +186,7 @@ def let_in_by_their_position(log: Log, operation: str) -> list[Exchange]:
 def is_refused_like_without_any_token(answer: Exchange, log: Log) -> bool:
     """True if a request with a stand-in was refused in the same way as the first request without any token.
 
-    Then the service did not look at the stand-in (what some services trust in the place of a token).
+    Then the service did not look at the stand-in (what some services trust instead of a token).
     """
     without_any_token = log.of(answer.operation, Trust.RIGHT_AFTER_A_SUCCESS)[0]
     if answer.response is None or without_any_token.response is None:
@@ -223,28 +223,28 @@ def let_in_at_the_start(log: Log, operation: str) -> list[Exchange]:
 
 
 def is_as_expected_if_let_in(answer: Exchange, log: Log) -> bool:
-    """True if an answer is the one that is expected if a stand-in is let in.
+    """True if an answer is the one that is expected if a stand-in is let in: accepted as if it was the valid token.
 
-    A stand-in is what some services trust in the place of a token. Requests with it and requests without any token are
-    sent by turns (ORDER_OF_PROOF). With the stand-in the expected answer is that of the valid token. Without any token
-    it is a refusal.
+    A stand-in is what some services trust instead of a token. Requests with it and requests without any token are sent
+    alternately (ORDER_OF_PROOF). With the stand-in the expected answer is that of the valid token. Without any token it
+    is a refusal.
     """
     if answer.purpose is Trust.STAND_IN_AGAIN:
         return is_answered_as_with_the_token(answer, log)
     return is_refused_for_the_token(answer, log)
 
 
-def do_last_answers_prove_stand_in(log: Log, operation: str) -> bool:
-    """True if the last requests to an operation prove that the stand-in in them is let in.
+def is_stand_in_proved_by_last_answers(log: Log, operation: str) -> bool:
+    """True if the last requests to an operation prove that the stand-in in them is let in, as if it was the token.
 
-    A stand-in is what some services trust in the place of a token, such as a header that a gateway sets. The last
-    requests were sent with the stand-in and without any token, by turns (ORDER_OF_PROOF).
+    A stand-in is what some services trust instead of a token, such as a header that a gateway sets. The last
+    requests were sent with the stand-in and without any token, alternately (ORDER_OF_PROOF).
     """
     answers = log.of(operation, Trust.STAND_IN_AGAIN, Trust.NO_TOKEN_IN_BETWEEN)
-    return _do_answers_prove_stand_in(answers[-len(ORDER_OF_PROOF) :], log)
+    return _is_stand_in_proved_by(answers[-len(ORDER_OF_PROOF) :], log)
 
 
-def _do_answers_prove_stand_in(answers: Sequence[Exchange], log: Log) -> bool:
+def _is_stand_in_proved_by(answers: Sequence[Exchange], log: Log) -> bool:
     """True if these answers prove that a stand-in is let in: it gets the answer of the valid token each time.
 
     They must answer all requests with the stand-in and without any token, in ORDER_OF_PROOF. Each must be the one that
@@ -255,9 +255,9 @@ def _do_answers_prove_stand_in(answers: Sequence[Exchange], log: Log) -> bool:
 
 
 def stand_ins_let_in(log: Log, operation: str) -> list[list[Exchange]]:
-    """For each stand-in that was proved to be let in by an operation, the requests that were sent with it.
+    """For each stand-in that an operation certainly let in (as if it was the token), the requests that had it.
 
-    A stand-in is what some services trust in the place of a token. After the requests of a proof, a read with the same
+    A stand-in is what some services trust instead of a token. After the requests of a proof, a read with the same
     stand-in was sent. It shows whether a filter in front of the service answers all such requests (`_is_filtered`).
     """
     let_in_each_time: list[list[Exchange]] = []
@@ -266,7 +266,7 @@ def stand_ins_let_in(log: Log, operation: str) -> list[list[Exchange]]:
         is_of_the_operation = bool(with_the_stand_in) and with_the_stand_in[0].operation == operation
         if not is_of_the_operation or _is_filtered(with_the_stand_in[0], read):
             continue
-        if _do_answers_prove_stand_in(answers, log):
+        if _is_stand_in_proved_by(answers, log):
             let_in_each_time.append(with_the_stand_in)
     return let_in_each_time
 
@@ -300,7 +300,9 @@ def _is_filtered(answer: Exchange, read: Exchange) -> bool:
 
 
 def let_in(log: Log, operation: str) -> tuple[tuple[str, list[Exchange]], ...]:
-    """The requests to an operation that were let in without the valid token, as pairs with the code of their finding.
+    """The requests without the valid token that an operation accepted as if they had it, by the code of a finding.
+
+    A finding is a sentence in the report. The codes and the requests are pairs.
 
     For example `(("let-in", [...]), ("let-in-at-first", []))`: the second pair has those of the first second, if the
     service checks tokens later.

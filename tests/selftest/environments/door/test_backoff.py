@@ -82,7 +82,7 @@ def waits_before_resend(backoff, time, sending, *answers):
     for status_and_retry_after in answers:
         before = time.now
         is_resent = goes_again(backoff, sending, *status_and_retry_after)
-        with backoff.place(request_to()):  # any request waits here until the pause is over
+        with backoff.on_the_wire(request_to()):  # any request waits here until the pause is over
             waits.append(time.now - before if is_resent else None)
     return waits
 
@@ -172,7 +172,7 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     """After a failed TLS handshake the run sends a read, to see if the target can be reached. It is answered here."""
     sending, liveness = request_to(), Liveness(lambda: False, Ending())
     sending.exchange = unanswered(FailureKind.TLS)
-    liveness.notice(sending)
+    liveness.note_result(sending)
 
     assert not liveness.unreachable
 
@@ -199,7 +199,7 @@ def test_a_request_without_an_answer_is_sent_again(kind, times, backoff):
 def on_the_wire(backoff, stack):
     """A request that has a place on the wire until the stack is closed."""
     sending = request_to()
-    stack.enter_context(backoff.place(sending))
+    stack.enter_context(backoff.on_the_wire(sending))
     return sending
 
 

@@ -120,7 +120,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
 # by the method in which a request waits, what has to be in use so that it waits there
 WAITS = {
-    "wait_for": lambda manual_run: manual_run.door.backoff.place(SimpleNamespace(beside=0, most_at_once=0)),
+    "wait_for": lambda manual_run: manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0)),
     "holding_file_lock": lambda manual_run: started_journal(manual_run.journal.parent).locked(),
     "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit()),
 }

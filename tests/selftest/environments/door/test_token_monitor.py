@@ -59,7 +59,7 @@ class Watched:
         sending = self.sending(operation, valid=valid, credential=credential, code=code)
         exchange = answer(operation, {"code": 0, "data": {}}, status=status, valid=valid, credential=credential)
         sending.exchange = replace(exchange, number=self.number)
-        return self.monitor.watch(sending)
+        return self.monitor.fetch_another_if_expired(sending)
 
     def sending(self, operation="listAccounts", *, scheme="Bearer", **intent):
         """A request with the current token, before it is sent."""
@@ -224,7 +224,7 @@ def test_a_request_that_waited_gets_the_new_token():
     without_token.with_token = False
     watched.secrets.learn_token(SECOND_TOKEN)
     for request in (sending, lower_case_scheme, without_token):
-        watched.monitor.renew(request)
+        watched.monitor.put_in_newest_token(request)
 
     assert [request.request.headers["Authorization"] for request in (sending, lower_case_scheme, without_token)] == [
         f"Bearer {SECOND_TOKEN}", f"bearer {SECOND_TOKEN}", f"Bearer {FIRST_TOKEN}",

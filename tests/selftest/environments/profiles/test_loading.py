@@ -19,9 +19,9 @@ from environments.profiles.loading import (
     NOTHING_TO_REGISTER,
     SENT_BEFORE,
     editor_schema,
-    gaps,
     load,
     parse_yaml,
+    reasons_for_incomplete_run,
 )
 from environments.profiles.model import ProfileError
 from spec.requirements import read_yaml
@@ -350,4 +350,4 @@ def test_permissions_without_what_they_need_are_listed(changes, sent_before, rea
     """A permission needs something that the profile does not have, or codes that no earlier run sent."""
     profile = loaded_profile(json.dumps(WHOLE | changes))
 
-    assert list(gaps(profile, sent_before)) == reasons
+    assert list(reasons_for_incomplete_run(profile, sent_before)) == reasons

@@ -15,8 +15,8 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from reports.outputs.conformance_json import document_of
 from reports.recorded.entry import exchange_of
 from reports.recorded.reading import judge_files, tally_of
-from reports.recorded.recorded_run import take_tally
-from reports.recorded.tally import GAP, Tally, merge
+from reports.recorded.recorded_run import fill_run
+from reports.recorded.tally import UNJUDGED, Tally, merge
 from reports.result.run import Recording, Run
 from reports.result.run_verdict import result_of_run
 from tests.selftest.exchanges import EXECUTION_RESULT, REGISTRATION_RESULT
@@ -78,7 +78,7 @@ def har(folder, *entries, name="traffic.har"):
 def run_of_tally(tally):
     """The run that a tally makes."""
     run = Run(PROFILE, BASE, recorded=Recording())
-    take_tally(run, tally)
+    fill_run(run, tally)
     run.close()
     return run
 
@@ -214,7 +214,9 @@ def test_a_damaged_file_is_judged_as_far_as_it_can_be_read(damage, tmp_path):
     file.write_text(text)
     tally = tally_of(str(file), PROFILE)
 
-    assert {str(first[0].gap): first[0].entry for _, first in tally.of(GAP)} == {reason: number}
+    assert {str(first[0].why_unjudged): first[0].entry for _, first in tally.keys_with_examples(UNJUDGED)} == {
+        reason: number
+    }
     assert tally.times["exchanges",] == number - 1
 
 

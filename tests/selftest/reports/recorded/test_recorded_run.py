@@ -1,7 +1,7 @@
 """The run that recorded traffic makes: which requirements one answer settles."""
 
-from reports.recorded.recorded_run import take_tally
-from reports.recorded.tally import ALIKE, BROKEN, EXCHANGES, HELD, ShownDeviation, Sighting, Tally
+from reports.recorded.recorded_run import fill_run
+from reports.recorded.tally import BROKEN, DEVIATION, EXCHANGES, HELD, RecordedExample, ShownDeviation, Tally
 from reports.result.run import Run
 from reports.result.verdicts import Verdict
 from spec.findings import finding
@@ -15,11 +15,13 @@ def verdict_of(requirement_id, code, *, held, broken):
     """The verdict after `held` recorded exchanges that conform and `broken` ones with a finding of this code."""
     tally = Tally()
     tally.times.update({(EXCHANGES,): held + broken, (HELD, requirement_id): held, (BROKEN, requirement_id): broken})
-    key = (ALIKE, requirement_id, code)
+    key = (DEVIATION, requirement_id, code)
     tally.times[key] = broken
-    tally.first[key] = [Sighting("traffic.har", 1, deviation=ShownDeviation(finding(code, status=404), exchange(1)))]
+    tally.examples[key] = [
+        RecordedExample("traffic.har", 1, deviation=ShownDeviation(finding(code, status=404), exchange(1)))
+    ]
     run = Run(SANDBOX_PROFILE, "http://bank.example")
-    take_tally(run, tally)
+    fill_run(run, tally)
     return {result.id: result.verdict for result in run.results}[requirement_id]
 
 

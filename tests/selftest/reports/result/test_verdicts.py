@@ -12,7 +12,7 @@ from reports.result.grants import Grants
 from reports.result.run import Run
 from reports.result.run_verdict import result_of_run, verdict_of
 from reports.result.verdicts import (
-    ON_THE_SERVICE,
+    VERDICTS_ON_THE_SERVICE,
     Coverage,
     RequirementResult,
     RunVerdict,
@@ -74,7 +74,7 @@ def test_each_verdict_has_its_exit_status():
 
 def test_a_verdict_on_the_service_ends_with_0_or_1():
     """Any other verdict says that the run did not come to its end."""
-    assert set(ON_THE_SERVICE) == {verdict for verdict in RunVerdict if verdict.exit_status in (0, 1)}
+    assert set(VERDICTS_ON_THE_SERVICE) == {verdict for verdict in RunVerdict if verdict.exit_status in (0, 1)}
 
 
 UNTESTED = "1 documented requirement in scope was not exercised"

@@ -10,11 +10,11 @@ from spec.key_list import Listing
 from spec.log import Log
 from tests.selftest.exchanges import answer, registration
 from tests.traffic.keys.listed import (
-    lost_registrations,
-    refused_and_listed,
-    refused_with_effect,
-    types_left_alone,
-    without_token_with_effect,
+    granted_but_not_listed,
+    refused_but_perhaps_registered,
+    refused_but_registered,
+    types_not_registered,
+    without_token_but_registered,
 )
 from tests.traffic.keys.purposes import KeyListing, Registering
 from tests.traffic.keys.refused_types import deviations_if_more_is_needed, type_is_accepted
@@ -66,8 +66,8 @@ def test_a_refused_key_in_two_lists_is_registered():
     """Two lists after the refusal show the key at key_at, and the list before it does not."""
     log = log_after_a_refusal(status="ACTIVE")
 
-    assert [exchange.number for exchange in refused_with_effect(log, profile_with())] == [4]
-    assert refused_and_listed(log, profile_with()) == []
+    assert [exchange.number for exchange in refused_but_registered(log, profile_with())] == [4]
+    assert refused_but_perhaps_registered(log, profile_with()) == []
 
 
 @pytest.mark.parametrize("mark", [{"status": "WAITING"}, {}, {"status": "ACTIVE", "reason": "waits"}])
@@ -75,7 +75,7 @@ def test_a_refused_key_that_is_marked_is_not_registered(mark):
     """The key waits, or the list shows failed attempts: the document does not say that a list shows only registered
     keys.
     """
-    assert refused_with_effect(log_after_a_refusal(**mark), profile_with()) == []
+    assert refused_but_registered(log_after_a_refusal(**mark), profile_with()) == []
 
 
 def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
@@ -83,8 +83,8 @@ def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
     log = log_after_a_refusal(status="ACTIVE")
     profile = profile_with(None)
 
-    assert refused_with_effect(log, profile) == []
-    assert [exchange.number for exchange in refused_and_listed(log, profile)] == [4]
+    assert refused_but_registered(log, profile) == []
+    assert [exchange.number for exchange in refused_but_perhaps_registered(log, profile)] == [4]
 
 
 def test_a_refusal_as_already_registered_shows_no_effect():
@@ -93,7 +93,7 @@ def test_a_refusal_as_already_registered_shows_no_effect():
     repeated = registration_of(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
     log = log_of(*exchanges[:3], repeated, *exchanges[3:])
 
-    assert refused_with_effect(log, profile_with()) == []
+    assert refused_but_registered(log, profile_with()) == []
 
 
 def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
@@ -109,7 +109,7 @@ def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
         list_of_keys(accepted, item(key)),
     )
 
-    assert [exchange.number for exchange in without_token_with_effect(log, profile_with())] == [4]
+    assert [exchange.number for exchange in without_token_but_registered(log, profile_with())] == [4]
 
 
 def test_an_accepted_key_that_no_list_shows_is_lost():
@@ -122,7 +122,7 @@ def test_an_accepted_key_that_no_list_shows_is_lost():
         list_of_keys(item(EMAIL)),
     )
 
-    assert [exchange.number for exchange in lost_registrations(log, profile_with())] == [2]
+    assert [exchange.number for exchange in granted_but_not_listed(log, profile_with())] == [2]
 
 
 def test_an_accepted_key_that_a_list_shows_elsewhere_is_not_lost():
@@ -130,7 +130,7 @@ def test_an_accepted_key_that_a_list_shows_elsewhere_is_not_lost():
     key = "pixconf-1@example.com"
     log = log_of(list_of_keys(), registration_of(key, "EMAIL"), list_of_keys(item("EMAIL", value=key)))
 
-    assert lost_registrations(log, profile_with()) == []
+    assert granted_but_not_listed(log, profile_with()) == []
 
 
 def test_the_type_of_a_key_in_the_first_list_is_left_alone():
@@ -141,9 +141,9 @@ def test_the_type_of_a_key_in_the_first_list_is_left_alone():
     profile = profile_with()
     before = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
 
-    assert [*types_left_alone(log_of(*before), profile)] == ["EMAIL"]
-    assert types_left_alone(log_of(*before, registration_of(EMAIL, "EMAIL")), profile) == {}
-    assert [*types_left_alone(Log(), profile_with(not_for_this_account=("CPF",)))] == ["CPF"]
+    assert [*types_not_registered(log_of(*before), profile)] == ["EMAIL"]
+    assert types_not_registered(log_of(*before, registration_of(EMAIL, "EMAIL")), profile) == {}
+    assert [*types_not_registered(Log(), profile_with(not_for_this_account=("CPF",)))] == ["CPF"]
 
 
 def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_after():

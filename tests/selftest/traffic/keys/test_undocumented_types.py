@@ -50,7 +50,7 @@ def test_undocumented_types_include_each_kind_of_variation(name):
 def test_each_documented_type_is_the_beginning_of_an_undocumented_one(documented):
     """PHONES begins with PHONE, and is sent with a telephone number: a service may compare only the beginning."""
     names_sent_with_such_a_key = [
-        key_type.name for key_type in ALL if key_type.fits == documented and not key_type.with_an_empty_key
+        key_type.name for key_type in ALL if key_type.type_of_its_key == documented and not key_type.with_an_empty_key
     ]
 
     assert [name for name in names_sent_with_such_a_key if name and name.startswith(documented)]
