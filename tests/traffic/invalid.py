@@ -339,9 +339,10 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     has_own_account = for_own_account != case
     if has_own_account and profile.is_sandbox:
         yield from _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
-    yield from _with_each_body(case, TEXTS, NO_OBJECTS)
-    if has_own_account:
-        yield from _with_each_body(for_own_account, UNREADABLE)
+    else:
+        yield from _with_each_body(case, TEXTS, NO_OBJECTS)
+        if has_own_account:
+            yield from _with_each_body(for_own_account, UNREADABLE)
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
@@ -353,9 +354,13 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 
     `case` is a usual preparation, and `members` are the names and values in its body.
     """
-    yield from _with_each_body(case, TEXTS)
+    texts = TEXTS
     if names_own_account(case.operation, profile):
-        yield from _with_each_body(case, _unreadable_transfers_of_own_account(members))
+        odd_transfers = _unreadable_transfers_of_own_account(members)
+        yield from _with_each_body(case, odd_transfers)
+        # What the report observes stays: a body that is cut short before it names an account.
+        texts = {what: body for what, body in TEXTS.items() if what not in odd_transfers or what in _OF_A_TRANSFER}
+    yield from _with_each_body(case, texts)
     yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     # The amount is a text here, so that a service which ignores the Content-Type prepares no transfer.
