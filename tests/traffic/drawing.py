@@ -561,9 +561,9 @@ def draw_sequences(
     situations: Callable[[Sequence[T]], set[Hashable]],
     *,
     possible: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
-    example: tuple[T, ...] = (),
+    examples: Sequence[tuple[T, ...]] = (),
 ) -> list[tuple[T, ...]]:
-    """Sequences of these steps, each of which begins with the first step. An `example` is the first sequence.
+    """Sequences of these steps, each of which begins with the first step. The `examples` are the first sequences.
 
     `situations` gives those that a sequence reaches, `possible` a sequence without its impossible steps. More sequences
     are drawn than `count`. One after the other, the sequence is taken that reaches the most situations which no
@@ -572,7 +572,7 @@ def draw_sequences(
     further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
     strategy = further_steps.map(lambda further: possible((steps[0], *further)))
     drawn = _distinct(strategy, seed, _DRAWN_FOR_EACH * count)
-    return _most_varied(drawn, count, situations, [example] if example else [])
+    return _most_varied(drawn, count, situations, examples[:count])
 
 
 def _most_varied(
