@@ -39,7 +39,10 @@ _VALUES: tuple[Any, ...] = (
     " ",
     f" {LETTERS} \n",
 )
-"""Values of a member, apart from those that the coverage phase has in each member, such as the empty text."""
+"""Values of a member in the first round. Those that the coverage phase has in each member are left out, so that a run
+with the default number of examples has most of the others."""
+_VALUES_OF_FURTHER_ROUNDS = (*_VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [], [{}, None], {})
+"""Values of a member in each further round, because two of them may show a fault together."""
 _ALIKE: tuple[Any, ...] = (None, 0, "", EVERYTHING, [{}, None], HALF_A_PAIR)
 """Values that all members of a body have at once, because a service may compare them. Half of a surrogate pair is no
 value that is combined with others, because many services then do not read the body at all."""
@@ -73,13 +76,14 @@ def _bodies(operation: str, members: Members, profile: Profile, source: random.R
             yield dict.fromkeys(members, value)
     accounts_that_pay = texts_that_name_own_account(operation, profile)
     payers = {name: _USUAL for name, value in members.items() if not accounts_that_pay.isdisjoint(_texts_of(value))}
-    for _ in range(_MOST_ROUNDS):
-        orders = {name: _in_drawn_order(_values_of(operation, name), source) for name in members}
-        for place in range(len(_VALUES)):
-            values = {name: order[place] for name, order in orders.items()}
+    for round_number in range(_MOST_ROUNDS):
+        values = _VALUES_OF_FURTHER_ROUNDS if round_number else _VALUES
+        orders = {name: _in_drawn_order(_values_of(operation, name, values), source) for name in members}
+        for place in range(len(values)):
+            value_by_name = {name: order[place] for name, order in orders.items()}
             if place % 2:  # a service may look the payer up before it reads the other members
-                values |= payers
-            yield _body_of(values, members)
+                value_by_name |= payers
+            yield _body_of(value_by_name, members)
 
 
 def _with_keys_of_no_type(members: Members, source: random.Random) -> Iterator[Members]:
@@ -94,12 +98,12 @@ def _in_drawn_order(values: Sequence[T], source: random.Random) -> list[T]:
     return source.sample(values, len(values))
 
 
-def _values_of(operation: str, name: str) -> Sequence[Any]:
-    """The values that a member goes through. There are as many for each member."""
+def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
+    """The values that a member goes through: as many as `values`. The type of a key is always a documented one."""
     if operation == "registerPixKey" and name == "pixKeyType":
-        times = math.ceil(len(_VALUES) / len(NAMED_TYPES))
-        return (NAMED_TYPES * times)[: len(_VALUES)]
-    return _VALUES
+        times = math.ceil(len(values) / len(NAMED_TYPES))
+        return (NAMED_TYPES * times)[: len(values)]
+    return values
 
 
 def _texts_of(value: Any) -> list[str]:
@@ -109,7 +113,7 @@ def _texts_of(value: Any) -> list[str]:
 
 def _body_of(values: Members, members: Members) -> Members:
     """A body with these values. The usual values are those of `members`."""
-    body = {}
+    body: dict[str, Any] = {}
     for name, value in values.items():
         if value is _USUAL:
             body[name] = members[name]
