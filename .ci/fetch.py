@@ -16,19 +16,24 @@ from typing import Any
 
 
 def newest(artifacts: list[dict[str, Any]], branch: str = "") -> dict[str, Any] | None:
-    """The run that uploaded the newest artifact, as GitHub describes it; None if there is none.
+    """The workflow run that uploaded the newest of these artifacts, as GitHub describes it; None if there is none.
 
-    It is a run of this repository and not of a fork. If a branch is named, it is a run of that branch.
+    Runs of forks are left out, because anybody can make one. If a branch is named, only its runs are considered.
     """
     unexpired = [artifact for artifact in artifacts if not artifact["expired"]]
     runs = [{**artifact["workflow_run"], "at": artifact["created_at"]} for artifact in unexpired]
+    # The two ids differ if the run tested code of a fork.
     own_runs = [run for run in runs if run["head_repository_id"] == run["repository_id"]]
     runs_of_branch = [run for run in own_runs if branch in ("", run["head_branch"])]
     return max(runs_of_branch, key=itemgetter("at"), default=None)
 
 
 def main(name: str, folder: str, branch: str = "") -> int:
-    """Fetch the newest artifact into the folder. Returns 0, also if there is none; else the exit status of `gh`."""
+    """Download the newest artifact of this name from earlier runs of the workflow into a folder.
+
+    Returns 0 if that worked, or if there is no such artifact yet; otherwise the exit status of `gh`, the command line
+    of GitHub.
+    """
     path = f"repos/{os.environ['GITHUB_REPOSITORY']}/actions/artifacts?per_page=100&name={name}"
     listing = subprocess.run(["gh", "api", path], stdout=subprocess.PIPE, check=False)
     if listing.returncode:

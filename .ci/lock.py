@@ -48,7 +48,10 @@ def wheels(version: str, platforms: tuple[str, ...], wanted: list[str]) -> Itera
 
 
 def main() -> None:
-    """Write requirements.txt, with the hashes for every version of Python that pyproject.toml names."""
+    """Write requirements.txt: every package with its version, and the hashes of its wheels.
+
+    pip looks the wheels up for every version of Python that pyproject.toml names, and for every platform.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
     hashes = defaultdict[str, set[str]](set)

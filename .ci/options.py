@@ -15,16 +15,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-BEFORE_A_VALUE = ("-k", "-m")
+OPTIONS_BEFORE_A_VALUE = ("-k", "-m")
 """Options whose value is the next word."""
-JOINED = ("--parallel", "--seed", "--examples", "--resend-code")
-"""Options with `=`: after a blank, pytest takes an existing path for a test to run."""
-ALONE = ("--new-journal",)
+OPTIONS_WITH_EQUALS_SIGN = ("--parallel", "--seed", "--examples", "--resend-code")
+"""Options whose value follows a `=`. After a blank, pytest could read the value as the path of a test to run."""
+OPTIONS_WITHOUT_VALUE = ("--new-journal",)
 ADDRESS = "--base-url"
 """The option for another address. It is permitted if `also_at` of the profile lists the address."""
 COMMANDS = {"cleanup": ("--yes",), "journal": ("--settle",)}
 """Commands of FIRST, with their options. `--settle` has a value."""
-LOADED = ("PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS")
+VARIABLES_THAT_PYTEST_READS = ("PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS")
 """Variables from which pytest takes further options, an address or code. Whoever starts a pipeline of GitLab may set
 any."""
 
@@ -37,30 +37,40 @@ class _RefusedError(Exception):
 
 
 def shown(word: str) -> str:
-    """The word if it is the name of an option or of a command. Any other is not repeated, because it may be an address
-    with a password."""
+    """A word of the command line as an error message may show it: the name of an option or a command.
+
+    Any other word is not repeated, because it may be an address with a password.
+    """
     return word if _NAME.fullmatch(word) else "a word (not repeated here)"
 
 
 def _check_options(options: Sequence[str], environment: str) -> None:
-    """Raises _RefusedError for an option that is not on the list."""
+    """Check that a pipeline may give these options to pytest: only those in the lists above. Raises _RefusedError.
+
+    `environment` is the name of the profile, which lists the addresses that --base-url may have.
+    """
     words = list(options)
     while words:
-        name, is_joined, value = words.pop(0).partition("=")
-        if name == ADDRESS and is_joined:
+        name, equals_sign, value = words.pop(0).partition("=")
+        if name == ADDRESS and equals_sign:
             _check_address(value, environment)
-        elif name in BEFORE_A_VALUE and not is_joined:
-            if not words or words.pop(0).startswith("-"):
+        elif name in OPTIONS_BEFORE_A_VALUE and not equals_sign:
+            if not words or words.pop(0).startswith("-"):  # the next word is the value
                 raise _RefusedError(f"{name}: expected a value")
-        elif name not in (JOINED if is_joined else ALONE):
-            known = ", ".join((*BEFORE_A_VALUE, *(f"{option}=VALUE" for option in JOINED), *ALONE))
+        elif name not in (OPTIONS_WITH_EQUALS_SIGN if equals_sign else OPTIONS_WITHOUT_VALUE):
+            with_value = [f"{option}=VALUE" for option in OPTIONS_WITH_EQUALS_SIGN]
+            known = ", ".join((*OPTIONS_BEFORE_A_VALUE, *with_value, *OPTIONS_WITHOUT_VALUE))
             raise _RefusedError(
                 f"{shown(name)} is no option of a pipeline; those are {known}, and {ADDRESS}=URL with also_at"
             )
 
 
 def _check_first(first: str, environment: str) -> None:
-    """Raises _RefusedError for a command that is not on the list, or that is about another environment."""
+    """Check the command that a pipeline runs before pytest (the variable FIRST): `cleanup staging --yes`.
+
+    Raises _RefusedError if the command or an option is not in `COMMANDS`, or if it is about another environment than
+    this job.
+    """
     if not first.strip():
         return
     command, *words = first.split()
@@ -68,11 +78,11 @@ def _check_first(first: str, environment: str) -> None:
         raise _RefusedError(f"FIRST: {shown(command)} is no command of a pipeline; those are {', '.join(COMMANDS)}")
     while words:
         word = words.pop(0)
-        name, is_joined, value = word.partition("=")
-        if name == ADDRESS and is_joined:
+        name, equals_sign, value = word.partition("=")
+        if name == ADDRESS and equals_sign:
             _check_address(value, environment)
         elif name in COMMANDS[command]:
-            value_is_next_word = name == "--settle" and not is_joined
+            value_is_next_word = name == "--settle" and not equals_sign
             if value_is_next_word and (not words or words.pop(0).startswith("-")):
                 raise _RefusedError("FIRST: --settle: expected the name of an entry")
         elif word != environment:
@@ -82,9 +92,13 @@ def _check_first(first: str, environment: str) -> None:
 
 
 def _check_address(address: str, environment: str) -> None:
-    """Raises _RefusedError for an address that the profile does not name."""
+    """Check that the profile of this environment names the address, because the token is sent there.
+
+    Raises _RefusedError if it does not, or if the profile is wrong.
+    """
+    # The suite can be imported only after its folder was added to the path, because this file is run as a script.
     sys.path.append(str(Path(__file__).parents[1]))
-    from environments.profiles.addresses import in_one_form
+    from environments.profiles.addresses import normalized_address
     from environments.profiles.loading import load
     from environments.profiles.model import ProfileError
 
@@ -92,16 +106,19 @@ def _check_address(address: str, environment: str) -> None:
         profile = load(environment)
     except ProfileError as error:
         raise _RefusedError(str(error)) from None
-    if in_one_form(address) not in (profile.base_url, *profile.also_at):
+    if normalized_address(address) not in (profile.base_url, *profile.also_at):
         raise _RefusedError(
             f"{ADDRESS}: the address is not in also_at of {environment}; a change of the profile adds it"
         )
 
 
 def main(environment: str, *options: str) -> int:
-    """Check the options, FIRST and the variables of the job. Returns 0, or 4 after a line that says what is wrong."""
+    """Check everything that a person gives to a pipeline: options of pytest, the command in FIRST, and variables.
+
+    Returns the exit status: 0, or 4 after a printed line that says what is wrong.
+    """
     try:
-        for name in filter(os.environ.get, LOADED):
+        for name in filter(os.environ.get, VARIABLES_THAT_PYTEST_READS):
             raise _RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")
         _check_options(options, environment)
         _check_first(os.environ.get("FIRST", ""), environment)

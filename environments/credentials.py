@@ -109,12 +109,13 @@ def open_target(profile: Profile) -> Target:
     If the profile asks for the embedded sandbox, that is started in this process.
     """
     if profile.base_url == EMBEDDED:
-        from environments.sandbox import Server, Service
+        from environments.sandbox import Server, Service  # imported only if it is needed
 
         service = Service()
         secrets = _secrets(profile, service.token)
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
+    # The command that prints the token can be run again if the token expires. Other sources do not change.
     fetch = partial(token_of, profile) if profile.auth.token_command else None
     return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch=fetch)
 

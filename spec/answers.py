@@ -217,6 +217,7 @@ def answer_in_words(exchange: Exchange) -> Message:
         failure = exchange.failure
         if failure is None:
             return say("not sent")
+        # The message of a limit says which limit it was. Of any other failure the kind is named, such as "TLS refused".
         return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
         code = code_of(response)
@@ -515,9 +516,9 @@ def _tells_of_a_transfer(members: Mapping[str, Any]) -> bool:
 
 
 def _names_a_counterparty(members: Mapping[str, Any]) -> bool:
-    """True for an object with at least three filled members about a counterparty or an amount, such as bank and value.
+    """True for an object with at least three members about a counterparty or an amount, such as bank and value.
 
-    Members that any object may have, such as id and status, do not count.
+    They must be filled (not null, empty or 0). Members that any object may have, such as id and status, do not count.
     """
     return len(_filled_members(members) - _MEMBERS_OF_ANY_OBJECT) >= _FEWEST_FILLED
 
@@ -576,13 +577,16 @@ def _is_true(value: object) -> bool:
 
 
 def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
-    """The value of a member as text; None if there is no such member. A misspelled name counts."""
+    """The value of a member as text; None if there is no such member. The name in the answer may be misspelled."""
     member = member_named(members or {}, name)
-    return None if member is None else str(member[1])
+    if member is None:
+        return None
+    _, value = member
+    return str(value)
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object in a JSON value, the outer ones first."""
+    """The JSON value itself if it is an object, and every object inside it, the outer ones first."""
     if isinstance(value, dict):
         yield value
         for item in value.values():

@@ -312,7 +312,7 @@ class Exchange:
 
     @property
     def is_generated(self) -> bool:
-        """True if Hypothesis or Schemathesis drew the request; False if a scenario sent it."""
+        """True if Hypothesis or Schemathesis drew the request; False if a function of the suite wrote it by hand."""
         return bool(self.part)
 
     @property
@@ -335,6 +335,6 @@ def named_media_type(media_type: str) -> str:
 
     Other media types are not shown, because a service may write anything there, even a token.
     """
-    if media_type in SHOWN_MEDIA_TYPES.split():
+    if media_type in SHOWN_MEDIA_TYPES.split():  # one text with all names
         return media_type
     return "another media type" if media_type else "without a media type"

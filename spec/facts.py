@@ -100,8 +100,8 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
 def updated_facts(was: Facts, now: Facts) -> Facts:
     """The facts to store after a new run: its facts, and the earlier facts about which the new answers show nothing.
 
-    An earlier fact about the items of an array is kept, for example, if the array is empty now. An earlier fact is
-    dropped if its holder (the object or array around it) is gone.
+    A fact is a pair of a JSON pointer and a type. An earlier fact about the items of an array is kept, for example, if
+    the array is empty now. An earlier fact is dropped if its holder (the object or array around it) is gone.
     """
     current = set(now)
     new_types = _types_by_pointer(now)
@@ -115,10 +115,11 @@ def updated_facts(was: Facts, now: Facts) -> Facts:
 
 
 def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[str]]]:
-    """Each pointer whose earlier and new types have nothing in common, with both sets of types.
+    """Each JSON pointer whose earlier and new types have nothing in common, with both sets of types.
 
     Such as ("/data/id", {"string"}, {"number"}): the service has changed since the earlier run. If the answer as a
     whole has changed, such as from 200 to 404, only this is yielded, because its members differ for the same reason.
+    `was` and `now` have facts: pairs of a pointer and a type.
     """
     types_before = _types_by_pointer(was)
     types_after = _types_by_pointer(now)
@@ -133,7 +134,7 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
 
 
 def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
-    """The facts with `*` instead of each member name that may be data, so that a report may show them.
+    """The facts (pairs of a pointer and a type) with `*` for each member name that may be data, so that they are shown.
 
     `change` is a function that redacts a text: a name that it alters is data, such as an account. It is applied to the
     types, too, because one of them may be the whole answer in words.
@@ -155,9 +156,9 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
 
 
 def facts_as_text(facts: Facts) -> str:
-    """The facts on one line, such as `200 application/json: /code number, /data/*/id string`.
+    """The facts (pairs of a pointer and a type) on one line: `200 application/json: /code number, /data/*/id string`.
 
-    /data itself is not in the line, because /data/*/id implies that it is an object.
+    /data itself is not in the line, because /data/*/id implies that it is an object or an array.
     """
     types = _types_by_pointer(facts)
     holders = {_holder_of(pointer) for pointer in types}
@@ -244,7 +245,7 @@ def _is_link_to_a_page(pointer: str, types: set[str]) -> bool:
 
 
 def _facts_of(values: list[Any], depth: int) -> set[Fact]:
-    """Facts of all values at one pointer, such as of all items of an array.
+    """Facts (pairs of a pointer and a type) of all values at one pointer, such as of all items of an array.
 
     The pointers of these facts are relative: the empty pointer is the values themselves, and /id a member of them. At
     most `depth` levels are looked at.
@@ -267,7 +268,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
 
 
 def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, set[Fact]]:
-    """Facts of the members of all objects at one pointer, by the name of the member.
+    """Facts (pairs of a pointer and a type) of the members of all objects at one pointer, by the name of the member.
 
     Members whose names may be data, such as names of people, are all under `*`. Pointers are relative to the member.
     """

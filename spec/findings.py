@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def got(self) -> Text:
-        """What the service answered instead, such as "status 204".
+        """What the service answered instead, such as "204".
 
         Some codes have no template `got`. Then it is the whole sentence of the finding (`says`).
         """

@@ -57,7 +57,7 @@ class Operation:
 
 @cache
 def openapi() -> Mapping[str, Any]:
-    """The content of `openapi.yaml`."""
+    """The content of `openapi.yaml`: the OpenAPI schema of the service, written by hand from the interface document."""
     return dict(read_yaml(OPENAPI))
 
 

@@ -87,7 +87,10 @@ class Listing:
     """
 
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
-        """Read the list from the answer of the exchange."""
+        """Read the list from the answer of the exchange.
+
+        `key_at` is the JSON pointer to the keys, such as /data/keys/*/key, if the profile has one.
+        """
         text = exchange.response.json if exchange.response else None
         self._headers = exchange.response.headers if exchange.response else ()
         self._value = text.value if text else None
@@ -100,7 +103,7 @@ class Listing:
         self.is_readable = bool(text and text.readable)
         """True if it is JSON, and exceeds no limit of the suite."""
         self.values = [str(value) for value in at_pointer if _is_text(value)]
-        """The keys at `key_at`, as often as they stand there."""
+        """The keys at `key_at`, with repeats."""
         self.keys = frozenset(self.values)
         """The distinct keys at `key_at`."""
 
@@ -113,7 +116,8 @@ class Listing:
     def all_texts(self) -> frozenset[str]:
         """Every text, number and member name of the list as text, because each may be a key.
 
-        It is computed at the first use, because a list may have 100,000 values, and `key_at` often makes it needless.
+        It is computed at the first use, because a list may have 100,000 values. Often it is not needed: if the profile
+        says where the keys are (`key_at`), only the texts there are keys.
         """
         texts = set[str]()
         for path, value in self._leaves:
@@ -122,7 +126,11 @@ class Listing:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The texts that may be keys: those at `key_at`; if there are none, every text, number and member name."""
+        """The texts that may be keys.
+
+        These are the texts at `key_at`, the JSON pointer of the profile to the keys. If there are none, these are all
+        texts, numbers and member names of the list.
+        """
         return self.keys or self.all_texts
 
     @cached_property
@@ -142,9 +150,10 @@ class Listing:
         return not is_synthetic and plain(key) in self.plain_texts
 
     def shows_elsewhere(self, key: str) -> bool:
-        """True if the list has the key, but surely not at `key_at`: then `key_at` of the profile may be wrong.
+        """True if the list has the key, but surely not where the profile says that keys are (`key_at`).
 
-        A text at `key_at` may be the key if it is a number without the country code, or if it is masked.
+        Then `key_at` may be wrong. A text at `key_at` may be the key if it is a number without the country code, or if
+        it is masked, such as `+55*******4321`.
         """
         plain_key = plain(key)
         if not plain_key or plain_key not in self._plain_texts_anywhere:
@@ -162,8 +171,8 @@ class Listing:
     def _masked_texts(self) -> Counter[str]:
         """The texts that may be keys with some characters hidden, such as `***.456.789-**`, and how often each occurs.
 
-        If there are keys at `key_at`, these are the keys among them that are masked or cut. If not, these are all
-        strings of the list with a sign of a mask.
+        If there are keys at `key_at` (the JSON pointer of the profile to the keys), these are the masked or cut ones
+        among them. If not, these are all strings of the list with a sign of a mask.
         """
         if self.values:
             return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
@@ -196,14 +205,17 @@ class Listing:
 
     @cached_property
     def hides_keys(self) -> bool:
-        """True if one of the keys at `key_at` is masked or cut, so that nobody can tell which keys are listed."""
+        """True if one of the keys is masked or cut, so that nobody can tell which keys are listed.
+
+        Only the texts at `key_at` count, where the profile says that keys are.
+        """
         return any(map(_is_masked, self.values))
 
     def may_hide(self, key: str, before: Listing | None = None) -> bool:
-        """True if a masked text of the list may be the key, so that nobody can tell whether the key is listed.
+        """True if a masked text of the list, such as `+55*******4321`, may be the key.
 
-        If `before` is an earlier list, only masked texts that are new since then are compared. If they are too many to
-        compare, the answer is True, because any of them may be the key.
+        Then nobody can tell whether the key is listed. If `before` is an earlier list, only masked texts that are new
+        since then are compared. If they are too many to compare, it is True, because any of them may be the key.
         """
         masked_texts = self._masked_texts
         if before:
@@ -260,7 +272,7 @@ class Listing:
         return bool(_NUMBER_OF_KEYS.fullmatch(own_name)) and self._is_more_than_shown(value)
 
     def _is_more_than_shown(self, value: Any) -> bool:
-        """True if a value, such as that of `totalItems`, is a number greater than the number of keys at `key_at`."""
+        """True if a value, such as that of `totalItems`, is a number greater than the number of keys in this list."""
         return _number_of(value) > len(self.values)
 
     @cached_property
@@ -300,8 +312,8 @@ class Listing:
     def values_beside(self, key: str) -> set[ValuesBeside]:
         """What the list says about a key: names and values beside it, such as {("0/status", "ACTIVE")}.
 
-        There is one such set for each item that has the key at `key_at`. By comparing the sets of two keys, the run
-        finds out whether a key is listed in the same state as an accepted key.
+        There is one such set for each item that has the key where the profile says that keys are (`key_at`). By
+        comparing the sets of two keys, the run finds out whether a key is listed in the same state as an accepted key.
         """
         is_a_member = self._pointer[-1:] != [_ANY_ITEM]  # False if the keys themselves are the items: ["a@b.example"]
         values_of_items = set()
@@ -369,6 +381,7 @@ def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool)
         is_own_object = is_a_member and depth == len(holders) - 1
         for path, value in leaves_of(holder):
             if is_own_object or len(path) == 1:
+                # An index of an array differs from key to key, so it is written as *.
                 names = [_ANY_ITEM if isinstance(part, int) else _without_varying(part, key) for part in path]
                 values.add(("/".join([str(depth), *names]), _without_varying(value, key)))
     return frozenset(values)
@@ -513,7 +526,7 @@ def _is_the_key(value: Any, key: str) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    """True for a text or a number: a service may write a CPF as either."""
+    """True for a text or a number, which is a `Decimal` here: a service may write a key such as a CPF as either."""
     return isinstance(value, str | Decimal)
 
 

@@ -175,7 +175,7 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
         return False
     # The fingerprints are compared element by element, such as the third word of each body. A shorter one gives None.
     for element, *reference_elements in zip_longest(*fingerprints):
-        varies_among_references = len(set(reference_elements)) > 1
+        varies_among_references = len(set(reference_elements)) > 1  # such as a request id: it differs in every answer
         if element not in reference_elements and not varies_among_references:
             return False
     return True

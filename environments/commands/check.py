@@ -42,7 +42,7 @@ def check(profile: Profile, open_client: OpenClient) -> int:
     """
     status = CLEAN
     for status_of_line, line in _lines_about(profile, open_client):
-        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)
+        status = max(status, status_of_line, key=_MOST_SERIOUS_LAST.index)  # the more serious one of both
         print(line)
     if status:
         print(f"not ready: exit status {status}; the lines above say why")
@@ -61,10 +61,10 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         CLEAN,
         f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
     )
-    if profile.redirected is not None:
+    if profile.redirected is not None:  # the user gave --base-url; the text, which may be empty, says what it changes
         yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
-    if "execute" in profile.allow and not profile.is_sandbox:
+    if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal
         yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
     try:
         if profile.base_url != EMBEDDED:

@@ -129,6 +129,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
         for key in keys:
             is_gone = _delete(client, profile, key)
+            # A key of unknown value cannot be deleted by a run. It is removed from the record, as its line says.
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)

@@ -20,8 +20,10 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     are not printed: each has a short name, which the option --settle accepts.
     """
     journal = journal_of(profile)
+    # Without a profile the journal has no environment, and every entry is listed.
     entries = [entry for entry in journal.entries() if journal.environment in ("", entry.environment)]
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
+    # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
     refusal = journal.why_not_relied_on() if needs_a_journal or journal.fault() else ""
     return [*lines, f"codes in {journal.path}: {len(entries)}"], refusal

@@ -31,6 +31,7 @@ class AccountLists:
     """
 
     def __init__(self, account: str = "", *, is_sandbox: bool = False, key_at: str | None = None) -> None:
+        """Begin with no list: nothing was read or deleted so far. `account` is where the run registers keys."""
         self.key_at = key_at
         self.before: dict[str, Listing] = {}
         """By account, the last list that was read before this run could have changed the keys."""

@@ -54,7 +54,7 @@ GATEWAY_ANSWERED = say(
 _BETWEEN_OUTAGES_S = 5.0
 """Two operations share an outage if no more seconds lie between the last answer to one and the first to the other: a
 run pauses up to 4 seconds."""
-_WRONG_TOKEN = "", False
+_KIND_WITH_WRONG_TOKEN = "", False
 """The kind of request (`_kind_of_request`) of all invalid requests without the valid token."""
 _MOST_LOCKOUTS = 2
 """Lockouts after which an operation gets no more wrong tokens. A single one may have another cause."""
@@ -93,6 +93,7 @@ class Backoff:
     """
 
     def __init__(self, budget: Budget, unsent: dict[Text, set[str]]) -> None:
+        """Begin without a pause. `budget` has the limits of the run; reasons for the report are written to `unsent`."""
         self.most_at_start = self.most_at_once = budget.limits.parallel
         """Most requests that may be on the wire at the same time: at the start of the run, and now."""
         self._budget, self._ending = budget, budget.ending
@@ -127,7 +128,7 @@ class Backoff:
         That is so if a wrong token was always answered "come back later", and no valid request has succeeded since. An
         execution would be refused then, and its transaction code may be sent only once.
         """
-        if sending.executes and _WRONG_TOKEN in self._kinds_given_up:
+        if sending.executes and _KIND_WITH_WRONG_TOKEN in self._kinds_given_up:
             raise LimitError(ASKED_TO_COME_BACK_LATER)
 
     @contextmanager
@@ -190,7 +191,7 @@ class Backoff:
         response = sending.exchange.response
         self._note_outage(sending)
         if succeeded(sending.exchange):
-            self._kinds_given_up.discard(_WRONG_TOKEN)
+            self._kinds_given_up.discard(_KIND_WITH_WRONG_TOKEN)
         if response is None:
             is_sent_again = self._pause_after_lost(sending)
         elif refusal_kind(response) in WORTH_A_RETRY:

@@ -45,6 +45,7 @@ class Client:
         headers: tuple[tuple[str, str], ...] = (),
         correlation_header: str | None = None,
     ) -> None:
+        """Send through this door, with these headers in every request. No purpose is set so far."""
         self.door = door
         self._headers, self._correlation_header = headers, correlation_header
         self.part = ""

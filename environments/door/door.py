@@ -120,6 +120,11 @@ class Door:
         keys: Keys | None = None,
         is_sandbox: bool = False,
     ) -> None:
+        """Put the parts together that check, send and record each request. Nothing is sent so far.
+
+        `wire` sends the requests, `allow` has the permissions of the settings of the run, and `budget` has its limits.
+        `check_amounts` and `check_identifiers` refuse amounts, accounts and keys that must not be sent.
+        """
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
         self.log = Log()
@@ -390,7 +395,10 @@ class Door:
 
     @contextmanager
     def _pausing(self, seconds: float) -> Iterator[None]:
-        """Wait for some seconds. From now until the end of the `with` block only this thread sends."""
+        """Wait for some seconds. From now until the end of the `with` block only this thread sends.
+
+        It is used to check whether the token has expired: requests with an expired token would be lost meanwhile.
+        """
         # Only one thread may have the others wait, because its end lets all of them go on.
         self.ending.wait_for(lambda: not self.liveness.is_checking)
         with self.liveness.keeping_others_waiting():
@@ -413,7 +421,7 @@ class Door:
 
         Returns its exchange; None if no such request succeeded so far, or if a limit keeps it back.
         """
-        last_granted_read = self.token_monitor.witness
+        last_granted_read = self.token_monitor.last_granted_read
         if last_granted_read is None:
             return None
         return self._repeat_alone(last_granted_read)
@@ -425,7 +433,7 @@ class Door:
         is answered, or if no connection can be made. If no request was answered before, it only tries to connect. If
         limits keep all requests back, nothing is known, and the target does not count as gone.
         """
-        answered_before = self._answered_before()
+        answered_before = self._last_answered_harmless_requests()
         if not answered_before:
             return self.wire.connect(self.permission.base_url) != ""
         was_any_sent = False
@@ -440,7 +448,7 @@ class Door:
                 break  # no other request could connect either
         return was_any_sent
 
-    def _answered_before(self) -> list[Exchange]:
+    def _last_answered_harmless_requests(self) -> list[Exchange]:
         """For each operation, the last harmless request that was answered; the newest first.
 
         Harmless are requests that only read, and executions of a transaction code that the suite made up, such as

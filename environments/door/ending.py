@@ -46,6 +46,7 @@ class Ending:
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin the time of the run, `duration_s` seconds by this clock, with a reserve at its end for cleaning up."""
         self.lock = threading.Condition()
         """Guards the bookkeeping of all policies. A thread that waits releases it."""
         self.is_stopped = False
@@ -118,7 +119,10 @@ class Ending:
             raise LimitError(STOPPED)
 
     def sleep(self, seconds: float) -> None:
-        """Wait for this time, or until the run is stopped, or until only cleaning up is permitted."""
+        """Wait for this time, or less: until the run is stopped, or until only cleaning up is permitted.
+
+        Cleaning up is to delete the keys that the run registered, at its end.
+        """
         with self.lock:
             self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._seconds_to_next_end)))
 

@@ -6,10 +6,14 @@ once.
 
 | word | meaning |
 |---|---|
-| real code | a transaction code of a transfer that exists: supplied in the profile, or prepared by the run |
+| profile | the settings of a run; they may have transaction codes, which people prepared |
+| real code | a transaction code of a transfer that exists: of the profile, or prepared by the run |
+| execution | a request GET /v1/execute/pix/{transactionId}, which moves the money of a prepared transfer |
+| wrong token | what is sent instead of the valid access token; a faulty service may execute with it, too |
 | outcome | what became of a code, such as executed, refused or unknown (`Outcome` in `journal.py`) |
 | spent code | a code that was executed or refused, or whose outcome is unknown |
-| turn of the journal | the lock of the journal: who has it is the only run that sends a code now |
+| journal | a file with the codes that all runs of this user have sent, so that no run sends one again |
+| lock of the journal | the run that has it is the only one that sends a code now |
 
 Self-tests: promises/test_money.py, environments/door/test_journal.py.
 """
@@ -33,25 +37,27 @@ _MOST_UNKNOWN = 2
 """Unknown outcomes in a row after which no further code is sent. A single one may be caused by a dropped connection."""
 _MOST_REFUSED_TOKENS = 2
 """Executions refused with 401 after which no further code is sent. After the first one, another token may do."""
-_CAN_BE_SENT = (Outcome.OFFERED, Outcome.NOT_SENT)
-"""Outcomes of this run after which a code is not spent."""
+_NOTHING_WAS_EXECUTED = (Outcome.OFFERED, Outcome.NOT_SENT)
+"""Outcomes after which a code may be sent once more: OFFERED was sent with a wrong token at most, and nothing was
+executed; NOT_SENT had no connection."""
 _STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
 
 
 class ExecutionGuard:
-    """Decides whether a real code may be sent, counts executions by their effect, and writes the journal.
+    """Decides whether a real transaction code may be sent, counts executions, and writes the journal.
 
-    Without a journal, on a sandbox, only what this run sends counts.
+    A real code moves money. The journal is a file with the codes that runs have sent. A sandbox (a test system without
+    real money) has no journal: there only what this run sends counts.
 
-    A thread that sends a real code has the turn of the journal, from the question whether the code may be sent until
-    its outcome is in the journal. The turn keeps out other threads and other processes, so the state here needs no lock
-    of its own. Two codes that are sent at the same moment, on a sandbox, have no turn: each changes the state in single
-    steps.
+    A thread that sends a real code locks the journal, from the question whether the code may be sent until its outcome
+    is in the journal. The lock keeps out other threads and other processes, so the data here needs no further lock. On
+    a sandbox two codes may be sent at the same moment without it: each changes the data in single steps.
     """
 
     def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
+        """Begin with no execution. `token` returns the present access token; `journal` is None on a sandbox."""
         self.executed = 0
-        """The number of confirmed transfers."""
+        """The number of transfers that were executed for certain."""
         self.first_executed = ""
         """The first code that was executed with the valid token; empty if there is none."""
         self.unknown: list[int] = []
@@ -61,7 +67,7 @@ class ExecutionGuard:
         self.barred: dict[str, JournalEntry] = {}
         """Codes of the profile that this run must not send, because an earlier run did: its journal entry, by code."""
         self.offered: set[str] = set()
-        """Codes of the profile that an earlier run sent only with a wrong token, so that nothing was executed."""
+        """Codes of the profile that an earlier run sent with a wrong token at most, so that nothing was executed."""
         self.earlier: list[JournalEntry] = []
         """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
@@ -86,16 +92,19 @@ class ExecutionGuard:
 
     @property
     def executions(self) -> int:
-        """Number of transfers that were executed, or may have been, with whatever credential."""
+        """Number of transfers that were executed, or may have been, with the valid token or a wrong one."""
         return self.executed + len(self.unknown)
 
     # -- before a code is sent --------------------------------------------------------------------------------
 
     def open_journal(self, supplied: Sequence[str] = ()) -> list[str]:
-        """Open the journal, and return the codes of the profile that this run may send according to it.
+        """Open the journal (the file with the codes that runs have sent), and return the codes that this run may send.
 
-        It is called before anything is prepared. It locks the journal for a moment, because that fails if the journal
-        cannot be written. Then no code is returned, and `journal_trouble` says why.
+        `supplied` are the transaction codes of the profile (the settings of the run). Those that an earlier run sent
+        are left out. Without a journal, on a sandbox, all of them are returned.
+
+        The journal is locked for a moment, because that shows whether it can be written. If not, no code is returned,
+        and `journal_trouble` says why.
         """
         if self.journal is None:
             return list(supplied)
@@ -107,12 +116,17 @@ class ExecutionGuard:
             return []
 
     def _usable_codes(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
-        """The codes of the profile that may be sent. Notes the others in `barred`, and trouble with the journal."""
+        """The codes of the profile that may be sent, as far as the journal of sent codes says.
+
+        Also notes why the others are not sent: in `barred` those that an earlier run sent, and in `supplied_trouble` a
+        reason for all of them, such as a journal that was shortened. A code that an earlier run sent with a wrong token
+        only may be sent; it is noted in `offered`, for the report.
+        """
         self.supplied_trouble = journal.why_not_relied_on() if supplied else ""
         for code in supplied:
-            barring_entry = journal.entry_that_forbids(code)
-            if barring_entry:
-                self.barred[code] = barring_entry
+            forbidding_entry = journal.entry_that_forbids(code)
+            if forbidding_entry:
+                self.barred[code] = forbidding_entry
                 continue
             entry = journal.entry(code)
             if entry and entry.outcome is Outcome.OFFERED:
@@ -121,16 +135,19 @@ class ExecutionGuard:
                 yield code
 
     def find_unknown_outcomes(self) -> None:
-        """Find the outcomes that earlier runs of the environment left unknown, whatever this run is permitted.
+        """Read from the journal which executions of earlier runs have an unknown outcome: money may have moved.
 
-        Raises NotSentError if the run ends meanwhile.
+        The report of every run repeats them until a person has looked them up. So they are read even if this run sends
+        no code. Entries of other environments (profiles) are left out. Requests that prepared a transfer and whose run
+        was killed are read, too. Raises NotSentError if the run ends meanwhile.
         """
         journal = self.journal
         if journal is None:
             return
         try:
             if journal.entries():
-                with journal.locked():  # wait for a run that sends a code now, because its outcome is not unknown
+                # Locked, to wait for another run that sends a code right now: its outcome will be known.
+                with journal.locked():
                     entries = [entry for entry in journal.entries() if entry.environment == journal.environment]
                 self.earlier = [entry for entry in entries if entry.is_unknown]
                 self.perhaps_prepared = [entry for entry in entries if entry.is_perhaps_prepared]
@@ -139,10 +156,11 @@ class ExecutionGuard:
 
     @contextmanager
     def recording_preparation(self, sending: Sending, number: int) -> Iterator[None]:
-        """Write a valid request that prepares a transfer to the journal before it is sent, and the code in its answer
-        afterwards, so that a run that is killed leaves a record of either.
+        """Write to the journal that a transfer is being prepared, let the request be sent, then write its code.
 
-        Raises JournalError if the request cannot be written: then it is not sent.
+        The request is sent inside the `with` block, and its answer has the transaction code. If the run is killed
+        meanwhile, the journal shows that a transfer was perhaps prepared. Only valid requests to operations that
+        prepare transfers are written. Raises JournalError if the journal cannot be written: then nothing is sent.
         """
         prepares_a_transfer = sending.intent.valid and sending.intent.operation in PREPARING_OPERATIONS
         if self.journal is None or not prepares_a_transfer:
@@ -158,10 +176,11 @@ class ExecutionGuard:
     def _close_preparation(self, journal: Journal, request: str, exchange: Exchange) -> None:
         """Write to the journal how a request that prepares a transfer ended: with a transaction code, or without one.
 
-        `request` is the text that stands for the request in the journal. An entry for the code replaces it. If the
-        journal cannot be written, `journal_trouble` is set, and no code is sent any more.
+        `request` is the name of the request in the journal, such as `exchange 7 of run 1a2b`, as long as there is no
+        code. An entry for the code replaces it. If the journal cannot be written, `journal_trouble` is set, and no code
+        is sent any more.
         """
-        operation, code_at = self._budget.prepares  # the operation that gives codes to execute, and their place
+        operation, code_at = self._budget.prepares  # the operation whose answers have codes, and the JSON pointer to it
         gives_a_code = exchange.operation == operation and is_granted(exchange)
         code = ""
         if exchange.response and gives_a_code:
@@ -177,19 +196,27 @@ class ExecutionGuard:
             return  # the run ended while it waited for the journal; the report lists the transfer
 
     def lock_journal_for_code(self, sending: Sending) -> None:
-        """Lock the journal for a request with a real code, so that no other process sends a code meanwhile.
+        """Check that a real transaction code may be sent, and lock the journal until its outcome is written there.
 
-        The lock is released when the outcome of the code is final. Raises NotSentError for a code that was sent before
-        or is kept back, JournalError if the journal cannot be used. The code that was executed first may be sent again
-        without the token, because nothing is left to execute.
+        The lock keeps other processes from sending a code meanwhile. A request without a real code passes.
+
+        | reason for NotSentError | because |
+        |---|---|
+        | the code was sent before, by this run or another one | money could move twice |
+        | two executions in a row had an unknown outcome | the service may move money and not say so |
+        | an execution was answered 401, and no new token is accepted so far | the code would be refused, and lost |
+        | a wrong token got the result of an execution before, and this request has one, too | one proof is enough |
+
+        One code is an exception: after the first execution, its code is sent again with wrong tokens, because nothing
+        is left to execute. JournalError is raised if the journal cannot be used.
         """
         code = sending.code
         if not code:
             return
         if self.journal:
             sending.resources.enter_context(self.journal.locked())
-        is_the_first = code == self.first_executed
-        sending.resends_executed_code = is_the_first and not sending.executes
+        is_first_executed_code = code == self.first_executed
+        sending.resends_executed_code = is_first_executed_code and not sending.executes
         self._refuse_spent(code, resends_executed_code=sending.resends_executed_code)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
             raise NotSentError(_STOPPED)
@@ -202,12 +229,13 @@ class ExecutionGuard:
             self._refuse_by_journal(self.journal, code)
 
     def _refuse_spent(self, code: str, *, resends_executed_code: bool) -> None:
-        """Raises NotSentError if this run sent the code before, and may not send it once more.
+        """Raises NotSentError if this run sent the transaction code before, and must not send it once more.
 
-        `resends_executed_code` is true if the code was executed, and goes without the valid token now.
+        `resends_executed_code` is true if the code was executed and is sent with a wrong token now, which is permitted,
+        because nothing is left to execute. On a sandbox a second execution may be permitted as well (`permit_again`).
         """
-        outcome = self._outcomes.get(canonical(code), Outcome.OFFERED)
-        is_spent = outcome not in _CAN_BE_SENT
+        outcome = self._outcomes.get(canonical(code))  # None if this run has not sent the code
+        is_spent = outcome is not None and outcome not in _NOTHING_WAS_EXECUTED
         may_be_repeated = resends_executed_code or code in self._permitted_again
         if is_spent and not may_be_repeated:
             raise NotSentError(
@@ -215,10 +243,11 @@ class ExecutionGuard:
             )
 
     def _refuse_by_journal(self, journal: Journal, code: str) -> None:
-        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the code.
+        """Raises NotSentError if the journal cannot be relied on, or says that another run sent the transaction code.
 
-        A code of the profile needs a journal that was not edited or shortened, because an earlier run may have sent it.
-        A code that this run prepared is new, so it only needs a journal that can be written.
+        A code of the profile (the settings of the run) needs a journal that was not edited or shortened, because an
+        earlier run may have sent the code. A code that this run prepared is new, so it only needs a journal that can be
+        written.
         """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
@@ -228,17 +257,18 @@ class ExecutionGuard:
             trouble = self.supplied_trouble
         if trouble:
             raise NotSentError(trouble)
-        barring_entry = journal.entry_that_forbids(code)
-        if barring_entry:
+        forbidding_entry = journal.entry_that_forbids(code)
+        if forbidding_entry:
             raise NotSentError(
-                f"the journal says that this code was sent at {barring_entry.at} ({barring_entry.outcome})"
+                f"the journal says that this code was sent at {forbidding_entry.at} ({forbidding_entry.outcome})"
             )
 
     def check_if_codes_are_kept_back(self) -> bool:
-        """Find out if no code may be sent now, because an execution was answered 401. True if none may be sent.
+        """Check if transaction codes are kept back, because an execution was answered 401. Returns true if so.
 
-        Codes may be sent again once there is another token and a read succeeds with it. This method sends that read.
-        After the second 401 no code is sent any more.
+        A code that is sent with a refused token is lost, because it may be sent only once. Codes are sent again once
+        there is another token, and the service accepts it. To see that, this method sends a request that only reads.
+        After the second 401 codes are kept back until the end of the run.
         """
         if not self._refused_token:
             return False
@@ -250,9 +280,10 @@ class ExecutionGuard:
         return bool(self._refused_token)
 
     def count_possible_executions(self) -> int:
-        """Number of codes that this run may still execute, as far as that is known before one is sent.
+        """Number of transfers that this run may still execute: 0 if codes are stopped, else what limits.executions
+        leaves.
 
-        Reading it may send a request: after an execution that was answered 401, a read shows whether another token is
+        After an execution that was answered 401, this method sends a request, which shows whether another token is
         accepted (`check_if_codes_are_kept_back`).
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
@@ -263,12 +294,14 @@ class ExecutionGuard:
         return self._budget.executions_left
 
     def permit_again(self, *codes: str) -> bool:
-        """Permit codes to be sent even if they are spent, on a sandbox and if no outcome is unknown.
+        """Permit that these transaction codes are sent once more, although they were executed. Returns true if so.
 
-        Returns true if it is permitted. A run sends an executed code once more to see if money moves a second time. It
-        also asks for the two codes that go at the same moment: they are not spent, but an unknown outcome forbids them.
+        It is permitted on a sandbox only (a test system without real money), to see if money moves a second time. It
+        is refused if the outcome of an execution is unknown. A test that sends two new codes at the same moment asks
+        this method, too, because it needs the same two conditions.
         """
-        if self.journal or self.unknown:
+        is_no_sandbox = self.journal is not None  # only a sandbox has no journal
+        if is_no_sandbox or self.unknown:
             return False
         self._permitted_again.update(codes)
         return True
@@ -277,23 +310,27 @@ class ExecutionGuard:
 
     @contextmanager
     def recording_execution(self, sending: Sending, number: int) -> Iterator[None]:
-        """Count an execution and write it to the journal before it is sent, and its outcome afterwards.
+        """Write to the journal that a real transaction code is sent, let the request be sent, then write its outcome.
 
-        A code with a wrong token counts as well, because the service may execute it. Until the answer is recorded, the
-        outcome is unknown. Raises LimitError, or JournalError: then nothing is sent.
+        The request is sent inside the `with` block. If the run is killed meanwhile, the journal shows that the code was
+        sent. A code with a wrong token is written and counted as well, because the service may execute it. Until the
+        answer is noted, the outcome is unknown.
+
+        Raises LimitError if limits.executions is reached, JournalError if the journal cannot be written: then nothing
+        is sent. A request without a real code, or with one that was executed before, moves no money and just passes.
         """
         code = sending.code
-        if not code or sending.resends_executed_code:  # the code was executed before, so nothing is left to execute
+        if not code or sending.resends_executed_code:
             yield
             return
-        self._budget.take("executions")
-        outcome_before = self._outcomes.get(canonical(code))
+        self._budget.count_or_refuse("executions")
+        outcome_before = self._outcomes.get(canonical(code))  # None if this run has not sent the code so far
         if outcome_before is None:
             self._write(code, Outcome.OFFERED)
         if sending.executes:
             self._write(code, Outcome.SENT)
         self._permitted_again.discard(code)
-        # Set before the request leaves, so that it stands if this thread is interrupted.
+        # Set before the request is sent, so that the outcome is unknown if this thread is interrupted.
         self.unknown.append(number)
         self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:
@@ -304,16 +341,16 @@ class ExecutionGuard:
             self._note_outcome(sending, code, outcome)
 
     def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:
-        """Note the outcome of a code after its request, and write it to the journal before the next code is sent.
+        """Note what became of a transaction code after its request, and write it to the journal.
 
-        If it cannot be written, the journal still says `sent`, so no run sends the code again. OFFERED is not written,
-        because the journal has it since before the request.
+        OFFERED (sent with a wrong token, and not executed) is not written, because it was written before the request.
+        If the journal cannot be written, its last event for the code is still SENT, so no run sends the code again.
         """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
             self.unknown.remove(sending.exchange.number)
-        if outcome in _CAN_BE_SENT:  # nothing was executed, so it does not count against limits.executions
-            self._budget.release_execution()
+        if outcome in _NOTHING_WAS_EXECUTED:
+            self._budget.release_execution()  # it does not count against limits.executions
         else:
             self._note_effects(sending.exchange, code, outcome, executes=sending.executes)
         try:
@@ -325,9 +362,17 @@ class ExecutionGuard:
             self.journal_trouble = str(error)
 
     def _note_effects(self, exchange: Exchange, code: str, outcome: Outcome, *, executes: bool) -> None:
-        """Note what follows from an outcome other than "not sent": counts, refused tokens, and whether codes stop.
+        """Note what follows from the outcome of an execution that the service may have carried out or refused.
 
-        `executes` is true if the request had the access token.
+        `executes` is true if the request had the valid token, false if it had a wrong one.
+
+        | outcome | what is noted |
+        |---|---|
+        | SUCCESS | one transfer more was executed |
+        | SUCCESS with a wrong token | one proof is enough: no further code is sent with a wrong token |
+        | REFUSED | why the transfer was not executed, for the report |
+        | UNKNOWN, twice in a row | no further code is sent |
+        | any, if the answer to the valid token is 401 | no code is sent until another token is accepted |
         """
         if outcome is Outcome.SUCCESS:
             self.executed += 1
@@ -351,9 +396,9 @@ class ExecutionGuard:
             self.token_refused.append(exchange.number)
 
     def _write(self, code: str, outcome: Outcome, **clear: str) -> None:
-        """Write the outcome of a code to the journal, if there is one. `clear` stands beside it in clear text.
+        """Write the state of a transaction code to the journal. Without a journal (on a sandbox) nothing is written.
 
-        Raises JournalError.
+        `clear` has further members of the line, which are written as they are. Raises JournalError.
         """
         if self.journal is not None:
             self.journal.write(code, outcome, **clear)

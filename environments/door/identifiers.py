@@ -1,11 +1,12 @@
 """Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
 
-A synthetic identifier is made up by the suite and is the account or key of nobody. It begins with SYNTHETIC_PREFIX
-(`pixconf-`), by which it is known again. A key of runs was registered by this run or an earlier one.
+A synthetic identifier is made up by the suite, so it is the account or key of nobody. It begins with SYNTHETIC_PREFIX
+(`pixconf-`), so that it can be recognised. A key of runs was registered by this run or an earlier one. The profile has
+the settings of a run. "Off a sandbox" means: at a real service, and not at a test system without anybody's keys.
 
-The door asks `Identifiers.check` before it sends a request, so that generated requests are checked as well. A request
-goes to no account of the profile if a service may take it for a deletion of all keys, or for the registration of a key
-that nobody can delete again.
+The door asks `Identifiers.check` before it sends a request, so that requests drawn at random are checked as well. A
+request is not sent to an account of the profile if a service may take it for a deletion of all keys, or for the
+registration of a key that nobody can delete again.
 Source: a rule of the suite; the interface document does not show which accounts and keys a service accepts.
 """
 
@@ -45,28 +46,39 @@ Leaf = tuple[JsonPath, Any]
 
 
 class Identifiers:
-    """The accounts and keys that requests to a target may name. `keys` knows the keys that runs registered."""
+    """The accounts and keys that requests may name, so that nobody else's account or key is touched.
+
+    They are those of the profile (the settings of a run), those that the suite made up, and keys that runs registered
+    (`keys` knows them).
+    """
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
+        """Collect the accounts, keys and other texts that the profile (the settings of the run) has."""
         self._profile = profile
         self._keys = keys
-        self._own_keys = frozenset(key.key for key in profile.pix_keys if key.key)
-        self._own_accounts_in_paths = frozenset(chain.from_iterable(map(_readings_of, profile.accounts)))
-        self._own_texts = self._texts_of_the_profile()
+        self._profile_keys = frozenset(key.key for key in profile.pix_keys if key.key)
+        self._accounts_of_profile_in_paths = frozenset(
+            chain.from_iterable(map(_possible_readings_of_account, profile.accounts))
+        )
+        self._texts_of_profile = self._find_texts_of_profile()
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for a request that may name somebody else, or may change the keys of an account of the
-        profile in a way that cannot be undone.
+        """Raises ForbiddenError for a request that may touch an account or a key of somebody else.
 
-        | request | refused because of |
+        Permitted are accounts and keys of the profile (the settings of the run), those that the suite made up, and keys
+        that runs registered.
+
+        | request | is refused because of |
         |---|---|
-        | any | an account in the path that is neither of the profile nor synthetic |
-        | registers, deletes or prepares | the same for an account or a key in the body; keys of runs are permitted |
-        | registers or deletes at an account of the profile | a malformed body, see `_refuse_malformed` |
+        | any | another account in the path |
+        | registers or deletes a key, or prepares a transfer | another account or key in the body |
+        | registers or deletes a key at an account of the profile | a malformed body, see `_refuse_malformed` |
+
+        The last row is there because a service may take a malformed body for a deletion of all keys.
         """
         accounts_in_path = self._accounts_in_path(sending)
-        own_accounts_in_path = accounts_in_path & self._own_accounts_in_paths
-        for account in accounts_in_path - own_accounts_in_path:
+        accounts_of_profile_in_path = accounts_in_path & self._accounts_of_profile_in_paths
+        for account in accounts_in_path - accounts_of_profile_in_path:
             is_synthetic = SYNTHETIC_PREFIX in account
             if not is_synthetic:
                 raise ForbiddenError("an account in the path that is neither of the profile nor synthetic")
@@ -78,15 +90,20 @@ class Identifiers:
             _refuse_unreadable(sending.plain_request.body)
             leaves = []  # no JSON, so it has no values that could be looked at one by one
         self._refuse_identifiers_of_others(sending, leaves)
-        names_own_account = bool(own_accounts_in_path) or any(leaf in self._profile.accounts for _, leaf in leaves)
+        names_account_of_profile = bool(accounts_of_profile_in_path) or any(
+            leaf in self._profile.accounts for _, leaf in leaves
+        )
         changes_keys = not sending.reachable_operations.isdisjoint(_CHANGE_KEYS)
-        if names_own_account and changes_keys:
+        if names_account_of_profile and changes_keys:
             self._refuse_malformed(sending, leaves)
 
-    def _texts_of_the_profile(self) -> frozenset[str]:
-        """Every text and number that a body may have because the profile has it: in its bodies, keys and accounts."""
-        texts = {*self._own_keys, *self._profile.accounts, *KEY_TYPES}
-        # Bodies go out without a key, too: as a malformed registration, or to have the service make a RANDOM key.
+    def _find_texts_of_profile(self) -> frozenset[str]:
+        """Every text and number that a body may have because the profile (the settings of the run) has it.
+
+        The profile has them in its accounts, its keys, and its request bodies with each key filled in.
+        """
+        texts = {*self._profile_keys, *self._profile.accounts, *KEY_TYPES}
+        # Bodies are sent without a key, too: as a malformed registration, or to have the service make a RANDOM key.
         empty_keys = [PixKey(key_type, "") for key_type in ("", *KEY_TYPES)]
         for key in (*self._profile.pix_keys, *empty_keys):
             texts |= self._texts_of_bodies_with_key(key)
@@ -95,7 +112,10 @@ class Identifiers:
     # -- what a request names ---------------------------------------------------------------------------------
 
     def _accounts_in_path(self, sending: Sending) -> set[str]:
-        """Every text that a server may read as an account in the path."""
+        """Every text that a server may read as an account in the path of the request.
+
+        An unusual path, such as one with an encoded letter, may be read in several ways.
+        """
         accounts: set[str] = set()
         for name in sending.reachable_operations:
             if operations()[name].path_parameter == "accountId":
@@ -105,18 +125,21 @@ class Identifiers:
     def _refuse_identifiers_of_others(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
         """Raises ForbiddenError if the body may name an account or a key of somebody else.
 
-        A random UUID in a registration is permitted: nobody else can have that key.
+        `leaves` are the values in the body (texts, numbers, booleans, null) with their paths. A random UUID in a
+        registration is permitted: nobody else can have that key.
         """
         new_key = _new_uuid_in(sending)
         for path, leaf in leaves:
-            if leaf != new_key and not self._is_permitted(path, leaf):
+            is_new_key = leaf is not None and leaf == new_key
+            if not is_new_key and not self._is_permitted(path, leaf):
                 raise ForbiddenError("an account or a key in the body that is neither of the profile nor synthetic")
 
     def _is_permitted(self, path: JsonPath, leaf: Any) -> bool:
-        """True if this value in a body is nobody's account or key, or one that the request may name.
+        """True if this value in a body cannot be the account or key of somebody else.
 
-        `leaf` is a text, a number, a boolean or null; `path` leads to it. Accounts and keys of the profile, and keys
-        that runs registered, may be named.
+        `leaf` is a text, a number, a boolean or null. `path` leads to it, such as `("to", "account")`. The value is
+        permitted if it is no account or key at all, if the suite made it up, if the profile (the settings of the run)
+        has it, or if it is a key that a run registered.
         """
         if not isinstance(leaf, str):  # a boolean or null: numbers are texts here, too (NumberText)
             return True
@@ -126,19 +149,18 @@ class Identifiers:
         if member_is_made_up or member_has_no_identifier:
             return True
         is_synthetic = SYNTHETIC_PREFIX in leaf
-        has_letter_or_digit = any(map(str.isalnum, leaf))  # without one, as in "" or "--", it names nobody
-        if is_synthetic or not has_letter_or_digit or leaf in self._own_texts:
+        has_letter_or_digit = any(map(str.isalnum, leaf))  # a text without one, such as "" or "--", names nobody
+        if is_synthetic or not has_letter_or_digit or leaf in self._texts_of_profile:
             return True
         if isinstance(leaf, NumberText):
             return _is_permitted_number(path, float(leaf))
         return any(leaf in self._texts_of_bodies_with_key(key) for key in self._keys.keys_of_runs())
 
     def _texts_of_bodies_with_key(self, key: PixKey) -> set[str]:
-        """Every text and number that the bodies of the profile have with this key in the place of `{key}`.
+        """Every text and number in the request bodies of the profile (the settings of the run) for this key.
 
-        The profile has templates of bodies, with `{account}`, `{key}` and `{type}`. A template may put text around the
-        key, such as `+55{key}`, so the whole text is permitted and not the key alone. Each account of the profile is
-        filled in.
+        The bodies are templates with `{account}`, `{key}` and `{type}`, which are filled in here, with each account of
+        the profile. A template may put text around the key, such as `+55{key}`, so that the result has the whole text.
         """
         texts = {key.key}
         accounts = self._profile.accounts or ("",)
@@ -151,47 +173,53 @@ class Identifiers:
     # -- malformed registrations and deletions ----------------------------------------------------------------
 
     def _refuse_malformed(self, sending: Sending, leaves: Iterable[Leaf]) -> None:
-        """Raises ForbiddenError for a registration or deletion whose effect cannot be known or undone.
+        """Raises ForbiddenError for a malformed registration or deletion of a key at an account of the profile.
+
+        Its effect could not be known or undone:
 
         - A service may take a deletion without a key for a deletion of all keys.
         - It may register a key that no list shows and no deletion can name.
         - It may look at the Content-Type, and then find no key in a deletion that is not sent as JSON.
 
-        Three kinds pass: a body in which each key can be named in a deletion, a registration that asks the service to
-        make a key, and the deletion of the profile if it has no key.
+        Three kinds of bodies are not malformed: those in which each key can be named in a deletion, a registration that
+        asks the service to make a key, and the deletion body of the profile (the settings of the run), even if that has
+        no key. `leaves` are the values in the body with their paths.
         """
         keys = list(self._keys_in(sending, leaves))
-        keys_can_be_named = bool(keys) and all(map(self._can_be_named, keys))
+        can_be_deleted = bool(keys) and all(map(self._can_be_named, keys))
         service_reads_keys = sending.reachable_operations == {_REGISTER} or _is_sent_as_json(sending)
-        is_well_formed = service_reads_keys and keys_can_be_named
+        is_well_formed = service_reads_keys and can_be_deleted
         if is_well_formed or _asks_for_a_new_key(sending) or self._is_deletion_without_a_key(sending):
             return
         raise ForbiddenError("a malformed registration or deletion to an account of the profile")
 
     def _keys_in(self, sending: Sending, leaves: Iterable[Leaf]) -> Iterator[str]:
-        """The texts of a body that may be a key.
+        """The texts of a registration or deletion body that may be a PIX key.
 
-        Key types and accounts are no keys, nor are other texts of the body that the profile has for deletions.
+        Key types (such as EMAIL) and accounts are no keys. The profile (the settings of the run) may have a body for
+        deletions with further texts, such as `{"reason": "test", "pixKey": "{key}"}`; these are no keys either.
         """
         no_keys = {*KEY_TYPES, *self._profile.accounts}
         template = self._profile.requests.get("deletePixKey")
         if template and "deletePixKey" in sending.reachable_operations:
             body_without_key = fill(template.json, account="", key="", type="")
             no_keys |= _texts_in(body_without_key)
-        no_keys -= self._own_keys
+        no_keys -= self._profile_keys
         for path, leaf in leaves:
             if not isinstance(leaf, str) or leaf in no_keys:
                 continue
-            is_foreign_number = isinstance(leaf, NumberText) and leaf not in self._own_texts
+            # A number is a key only if the profile has it, as a CPF may be: other numbers are amounts or the like.
+            is_other_number = isinstance(leaf, NumberText) and leaf not in self._texts_of_profile
             member_may_hold_a_key = (_MEMBERS_WITHOUT_IDENTIFIERS | {"account"}).isdisjoint(path)
-            if member_may_hold_a_key and not is_foreign_number:
+            if member_may_hold_a_key and not is_other_number:
                 yield leaf
 
     def _can_be_named(self, key: str) -> bool:
-        """True if a request to delete this key cannot make the service delete another key.
+        """True if a deletion that names this key cannot make the service delete another key.
 
-        SYNTHETIC_PREFIX alone, or with blanks, is permitted only if a run registered it. That happens if a service cuts
-        a longer key of a run to these characters.
+        A key without characters, or with unusual ones, may be read as another key. The same holds for a key of the
+        suite that has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). Such a key is permitted only if a run
+        registered it, which happens if a service cuts a longer key.
         """
         if not can_be_named(key):
             return False
@@ -199,10 +227,11 @@ class Identifiers:
         return has_more_than_the_mark or any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:
-        """True for the deletion body of the profile, if that body names no key.
+        """True if the request has the deletion body of the profile (the settings of the run), and this body has no key.
 
-        Some services have one key for each account, so a deletion need not name it. A request that a generator drew
-        (Hypothesis, Schemathesis) is never taken for it.
+        Some services have one key for each account, so a deletion need not name it. Somebody has written that body on
+        purpose. A request that was drawn at random (by Hypothesis or Schemathesis) never counts as such, even if it is
+        equal.
         """
         is_generated = sending.intent.is_generated
         template = self._profile.requests.get("deletePixKey")
@@ -216,44 +245,52 @@ class Identifiers:
 
 
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
-    """True if a number at this path of a body is an amount, or is nobody's account or key.
+    """True if a number at this path of a body is an amount, or cannot be the account or key of anybody.
 
-    No account is negative, but a key may be. So a negative number is permitted only if it can be no key: in a member
-    for an account, or as the whole body.
+    0 is no account or key. No account is negative either, but a key may be. So a negative number is permitted only
+    where no service looks for a key: in a member `account`, or as the whole body.
     """
     is_amount = _AMOUNT in path
     is_whole_body = not path
     holds_no_key = is_whole_body or "account" in path
-    is_nobodys_account = number < 0 and holds_no_key
-    return is_amount or number == 0 or is_nobodys_account
+    is_no_account_of_anybody = number < 0 and holds_no_key
+    return is_amount or number == 0 or is_no_account_of_anybody
 
 
 def _refuse_unreadable(body: bytes) -> None:
-    """Raises ForbiddenError if a lenient reader may find an identifier or an amount in a body that is not JSON."""
-    if _MAY_BE_AN_IDENTIFIER.search(_SYNTHETIC.sub(b"", body)):
+    """Raises ForbiddenError if a lenient service may find an account, a key or an amount in a body that is not JSON.
+
+    It may find one if the body has a digit or an at sign, outside the identifiers that the suite made up.
+    """
+    body_without_made_up_identifiers = _SYNTHETIC.sub(b"", body)
+    if _MAY_BE_AN_IDENTIFIER.search(body_without_made_up_identifiers):
         raise ForbiddenError("a body that is no JSON, and that may hold an account, a key or an amount")
 
 
-def _readings_of(account: str) -> frozenset[str]:
-    """Every text that a server may read in a path that has this account."""
+def _possible_readings_of_account(account: str) -> frozenset[str]:
+    """Every text that a server may read as the account if the path has this account.
+
+    The account `a;b` may be read as it is, or as `a` alone.
+    """
     operation = operations()["listPixKeys"]
     return path_parameters_reached(operation.id, operation.path.replace("{accountId}", quote(account, safe="")))
 
 
 def _texts_in(body: Any) -> set[str]:
-    """Every text and number in a body."""
+    """Every text and number in a request body, which is given as a JSON value. A number is a text, too (NumberText)."""
     return {leaf for _, leaf in leaves_in(as_bytes(body)) or () if isinstance(leaf, str)}
 
 
 def _is_sent_as_json(sending: Sending) -> bool:
-    """True if the Content-Type of the request is that of JSON."""
+    """True if the header Content-Type of the request says that its body is JSON."""
     return str(sending.request.headers.get("Content-Type", "")).startswith("application/json")
 
 
 def _asks_for_a_new_key(sending: Sending) -> bool:
-    """True for a registration with an empty key of the type RANDOM, which asks the service to make the key.
+    """True if the request registers an empty key of the type RANDOM (or EVP), which asks the service to make the key.
 
-    A request that a generator drew (Hypothesis, Schemathesis) is never taken for it.
+    A request that was drawn at random (by Hypothesis or Schemathesis) never counts as such, because each of them would
+    add a key to a real account that perhaps nobody can delete again.
     """
     is_generated = sending.intent.is_generated
     if is_generated or sending.reachable_operations != {_REGISTER}:
@@ -263,7 +300,11 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
 
 
 def _new_uuid_in(sending: Sending) -> str | None:
-    """The key of a registration of the type RANDOM, if it is a random UUID, which nobody else has; else None."""
+    """The key in the body of a registration of type RANDOM (or EVP), if it is a random UUID; else None.
+
+    Nobody else has such a key, so it may be registered, although it is not in the settings of the run (the profile),
+    and does not begin with `pixconf-` as other keys that the suite makes up.
+    """
     key, key_type = key_and_type_in(sending.plain_request.body)
     is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE
     is_random = key is not None and _RANDOM_UUID.fullmatch(key) is not None

@@ -1,8 +1,16 @@
 """The journal of executions: which transaction codes were sent, so that no later run sends one again.
 
 The guard (guard.py) asks it before it sends a code. It is one file for each user of a machine, or the file that the
-profile names. A code stands in it by a digest of the code alone, so that a run with another spelling of the address, or
-with another profile, finds the same entry.
+profile names. The file has a digest instead of each code, and the digest depends on the code alone. So a run with
+another spelling of the address, or with another profile, finds the same entry.
+
+| word | meaning |
+|---|---|
+| code | a transaction code, with which GET /v1/execute/pix/{transactionId} executes a transfer |
+| profile | the settings of a run; they may have codes that were prepared by people |
+| wrong token, valid token | what is sent as the access token; a faulty service may execute with a wrong one, too |
+| unknown outcome | money may have moved, and no answer says if it did |
+| event | a line of the file, which has the new state of a code (`Outcome`) |
 """
 
 from __future__ import annotations
@@ -42,7 +50,7 @@ from spec.exchange import Exchange, FailureKind, Response
 
 _STARTED = "started by --new-journal"
 _UNSTARTED = "no --new-journal started it"
-_WITHOUT_IT = (
+_WHAT_TO_DO = (
     "start one with --new-journal, if this is the first use here; else bring it back, or start a new one: what can be "
     "read of the old one still counts, and the file is kept"
 )
@@ -67,7 +75,9 @@ class Outcome(StrEnum):
 
 
 NEVER_SENT_WITH_VALID_TOKEN = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
-"""States of a code that was never sent with the valid token, as far as the journal knows. Such a code may be sent."""
+"""States of a code that was never sent with the valid token, as far as the journal knows. Such a code may be sent.
+
+OFFERED means that the code was sent with a wrong token at most, and that no transfer was executed."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +93,24 @@ class JournalEntry:
 
     @property
     def name(self) -> str:
-        """Name of the entry for people, because no report shows a code that a run prepared."""
+        """A short name of the entry for reports: the beginning of its digest. Reports never show the code itself."""
         return self.digest[:12]
 
     @property
     def is_unknown(self) -> bool:
-        """True if money may have moved, and nobody has looked it up. After a run that was killed, SENT is the last."""
+        """True if money may have moved, and nobody has looked up if it did.
+
+        SENT is written before a code is sent with the valid token. If no other event followed, the run was killed
+        before it could write what became of the code.
+        """
         return self.outcome in (Outcome.SENT, Outcome.UNKNOWN)
 
     @property
     def is_perhaps_prepared(self) -> bool:
-        """True if the run was killed while it prepared the transfer, which moves no money yet."""
+        """True if the run was killed after it asked the service to prepare a transfer, and before the answer.
+
+        A prepared transfer moves no money until it is executed.
+        """
         return self.outcome is Outcome.PREPARING
 
 
@@ -101,8 +118,9 @@ class JournalEntry:
 class Journal(EventLog):
     """The codes that all runs sent.
 
-    Each line has a digest that also covers the digest of the line before. A file beside the journal has the number of
-    lines, signed with the key of the digests. So the suite notices a journal that was edited, shortened or emptied.
+    Each line has a digest of itself and of the digest in the line before. A second file has the number of lines, with a
+    digest of that number. Both digests need a secret key. So the suite notices if somebody edited, shortened or emptied
+    the journal, after which a code could be sent twice.
     """
 
     resend: Container[str] = ()
@@ -110,14 +128,19 @@ class Journal(EventLog):
 
     @property
     def _count_file(self) -> Path:
-        """The file with the number of lines."""
+        """The file beside the journal that has its number of lines, by which a shortened journal is noticed."""
         return self.path.with_suffix(".count")
 
     # -- trust in the journal ---------------------------------------------------------------------------------
 
     def why_not_relied_on(self) -> str:
-        """Reason not to send the codes of a profile; empty if there is none. Raises JournalError."""
-        if self._others_write_its_folder():
+        """Reason why the journal cannot show which codes were sent; empty if it can.
+
+        Then the codes in the settings of a run (the profile) must not be sent, because an earlier run may have executed
+        them. Reasons are that others can write to the folder, that the file was edited or shortened, or that it was not
+        started with the option --new-journal. Raises JournalError if the file cannot be read.
+        """
+        if self._others_may_write_to_its_folder():
             folder = self.path.parent
             return (
                 f"transactions.codes are not sent: others can write to {folder}, which holds the journal: chmod go-w it"
@@ -127,111 +150,139 @@ class Journal(EventLog):
         if not fault and not is_started:
             fault = _UNSTARTED
         if fault:
-            return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WITHOUT_IT}"
+            return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WHAT_TO_DO}"
         return ""
 
     @as_journal_error()
     def fault(self) -> str:
         """Reason not to rely on the journal, because it was edited or shortened; empty if it was not.
 
-        One line more than the count is right, because a run may be killed after it wrote the line and before the count.
-        Raises JournalError.
+        The number of lines is compared with the number in a second file, and the digest of each line with its text. One
+        line more than that number is right, because a run may be killed after it wrote the line and before it wrote the
+        number. Raises JournalError if a file cannot be read.
         """
         lines = self._lines()
-        counted = self._counted()
-        if counted is None:
+        signed_number = self._signed_number_of_lines()
+        if signed_number is None:
             return f"{self._count_file} is missing, edited, or not signed with the key of the journal"
-        if not counted <= len(lines) <= counted + 1:
-            return f"it has {len(lines)} lines and had {counted}"
-        for number, is_whole in enumerate(_whole_lines(self.key.read(), lines), 1):
-            if not is_whole:
+        if not signed_number <= len(lines) <= signed_number + 1:
+            return f"it has {len(lines)} lines and had {signed_number}"
+        for number, is_unchanged in enumerate(_lines_are_unchanged(self.key.read(), lines), 1):
+            if not is_unchanged:
                 return f"line {number} was edited, or written with another key"
         return ""
 
     @as_journal_error()
-    def _others_write_its_folder(self) -> bool:
-        """True if others than the owner can put another journal in the place of this one."""
+    def _others_may_write_to_its_folder(self) -> bool:
+        """True if other users of the machine can write to the folder of the journal, and so replace the journal.
+
+        The two bits are the permissions of the group and of everybody to write.
+        """
         folder = self.path.parent
         return folder.exists() and bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
-    def _counted(self) -> int | None:
-        """The number of lines that was signed last. None if it is missing, or was not written by a run.
+    def _signed_number_of_lines(self) -> int | None:
+        """The number of lines of the journal, as the last run wrote it to a second file, with a digest as signature.
 
-        The number alone, which earlier versions wrote, does not count: it could be edited to fit a cut journal.
+        None if the signature is missing or wrong. Then somebody may have edited the number so that it fits a shortened
+        journal. If neither file exists, no run has written anything, so the number is 0.
         """
         if not self._count_file.exists():
             return None if self._lines() else 0
         text = self._count_file.read_text("utf-8", "replace")
         count, _, _ = text.partition(" ")
-        is_signed = count.isdecimal() and text == self._signed(int(count))
+        is_signed = count.isdecimal() and text == self._with_signature(int(count))
         return int(count) if is_signed else None
 
-    def _signed(self, count: int) -> str:
-        """The content of the count file: the number of lines, and the digest of a text with that number.
+    def _with_signature(self, count: int) -> str:
+        """The text for the file with the number of lines: the number and a digest, such as `5 3f2a…`.
 
-        No code and no line of the journal has that text (`5 lines`), so nobody can copy the digest from there.
+        The digest is made of the text `5 lines` with a secret key, so only a run can make it. No transaction code and
+        no line of the journal is that text, so nobody can copy its digest from the journal.
         """
         return f"{count} {digest_of(self.key.read(), f'{count} lines')}"
 
     def _write_count(self, count: int) -> None:
-        """Write the number of lines, signed, in the place of the old one."""
-        replace_file(self._count_file, self._signed(count).encode())
+        """Write the number of lines of the journal to the file beside it, with a digest as signature.
+
+        A later run compares it with the lines, to notice if the journal was shortened.
+        """
+        replace_file(self._count_file, self._with_signature(count).encode())
 
     # -- writing ----------------------------------------------------------------------------------------------
 
     @as_journal_error()
     def write(self, code: str, event: str, **clear: str) -> None:
-        """Write an event of a code to the journal, such as an `Outcome`. Raises JournalError.
+        """Write a line to the journal: what happened to a transaction code. `event` is an `Outcome`, such as SENT.
 
-        `clear` has further members of the line, in clear text.
+        The code is written as a digest. `clear` has further members of the line, which are written as they are, such as
+        the status of the answer. Raises JournalError if the line cannot be written.
         """
         with self.locked():
             lines = self._lines()
-            counted = self._counted()
-            self._chain(lines, self._new(canonical(code), event, **clear))
+            signed_number = self._signed_number_of_lines()
+            self._append_event(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
-            if counted is not None:  # a count that is missing stays missing, so that the fault is not hidden
-                self._write_count(max(counted + 1, len(lines)))  # a journal that was cut stays shorter than its count
+            # If the number was missing or edited, or if lines were removed, the files must not fit together afterwards:
+            # then `fault` would not find it any more. So a missing number stays missing, and it grows by one only.
+            if signed_number is not None:
+                self._write_count(max(signed_number + 1, len(lines)))
 
     @as_journal_error()
     def start(self) -> None:
-        """Start a new journal with the events that can be read of the old one, and keep the old file beside it.
+        """Start a new journal, as the option --new-journal asks for.
 
-        Raises JournalError if the old journal can be relied on, because then no new one is needed.
+        The lines of the old journal that can be read are copied to the new one, because the codes in them must not be
+        sent again. The old file is kept beside it under another name. Raises JournalError if others can write to the
+        folder, or if the old journal can be relied on, because then no new one is needed.
         """
         with self.locked():
-            if self._others_write_its_folder():
+            if self._others_may_write_to_its_folder():
                 raise JournalError(self.why_not_relied_on())
             if not self.why_not_relied_on():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            events = [*self.events(), self._new("", _STARTED)]
+            events = [*self.events(), self._new("", _STARTED)]  # "": this event is about no code
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
             copy_of_old = self.path.with_name(f"{self.path.stem}-until-{now}{self.path.suffix}")
             if self.path.exists():
                 replace_file(copy_of_old, self.path.read_bytes())
             lines: list[str] = []
             for event in events:
-                self._chain(lines, event)
+                self._append_event(lines, event)
             self._write_lines(lines)
             self._write_count(len(lines))
 
-    def _chain(self, lines: list[str], event: Event) -> None:
-        """Append an event to the lines, with a digest that covers the event and the digest of the line before."""
+    def _append_event(self, lines: list[str], event: Event) -> None:
+        """Append an event to the lines of the journal, as JSON.
+
+        Its member `chain` is a digest of the event and of the digest in the line before. So a line cannot be edited,
+        removed or moved without the secret key.
+        """
         last_event = event_in(lines[-1]) if lines else None
-        chain = _link(self.key.read(), last_event or {}, event)
+        chain = _digest_with_line_before(self.key.read(), last_event or {}, event)
         lines.append(json.dumps(event | {"chain": chain}))
 
     # -- reading ----------------------------------------------------------------------------------------------
 
     def entry(self, code: str) -> JournalEntry | None:
-        """The entry of a code; None if the journal has none. Raises JournalError."""
+        """The last outcome of a transaction code in the journal, such as SENT or REFUSED, with its time and run.
+
+        None if no run has sent or prepared the code. Raises JournalError if the file cannot be read.
+        """
         digest = self.digest(canonical(code))
         return next((entry for entry in self.entries() if entry.digest == digest), None)
 
     def entry_that_forbids(self, code: str) -> JournalEntry | None:
-        """The entry because of which this run may not send the code: another run sent it.
+        """The entry of an earlier run because of which this run must not send the code; None if the code may be sent.
 
-        None if the code may be sent, also if it was refused and --resend-code names it. Raises JournalError.
+        | what the journal says | may this run send the code? |
+        |---|---|
+        | nothing, or that it was never sent with the valid token | yes |
+        | this run sent it | the guard decides (guard.py) |
+        | another run sent it, and it was refused | only if the option --resend-code names it |
+        | another run sent it, and it was executed, or its outcome is unknown | no |
+
+        Raises JournalError.
         """
         entry = self.entry(code)
         if entry is None or entry.outcome in NEVER_SENT_WITH_VALID_TOKEN:
@@ -239,53 +290,64 @@ class Journal(EventLog):
         is_of_this_run = entry.run == self.run
         if is_of_this_run:
             return None
-        is_sent_again = entry.outcome is Outcome.REFUSED and code in self.resend
-        return None if is_sent_again else entry
+        may_be_sent_again = entry.outcome is Outcome.REFUSED and code in self.resend
+        return None if may_be_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:
-        """The last outcome of each code, the code that was written first at the beginning. Raises JournalError."""
+        """The last outcome of each transaction code in the journal, in the order of their first lines.
+
+        The codes are known by their digests alone. A request that prepares a transfer counts as a code until its answer
+        gave the real one. Raises JournalError if the file cannot be read.
+        """
         states_by_digest: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
             if event["event"] in list(Outcome):
-                _add_state(states_by_digest[event["digest"]], event)
-                # A prepared code takes the place of the entry for the request that prepared it. `closes` names that.
+                _add_event_to_states(states_by_digest[event["digest"]], event)
+                # `closes` is the digest of the request that prepared this code. Its entry has served its purpose.
                 states_by_digest.pop(event.get("closes", ""), None)
         return [states[-1] for states in states_by_digest.values() if states]
 
 
 class ReadJournal(Journal):
-    """A journal that is only read, for a plan, which sends nothing."""
+    """A journal that is only read. It is used for a plan (--plan), which shows what a run would send."""
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Wait for nobody, because nothing is sent."""
+        """Lock nothing, because a plan sends and writes nothing."""
         yield
 
     def write(self, code: str, event: str, **clear: str) -> None:
-        """Write nothing."""
+        """Write nothing, because a plan changes no file."""
 
 
 def canonical(code: str) -> str:
-    """The form of a code that is the same for all its spellings: services may ignore letter case and width."""
+    """The transaction code in one spelling: `ABC1` and `abc1` both give `abc1`.
+
+    A service may take two spellings for the same code, so both must have the same digest in the journal. NFKC is a form
+    of Unicode in which letters and digits of unusual width are replaced by the usual ones.
+    """
     return unicodedata.normalize("NFKC", code).casefold()
 
 
 def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
-    """Outcome of a code, by the answer to a request with it.
+    """What became of a transaction code, by the answer to GET /v1/execute/pix/{transactionId} with this code.
 
-    `executes` is true if it was sent with the valid token, `is_own` if this run prepared the code itself. `before` is
-    its outcome in this run before the exchange. The first row that fits counts:
+    `executes` is true if the code was sent with the valid token, `is_own` if this run prepared the code itself.
+    `before` is its outcome in this run before this exchange. The first row that fits counts:
 
     | answer | outcome |
     |---|---|
-    | no connection | NOT_SENT; with a wrong token OFFERED |
-    | none | UNKNOWN |
-    | unless the code succeeded before: a refusal with an execution result | see `_outcome_of_contradiction` |
-    | unless the code succeeded before: not read whole, or a refusal that says DONE in words | UNKNOWN |
-    | any other answer to a wrong token | see `_outcome_with_wrong_token` |
+    | no connection was made | NOT_SENT; OFFERED (not executed) if it had a wrong token |
+    | none | UNKNOWN: the service may have executed the transfer |
+    | a refusal that has an execution result in it | see `_outcome_of_contradiction` |
+    | only a part could be read, or a refusal that says DONE in words | UNKNOWN |
+    | any other, to a wrong token | see `_outcome_with_wrong_token` |
     | success | SUCCESS |
-    | a refusal by a status 4xx of the service, or by the envelope | REFUSED |
-    | any other refusal, such as 5xx or a redirect | UNKNOWN |
+    | refused with a status 4xx of the service, or with status 200 and a `code` that says so | REFUSED |
+    | any other refusal, such as 5xx or a redirect | UNKNOWN: the service may have failed after it moved money |
+
+    The third and fourth row are left out if the code succeeded before: then the service may show the result of the
+    first execution in its refusal.
     """
     response = exchange.response
     kind = refusal_or_failure(exchange)  # None if the request succeeded
@@ -293,13 +355,14 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
         if kind is not FailureKind.NO_CONNECTION:
             return Outcome.UNKNOWN
         return Outcome.NOT_SENT if executes else Outcome.OFFERED
-    if before is not Outcome.SUCCESS:  # else a result in a refusal is that of the first execution
+    has_succeeded_before = before is Outcome.SUCCESS
+    if not has_succeeded_before:
         is_refused = kind is not None
         results = execution_results(response) if is_refused else []
         if results:
             is_first = is_own and before in (None, Outcome.NOT_SENT)
             return _outcome_of_contradiction(any(map(is_done, results)), is_first=is_first)
-        if _may_say_more(response, is_refusal=is_refused):
+        if _may_hide_an_execution(response, is_refusal=is_refused):
             return Outcome.UNKNOWN
     has_no_answer_of_service = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
     if not executes:
@@ -312,28 +375,36 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
 
 
 def _outcome_of_contradiction(says_done: bool, *, is_first: bool) -> Outcome:
-    """Outcome of a code if a refusal carries an execution result.
+    """Outcome of a code if the service refused the execution, but has an execution result in its answer.
 
-    The result is that of this execution if its status is DONE (`says_done`), and if no earlier request can have
-    executed the code (`is_first`).
+    It is SUCCESS if the result says DONE (`says_done`) and no earlier request can have executed the code (`is_first`):
+    then only this request can have moved the money. Otherwise it is UNKNOWN.
     """
     return Outcome.SUCCESS if is_first and says_done else Outcome.UNKNOWN
 
 
-def _may_say_more(response: Response, *, is_refusal: bool) -> bool:
-    """True if the answer may say that the code was executed, in a part that is not read or in words.
+def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
+    """True if the answer may say that the code was executed, although no execution result was found in it.
 
-    If a limit of the suite cut the answer, it may also be a refusal with status 200.
+    It may say so in a part that the suite did not read, or in words such as "DONE". If a limit of the suite cut the
+    answer, nobody knows whether it is a success or a refusal, so this holds for any such answer.
     """
-    if response.json.limit:
+    is_cut_by_suite = response.json.limit
+    if is_cut_by_suite:
         return True
     return is_refusal and (is_partly_unread(response) or says_done_in_words(response))
 
 
 def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:
-    """Outcome of a code that was sent with a wrong token: SUCCESS, UNKNOWN, or OFFERED if it was not executed.
+    """Outcome of a transaction code that was sent with a wrong token.
 
-    A status from 500 on does not say whether the code was executed. Only 501 and 505 say that the service did nothing.
+    | answer | outcome |
+    |---|---|
+    | has an execution result, which only the valid token may get | SUCCESS |
+    | a status from 500 on but 501 and 505; 408; 499 | UNKNOWN |
+    | any other | OFFERED: the code was shown to the service and not executed |
+
+    501 and 505 say that the service did nothing. With 408 or 499 a gateway gives up, while the service may go on.
     """
     if grants_protected_result(exchange):
         return Outcome.SUCCESS
@@ -341,22 +412,29 @@ def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_
     return Outcome.UNKNOWN if is_uncertain else Outcome.OFFERED
 
 
-def _add_state(states: list[JournalEntry], event: Event) -> None:
-    """Add an event of a code to its states, the oldest first. The last state counts.
+def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
+    """Apply the next event of a code to its states in the journal, of which the last one counts.
 
-    ANSWERED and NOT_SENT take states away instead.
+    `states` is changed: an event is appended as a new state, or removes earlier ones.
+
+    | event | what changes |
+    |---|---|
+    | ANSWERED: a request to prepare a transfer gave no code | all states are removed: there is no code |
+    | NOT_SENT: no connection was made | the state SENT is removed, so that the state before it counts again |
+    | one that says no more than an earlier one, such as OFFERED after REFUSED | nothing |
+    | any other | it is appended |
     """
     outcome = Outcome(event["event"])
-    if outcome is Outcome.ANSWERED:  # the request to prepare gave no code, so there is nothing to send
+    if outcome is Outcome.ANSWERED:
         states.clear()
         return
-    if outcome is Outcome.NOT_SENT:  # there was no connection, so the state before SENT counts again
+    if outcome is Outcome.NOT_SENT:
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return
-    was_offered = any(entry.outcome is not Outcome.PREPARED for entry in states)
-    if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_offered:
-        return  # an earlier event already says more about the code
+    was_in_a_request_before = any(entry.outcome is not Outcome.PREPARED for entry in states)
+    if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_in_a_request_before:
+        return
     entry = JournalEntry(
         event["digest"],
         event["environment"],
@@ -368,15 +446,21 @@ def _add_state(states: list[JournalEntry], event: Event) -> None:
     states.append(entry)
 
 
-def _link(key: bytes, previous: Event, event: Event) -> str:
-    """The digest of an event, which covers the digest of the previous event."""
+def _digest_with_line_before(key: bytes, previous: Event, event: Event) -> str:
+    """A digest of an event together with the digest (`chain`) of the previous event, made with a secret key.
+
+    Because it depends on all lines before it, no line can be edited or removed without the key.
+    """
     members = {name: value for name, value in event.items() if name != "chain"}
     return digest_of(key, f"{previous.get('chain', '')}\n{json.dumps(members)}")
 
 
-def _whole_lines(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
-    """For each line, True if neither the line nor the line before it was changed since they were written."""
+def _lines_are_unchanged(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
+    """For each line of the journal, true if neither the line nor the digest in the line before was changed.
+
+    The digest of the line is computed again and compared with the one in the line (`chain`).
+    """
     previous: Event = {}
     for event in map(event_in, lines):
-        yield event is not None and event.get("chain") == _link(key, previous, event)
+        yield event is not None and event.get("chain") == _digest_with_line_before(key, previous, event)
         previous = event or {}

@@ -66,9 +66,10 @@ class KeyRecord(EventLog):
             self._write_lines(lines)
 
     def state(self, account: str, key_type: str, value: str | None) -> str:
-        """The last event that runs wrote about a key at this address, such as REGISTERED.
+        """The last event that runs wrote to the file about a key, such as REGISTERED. An event is what became of a key.
 
-        Empty if the key was deleted, or was never recorded. Raises JournalError.
+        Only events of the address (`base_url`) that this run tests count. Empty if the key was deleted, or was never
+        recorded. Raises JournalError.
         """
         digest = self.digest(_subject(account, key_type, value))
         return next((event["event"] for event in self._events_at_this_address() if event["digest"] == digest), "")
@@ -105,7 +106,10 @@ class KeyRecord(EventLog):
         return not is_same_key or is_of_another_run
 
     def _events_at_this_address(self) -> list[Event]:
-        """The events of keys at the address (`base_url`) that this run tests. The file may have those of others."""
+        """The events (what became of a key) at the address (`base_url`) that this run tests.
+
+        The file may also have events of other addresses, whose keys this run must not delete.
+        """
         address = self._address()
         return [event for event in self.events() if event.get("address") == address]
 

@@ -168,8 +168,8 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     | no connection | `state_before` if the key may still be registered, else GONE, because nothing was sent |
     | none, or one that neither grants nor refuses the registration | unchanged: MAYBE |
     | a refusal, if an earlier registration of the key was accepted | `state_before` if the key may still exist |
-    | another refusal | REFUSED, until a list shows that the key is not registered |
     | another refusal, if no list can ever show the key | GONE |
+    | another refusal | REFUSED, until a list shows that the key is not registered |
     """
     if registered(exchange):
         return KeyState.REGISTERED
@@ -304,7 +304,7 @@ def profile_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing
     | real | both are read and hide no characters of keys, the first one is complete, the second one shows the key |
     | sandbox (nothing there has a value) | the first one is read; a granted registration will do instead |
 
-    That the first list does not show the key is in its state, which would be BEFORE.
+    If the first list shows the key, the state of the key is BEFORE, so it is not deleted.
     """
     if not key.disposable or key.state is KeyState.BEFORE:
         return False

@@ -1,6 +1,18 @@
 """Limits of a run: its requests, their rate, its wrong tokens, and the transfers that it prepares and executes.
 
-The door counts each request here before it leaves. The numbers are those of `limits` in the profile.
+The door counts each request here before it is sent. The numbers are those of `limits` in the profile.
+
+| word | meaning |
+|---|---|
+| profile | the settings of a run |
+| to prepare a transfer | to send a request such as POST /v1/transfer/p2p, whose answer has a transaction code |
+| to execute a transfer | to send GET /v1/execute/pix/{transactionId} with that code, which moves the money |
+| valid body | a body that should prepare a transfer; an invalid one should be refused, but may prepare one |
+| wrong token | what is sent instead of the valid access token |
+| synthetic | made up by the suite, such as the code `pixconf-1a2b3c4d`, so it belongs to nobody |
+| first executed code | after its execution it is sent with wrong tokens, because nothing is left to execute |
+| to clean up | to delete the PIX keys that the run registered, and to read lists of keys for that |
+| sandbox | a test system whose keys and money are worth nothing |
 
 Self-tests: environments/door/test_ending.py.
 """
@@ -22,15 +34,15 @@ from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 from spec.json_text import read_json
 from spec.message import say
 
-_SPENT = say("limits.{setting} ({limit}) is spent")
+_LIMIT_IS_REACHED = say("limits.{setting} ({limit}) is spent")
 DOCUMENT_THE_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
 TIMES_FOR_SYNTHETIC = 2
 """Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
 `limits.wrong_tokens`, because they spend no code and lock no account. With the default limit, all words and signed
 tokens are tried."""
-_CLEANING_UP = 20
-"""One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list."""
+_CLEANING_UP_SHARE = 20
+"""One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list of keys."""
 _Preparation = tuple[str, bool]
 """What may prepare a transfer: the operation, and true for a valid body. limits.transfers counts by it."""
 
@@ -39,113 +51,149 @@ class Budget:
     """Counts requests, transfers, executions and wrong tokens, up to the limits of the profile.
 
     `prepares` is the operation whose answers have codes to execute, and the JSON pointer to the code; both are empty if
-    the run prepares none. The methods are called under the lock of the door.
+    the run prepares none. Only one thread at a time calls the methods.
 
     Synthetic identifiers are accounts, keys and codes that the suite made up. They belong to nobody.
     """
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
+        """Begin to count from zero, and begin the time of the run (limits.duration)."""
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
         self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
-        # By operation, wrong tokens that are kept for the code that is executed first: they are sent with it later.
-        self._kept_to_ask_again = Counter[str]()
+        # By operation, how many wrong tokens are kept for the first executed code: after its execution it is sent again
+        # with them, because nothing is left to execute.
+        self._kept_for_executed_code = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
         self._first_without_token: dict[tuple[str, str], Sending] = {}
         self._prepared = Counter[_Preparation]()  # transfers that may have been prepared
-        self._being_prepared = Counter[_Preparation]()  # requests on the wire that may prepare one
-        self._sharing = frozenset[str]()  # operations that share limits.transfers
-        self._awaiting_valid = set[str]()  # operations among them that got no valid body so far
-        self._next_turn_at = 0.0  # by the clock of the run, when limits.rate permits the next request
+        self._being_prepared = Counter[_Preparation]()  # requests that may prepare one and are not answered so far
+        self._operations_with_equal_parts = frozenset[str]()  # operations among which limits.transfers is divided
+        self._without_valid_body_so_far = set[str]()  # operations among them to which no valid body was sent so far
+        self._next_request_at = 0.0  # by the clock of the run, when limits.rate permits the next request
 
     def count_request(self, sending: Sending) -> None:
-        """Count one request. Raises LimitError if limits.requests is reached; its last ones are for cleaning up."""
-        reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP
-        self.take("requests", reserve=reserve)
+        """Count one request before it is sent. Raises LimitError if limits.requests is reached.
+
+        The last twentieth of the limit is only for requests that clean up (delete the keys that the run registered).
+        """
+        reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP_SHARE
+        self.count_or_refuse("requests", reserve=reserve)
 
     def count_wrong_token(self, sending: Sending) -> None:
-        """Count a request without the valid token to one of the two operations that document the token.
+        """Count a request with a wrong token against `limits.wrong_tokens`, before it is sent.
 
-        With a limit of 0, no wrong token goes to any operation. Raises NotSentError if the limit is reached. It is no
-        LimitError, which the report would list, because the verdicts say which wrong tokens were tried.
+        Each of the two operations that document the token has this limit, and another one for requests in which all
+        identifiers (account, key, code) are made up by the suite. Services may lock a caller out after some wrong
+        tokens, so a part of the limit is kept for the first executed code, which is sent with wrong tokens later.
+
+        Raises NotSentError if the limit is reached. It is not LimitError, whose operations the report lists as cut
+        short, because each verdict on the token says already which wrong tokens were tried.
         """
         if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
             return
         operation = sending.intent.operation
-        if not _names_somebody(sending):
+        if not _has_real_code_or_account(sending):
             if not self.wrong_tokens_left_for_synthetic(operation):
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._with_synthetic_identifiers[operation] += 1
             return
-        kept = 0 if sending.resends_executed_code else self._kept_to_ask_again[operation]
+        kept = 0 if sending.resends_executed_code else self._kept_for_executed_code[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
         if sending.resends_executed_code:
-            self._kept_to_ask_again[operation] -= 1
+            self._kept_for_executed_code[operation] -= 1
 
     def wrong_tokens_left_for_synthetic(self, operation: str) -> int:
-        """Number of wrong tokens that may still be sent to the operation in requests that have only synthetic
-        identifiers."""
+        """Number of wrong tokens that may still be sent to the operation in requests whose identifiers are all made up.
+
+        For such requests the limit is twice `limits.wrong_tokens`, because they spend no transaction code.
+        """
         return TIMES_FOR_SYNTHETIC * self.limits.wrong_tokens - self._with_synthetic_identifiers[operation]
 
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
-        """True if the request counts against limits.wrong_tokens.
+        """True if a request without the valid token counts against limits.wrong_tokens.
 
-        - A request with a real code, or for an account of the profile, counts. Only the first request without a token
-          for each code and each key type does not, if it is written as documented.
-        - A request that has only synthetic identifiers counts if it has a wrong token. An empty header is
-          no wrong token.
-        - Other operations than the two that document the token count only if the limit is 0.
+        | request | does it count? |
+        |---|---|
+        | with the code that was executed before | yes |
+        | to an operation that does not document the token | if it has a wrong token, and the limit is 0 |
+        | all accounts, keys and codes in it are made up by the suite | if it has a wrong token |
+        | the first without any token, for a real code or a key type at a real account | no |
+        | any other with a real code or account | yes |
+
+        A request without an Authorization header, or with an empty one, has no wrong token. The fourth row is a test
+        that every run needs, so the limit leaves it out. It must be written as documented, such as without a second
+        slash in its path.
         """
         if sending.resends_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
         if sending.intent.operation not in DOCUMENT_THE_TOKEN:
             return has_wrong_token and not self.limits.wrong_tokens
-        if not _names_somebody(sending):
+        if not _has_real_code_or_account(sending):
             return has_wrong_token
         is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_without_token_as_documented:
             return True
         code_or_key_type = sending.code or key_and_type_in(sending.plain_request.body)[1]
+        # The request itself if there was no earlier one. Then another attempt to send it does not count, either.
         first_request = self._first_without_token.setdefault((sending.intent.operation, code_or_key_type), sending)
-        return first_request is not sending  # an attempt to send the first one again does not count, either
+        return first_request is not sending
 
     def wait_for_rate_limit(self) -> None:
-        """Wait until limits.rate permits the next request."""
+        """Wait until `limits.rate`, the number of requests a second, permits the next request.
+
+        The requests are spread evenly: with a rate of 4, one is sent each quarter of a second. Without a rate nothing
+        waits.
+        """
         if not self.limits.rate:
             return
         now = self.ending.clock()
-        turn_at = max(now, self._next_turn_at)
-        self._next_turn_at = turn_at + 1 / self.limits.rate
-        self.ending.sleep(turn_at - now)
+        this_request_at = max(now, self._next_request_at)
+        self._next_request_at = this_request_at + 1 / self.limits.rate
+        self.ending.sleep(this_request_at - now)
 
-    def keep_to_ask_again(self, operation: str, tokens: int) -> None:
-        """Keep this number of wrong tokens for the code that is executed first: they are sent with it afterwards."""
-        self._kept_to_ask_again[operation] = tokens
+    def keep_for_executed_code(self, operation: str, tokens: int) -> None:
+        """Keep so many wrong tokens of the limit for the first executed code of this operation.
+
+        After its execution the code is sent again with them, because nothing is left to execute.
+        """
+        self._kept_for_executed_code[operation] = tokens
 
     def release_execution(self) -> None:
-        """Take back one counted execution, because nothing was executed."""
+        """Count one execution less, because a request that was counted before it was sent has executed nothing."""
         self._counts["executions"] -= 1
 
-    def share_transfers(self, operations: Collection[str], valid: Collection[str]) -> None:
-        """Divide limits.transfers among these operations from now on; those in `valid` also get valid bodies."""
-        self._sharing, self._awaiting_valid = frozenset(operations), set(valid)
+    def divide_transfers(self, operations: Collection[str], valid: Collection[str]) -> None:
+        """From now on, divide `limits.transfers` among these operations, so that none of them uses it up.
+
+        To the operations in `valid` a valid body is sent as well: one transfer is kept for each of them.
+        """
+        self._operations_with_equal_parts, self._without_valid_body_so_far = frozenset(operations), set(valid)
 
     def refuse_transfer(self, sending: Sending) -> None:
-        """Raises LimitError for a request that may prepare a transfer, if limits.transfers is reached."""
-        if sending.intent.operation in PREPARING_OPERATIONS and not self._permits_transfer(sending, self._prepared):
-            raise LimitError(_SPENT.of(setting="transfers", limit=self.limits.transfers))
+        """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` leaves no room for it."""
+        if sending.intent.operation in PREPARING_OPERATIONS and not self._has_room_for_transfer(
+            sending, self._prepared
+        ):
+            raise LimitError(_LIMIT_IS_REACHED.of(setting="transfers", limit=self.limits.transfers))
 
-    def _permits_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
-        """True if limits.transfers permits the request, which may prepare a transfer, after these transfers.
+    def _has_room_for_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
+        """True if `limits.transfers` has room for one more request that may prepare a transfer.
 
-        - On a sandbox a body that is no transfer is always permitted, so each class of such bodies is sent there.
-        - A valid body may always be the next transfer. Only a second one to an operation must leave one transfer for
-          the first valid body to each other operation.
-        - Invalid bodies share equally the transfers that the valid ones leave, so that no operation uses up all.
+        `counted` are the transfers that count so far, by operation and whether their body was valid.
+
+        | request | there is room if |
+        |---|---|
+        | on a sandbox, with a body that is certainly no transfer | always |
+        | with a valid body, the first one to its operation | a transfer is left |
+        | with a valid body, a later one | one transfer more is left than operations wait for their first valid body |
+        | with an invalid body | a transfer is left, and the equal part of its operation is not used up |
+
+        The equal part is what the valid bodies leave, divided by the number of operations (`divide_transfers`).
         """
         if self._is_sandbox and not sending.intent.valid and _is_no_transfer(sending):
             return True
@@ -153,20 +201,22 @@ class Budget:
         limit = self.limits.transfers
         transfers_left = limit - counted.total()
         if sending.intent.valid:
-            is_first_valid_body = operation in self._awaiting_valid
-            kept_for_others = 0 if is_first_valid_body else len(self._awaiting_valid)
+            is_first_valid_body = operation in self._without_valid_body_so_far
+            kept_for_others = 0 if is_first_valid_body else len(self._without_valid_body_so_far)
             return transfers_left > kept_for_others
         by_valid_bodies = sum(number for (_, is_valid), number in counted.items() if is_valid)
-        share = (limit - by_valid_bodies) // max(1, len(self._sharing))
-        has_share_left = operation not in self._sharing or counted[operation, False] < share
-        return transfers_left > 0 and has_share_left
+        equal_part = (limit - by_valid_bodies) // max(1, len(self._operations_with_equal_parts))
+        has_no_equal_part = operation not in self._operations_with_equal_parts
+        by_invalid_bodies = counted[operation, False]
+        return transfers_left > 0 and (has_no_equal_part or by_invalid_bodies < equal_part)
 
     @contextmanager
     def counting_transfer(self, sending: Sending) -> Iterator[None]:
-        """Count a transfer while a request is on the wire that may prepare one. If it is refused, it counts no more.
+        """Count a transfer against `limits.transfers` while a request that may prepare it is sent in the `with` block.
 
-        If requests on the wire may be the last transfers that the limit permits, it waits for their answers. Raises
-        LimitError if limits.transfers is reached then.
+        If the answer shows that nothing was prepared, the transfer does not count any more. If other requests that are
+        not answered so far may use up the limit, this one waits for their answers. Raises LimitError if the limit is
+        reached then. Requests to operations that prepare no transfers just pass.
         """
         operation = sending.intent.operation
         if operation not in PREPARING_OPERATIONS:
@@ -176,46 +226,59 @@ class Budget:
         self.ending.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
         self.refuse_transfer(sending)
         if sending.intent.valid:
-            self._awaiting_valid.discard(operation)
+            self._without_valid_body_so_far.discard(operation)
         self._being_prepared[preparation] += 1
         may_be_prepared = True  # also if there is no exchange, because the thread was interrupted
         try:
             yield
-            may_be_prepared = may_have_prepared(sending.exchange, self.prepares[1])
+            _, code_at = self.prepares  # the JSON pointer to the transaction code in an answer
+            may_be_prepared = may_have_prepared(sending.exchange, code_at)
         finally:
             self._being_prepared[preparation] -= 1
             if may_be_prepared:
                 self._prepared[preparation] += 1
 
     def _depends_on_requests_on_wire(self, sending: Sending) -> bool:
-        """True if limits.transfers permits the request only if requests on the wire prepare nothing."""
-        is_permitted_now = self._permits_transfer(sending, self._prepared + self._being_prepared)
-        is_permitted_if_they_fail = self._permits_transfer(sending, self._prepared)
+        """True if `limits.transfers` has room for the request only if other requests turn out to prepare nothing.
+
+        The others are sent and not answered so far.
+        """
+        is_permitted_now = self._has_room_for_transfer(sending, self._prepared + self._being_prepared)
+        is_permitted_if_they_fail = self._has_room_for_transfer(sending, self._prepared)
         return not is_permitted_now and is_permitted_if_they_fail
 
-    def take(self, setting: str, *, reserve: int = 0) -> None:
-        """Count one request or execution: `setting` is the name of its limit. Raises LimitError if only `reserve` is
-        left."""
+    def count_or_refuse(self, setting: str, *, reserve: int = 0) -> None:
+        """Count one request or execution. `setting` is the name of its limit: "requests" or "executions".
+
+        Raises LimitError, and counts nothing, if only so many as `reserve` are left.
+        """
         limit: int = getattr(self.limits, setting)
         if self._counts[setting] >= limit - reserve:
-            raise LimitError(_SPENT.of(setting=setting, limit=limit))
+            raise LimitError(_LIMIT_IS_REACHED.of(setting=setting, limit=limit))
         self._counts[setting] += 1
 
     @property
     def executions_left(self) -> int:
-        """Number of executions that limits.executions still permits."""
+        """Number of transfers that the run may still execute until limits.executions is reached."""
         return max(0, self.limits.executions - self._counts["executions"])
 
 
-def _names_somebody(sending: Sending) -> bool:
-    """True for a request with a real code, and for a registration at an account of the profile."""
+def _has_real_code_or_account(sending: Sending) -> bool:
+    """True if the request has a real transaction code, or registers a key at an account that the suite did not make up.
+
+    An account that the suite made up has `pixconf-` (SYNTHETIC_PREFIX) in it. Wrong tokens in such requests may have an
+    effect: a code may be spent, and an account may be locked.
+    """
     registers = sending.intent.operation == "registerPixKey"
     return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.plain_request.last_segment)
 
 
 def _is_no_transfer(sending: Sending) -> bool:
-    """True for a body that is no JSON object with members, or has a member of a type that no member of a transfer has:
-    null, a boolean, an object or an array."""
+    """True if the body is certainly no transfer, so that no service prepares one.
+
+    It is not JSON, or no object with members, or has a member of a type that no member of a transfer has: null, a
+    boolean, an object or an array.
+    """
     body = read_json(sending.plain_request.body).value
     if not isinstance(body, dict) or not body:
         return True

@@ -41,6 +41,7 @@ class Liveness:
     """
 
     def __init__(self, find_out_if_gone: Callable[[], bool], ending: Ending) -> None:
+        """Begin with a target that has not answered so far, and that counts as reachable."""
         self.unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone

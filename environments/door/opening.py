@@ -33,10 +33,15 @@ from environments.secret_values import listed_secrets
 
 
 def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) -> Door:
-    """The door of a run to the target, with journal and key record.
+    """The door of a run: the object through which all its requests are sent to the service (the target).
 
-    Executions of earlier runs whose outcome is unknown are already read from the journal, so that the report can name
-    them. `resend` has the code that this run may send although an earlier run sent it. Raises ProfileError.
+    Its parts are the limits of the profile (the settings of the run), the journal (a file with the transaction codes
+    that were sent) and the key record (a file with the PIX keys that were registered). A sandbox, which is a test
+    system without real money, needs no journal.
+
+    Executions of earlier runs whose outcome is unknown are read from the journal at once, so that the report can name
+    them. `resend` has the code that this run may send although an earlier run sent it and was refused. Raises
+    ProfileError.
     """
     run = secrets.token_hex(8)
     record = None
@@ -56,14 +61,17 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
 def open_door_for_plan(
     profile: Profile, token: str, connections: Channel, *, resend: Container[str], new_journal: bool = False
 ) -> Door:
-    """The door for a plan (--plan), which shows what a run would send.
+    """The door for a plan (--plan), which shows what a run would send, and sends nothing to the service.
 
-    Its requests go to `connections`, which answers them without a network. It reads the journal of the profile and
-    writes no file. With `new_journal` it has no journal, because the run would start a new one.
+    `connections` answers the requests without a network. The journal (a file with the transaction codes that were
+    sent) is read, so that the plan leaves out the same codes as a run would. No file is written. With `new_journal`
+    there is no journal, because the run would start a new one.
     """
     secret_values = listed_secrets(profile)
     secret_values.learn_token(token)
-    target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", secret_values)
+    # The service inside the suite (EMBEDDED) gets its address only when it is started, which a plan does not do.
+    address = profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1"
+    target = Target(address, secret_values)
     journal = None if profile.is_sandbox or new_journal else journal_of(profile, resend=resend, kind=ReadJournal)
     limits_without_waiting = replace(profile.limits, rate=None)
     budget = Budget(limits_without_waiting, is_sandbox=profile.is_sandbox)
@@ -78,7 +86,12 @@ def _door(
     journal: Journal | None,
     record: KeyRecord | None,
 ) -> Door:
-    """A door for the profile with these parts. On a sandbox, every amount, account and key is permitted."""
+    """A door (through which all requests are sent) with these parts.
+
+    Off a sandbox, it checks that each amount is at most that of the profile (the settings of the run), and that each
+    account and key belongs to the profile, was made up by the suite, or was registered by a run. On a sandbox, which is
+    a test system, all are permitted.
+    """
     keys = Keys(
         profile.pix_keys,
         record,
@@ -106,18 +119,21 @@ def _door(
 def journal_of(
     profile: Profile | None, *, run: str = "", resend: Container[str] = (), kind: type[Journal] = Journal
 ) -> Journal:
-    """The journal for a profile; for None, the journal of this user of the machine.
+    """The journal of a run, which is a file with the transaction codes that were sent.
 
-    Raises ProfileError if the profile names a variable that is not set.
+    It is the file that the profile (the settings of the run) names. If the profile names none, or is None, it is the
+    one file of this user of the machine. `kind` is ReadJournal if it must not be written. Raises ProfileError if the
+    profile takes the secret key of the file from an environment variable that is not set.
     """
     path, log_key = _journal_file_and_its_key(profile)
     return kind(path, log_key, environment=profile.name if profile else "", run=run, resend=resend)
 
 
 def _journal_file_and_its_key(profile: Profile | None) -> tuple[Path, LogKey]:
-    """The path of the journal, and the secret key with which its lines are digested and signed (no PIX key).
+    """The path of the journal, and the secret key with which the digests in it are made (it is no PIX key).
 
-    Both are those of the profile if it names them, or else those of this user of the machine. Raises ProfileError.
+    Both are those of the profile (the settings of the run) if it names them, or else those of this user of the machine.
+    Raises ProfileError.
     """
     path = profile.journal if profile is not None else None
     if path is None:
@@ -127,7 +143,10 @@ def _journal_file_and_its_key(profile: Profile | None) -> tuple[Path, LogKey]:
 
 
 def _state_folder() -> Path:
-    """The folder in which programs of this user keep their state. Raises ProfileError for a user without a home."""
+    """The folder in which programs of this user keep files that outlive them (XDG Base Directory Specification).
+
+    Raises ProfileError if the user has no home.
+    """
     try:
         return Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser()
     except RuntimeError:  # neither HOME nor an entry in passwd, as in a container
@@ -135,11 +154,13 @@ def _state_folder() -> Path:
 
 
 def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
-    """Three facts for a plan; nothing is written:
+    """Three facts about the journal (the file with the transaction codes that were sent), for a plan (--plan):
 
-    - the journal that a run would use, and its number of codes, in words
-    - the reason why no code of the profile is sent; empty if there is none
-    - the codes that earlier runs sent
+    - the file that a run would use, and its number of codes, in words
+    - the reason why no code of the profile (the settings of the run) would be sent; empty if there is none
+    - the codes of the profile that would not be sent, because earlier runs sent them
+
+    Nothing is written. If the journal cannot be read, its error is both the first and the second fact.
     """
     codes = profile.transactions.codes
     if profile.is_sandbox:
@@ -155,9 +176,10 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 
 
 def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
-    """The record of the PIX keys that runs of the profile registered: a file beside the journal.
+    """The record of the PIX keys that runs registered and did not delete.
 
-    Raises ProfileError.
+    It is a file in the folder of the journal (the file of transaction codes), one for each profile (the settings of a
+    run). Raises ProfileError if the profile takes a secret from an environment variable that is not set.
     """
     journal_path, log_key = _journal_file_and_its_key(profile)
     record_path = journal_path.with_name(f"keys-{profile.name}.jsonl")
@@ -165,5 +187,8 @@ def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
 
 
 def open_client(door: Door, profile: Profile) -> Client:
-    """The client, which builds requests and sends them through the door."""
+    """The client, which builds requests to the documented operations and sends them through the door.
+
+    Each request has the headers of the profile (the settings of the run).
+    """
     return Client(door, headers=fixed_headers_of(profile), correlation_header=profile.correlation_header)

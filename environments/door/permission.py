@@ -1,7 +1,13 @@
 """Permission to send a request, by `allow` of the profile, the address and the transaction code.
 
-It is the first policy of the door. It decides on the final path, by every operation that a server may read in it, and
-never by the method alone. Source: a rule of the suite, `x-permission` in spec/openapi.yaml.
+It is the first check that a request passes before it is sent. It decides on the final path, by every operation that a
+server may read in it, and never by the method alone. Source: a rule of the suite, `x-permission` in spec/openapi.yaml.
+
+| word | meaning |
+|---|---|
+| profile | the settings of a run; its `allow` has the permissions, such as `read`, `execute` and `fuzz` |
+| synthetic | made up by the suite: a text with `pixconf-` in it, such as `pixconf-1a2b3c4d`, which names nobody |
+| known code | a transaction code of the profile, or of a transfer that the run prepared |
 """
 
 from __future__ import annotations
@@ -23,18 +29,21 @@ _EXECUTION = "executePix"
 
 
 def synthetic() -> str:
-    """A new synthetic identifier, which names nobody: SYNTHETIC_PREFIX and eight random hexadecimal digits."""
+    """A new made-up account, key or transaction code, such as `pixconf-1a2b3c4d`, which belongs to nobody.
+
+    It is random, so that no service knows it. Its beginning (SYNTHETIC_PREFIX) shows that the suite made it up.
+    """
     return f"{SYNTHETIC_PREFIX}{secrets.token_hex(4)}"
 
 
 class ForbiddenError(Exception):
-    """The suite tried to send a request that the profile does not permit. A fault of the suite, never of the
-    service."""
+    """The suite tried to send a request that the settings of the run (the profile) do not permit. It is a fault of the
+    suite, never of the service."""
 
 
 @dataclass(frozen=True)
 class Permission:
-    """The address and the permissions of a profile."""
+    """The address of the service, and the permissions that the profile (the settings of a run) has for it."""
 
     base_url: str
     allow: Set[str]
@@ -43,13 +52,14 @@ class Permission:
     """The secret values of the run, among them the real transaction codes."""
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for a request that the profile does not permit:
+        """Raises ForbiddenError for a request that the profile (the settings of a run) does not permit:
 
         - to another origin than that of base_url
-        - with a credential from which the token can be restored, without `fuzz`
-        - that may reach an operation without its permission
-        - to an undocumented path that is not synthetic
-        - with a transaction code that is neither known nor synthetic
+        - with a wrong token from which the right one can be restored, such as the token in another letter case, if
+          `allow` does not have `fuzz`: a service may write the tokens that it refuses to a log
+        - that may reach an operation whose permission `allow` does not have
+        - to an undocumented path, unless the suite made up a part of it, because it may be a real operation
+        - with a transaction code that is neither known (of the profile, or prepared by the run) nor made up
         """
         request, path = sending.request, sending.path
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:  # scheme, host and port
@@ -57,25 +67,31 @@ class Permission:
         if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
         reached = sending.reachable_operations
-        missing = {operations()[operation].permission for operation in reached} - self.allow
-        if missing:
-            raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
+        missing_permissions = {operations()[operation].permission for operation in reached} - self.allow
+        if missing_permissions:
+            raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing_permissions))} in allow")
         if not reached and SYNTHETIC_PREFIX not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
         if _EXECUTION in reached and not self._may_execute(path, with_token=sending.with_token):
             raise ForbiddenError("a transaction code that is neither known nor synthetic")
 
     def _may_execute(self, path: str, *, with_token: bool) -> bool:
-        """True if each code that a server may read in the path is known or synthetic.
+        """True if each transaction code that a server may read in the path may be sent.
 
-        With the token, the path of a known code must be exactly the documented one. Without it, the path may be written
-        in an unusual way, because the request is to be refused.
+        | codes in the path | permitted |
+        |---|---|
+        | all are made up by the suite (they have `pixconf-` in them) | always |
+        | a known code (of the profile, or prepared by the run), in exactly the documented path | always |
+        | known and made-up codes, in a path written in an unusual way, such as with two slashes | without the token |
+
+        With the right token such an unusual path is forbidden, because a server might read another code in it and
+        execute another transfer. Without the token the request is to be refused anyway.
         """
         codes_reached = path_parameters_reached(_EXECUTION, path)
         if all(SYNTHETIC_PREFIX in code for code in codes_reached):
             return True
         documented_path = operations()[_EXECUTION].path
-        before_code, _, last_segment = path.rpartition("/")
+        before_code, _, last_segment = path.rpartition("/")  # the code is the last segment of the documented path
         is_documented_path = f"{before_code}/{{transactionId}}" == documented_path
         if is_documented_path and unquote(last_segment) in self.secrets.codes:
             return True
@@ -85,7 +101,11 @@ class Permission:
         return all(code in known_codes or SYNTHETIC_PREFIX in code for code in codes_reached)
 
     def _readings_of_known_codes(self) -> set[str]:
-        """Every text that a server may read as a code in the documented path of a known code."""
+        """Every text that a server may read as the transaction code if the path has a known code.
+
+        The code `a;b` may be read as it is, or as `a` alone. Known codes are those of the profile (the settings of the
+        run), and those of transfers that the run prepared.
+        """
         documented_path = operations()[_EXECUTION].path
         readings: set[str] = set()
         for code in self.secrets.codes:
@@ -94,16 +114,20 @@ class Permission:
         return readings
 
     def path(self, request: requests.PreparedRequest) -> str:
-        """The path below base_url, as it goes over the wire."""
+        """The path of a request as it is sent, without the path of base_url.
+
+        `/v1/accounts`, if base_url is `https://bank.example/api` and the address is `…/api/v1/accounts`.
+        """
         return urlsplit(request.url or "").path.removeprefix(urlsplit(self.base_url).path.rstrip("/"))
 
     def code_in(self, request: requests.PreparedRequest) -> str | None:
-        """The real transaction code that the request would execute or offer; None if its path has none.
+        """The real transaction code in the path of a request; None if there is none.
 
-        Each segment of the path is looked at. A server may percent-decode the path before it splits it at the slashes,
-        or afterwards, so both readings are tried.
+        Such a request may move money, with the right token or with a wrong one. Each segment of the path is compared
+        with the known codes. A server may percent-decode the path before it splits it at the slashes, or afterwards, so
+        both readings are tried.
         """
-        # The suite may have added this parameter behind the code. It is no part of the code.
+        # The suite may have added this parameter (`;…`) behind the code. It is no part of the code.
         path = self.path(request).removesuffix(MATRIX_PARAMETER)
         # From the end: the documented place of the code is the last segment, so a code there comes first.
         split_and_decoded = [unquote(segment) for segment in reversed(path.split("/"))]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_of_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READ_OPERATIONS
@@ -29,27 +29,28 @@ class Preflight(Purpose):
 
 
 def preflight(client: Client) -> str:
-    """Send harmless requests until one is answered. Returns the reason if the target cannot be reached, else an empty
-    text.
+    """Find out if the service (the target) can be reached, before a run sends anything else.
 
-    The target cannot be reached if no connection can be made, or if no request is answered: a single operation that
-    does not answer says nothing about the others. If the profile permits no read, the suite only connects.
+    Sends harmless requests, which change nothing, until one is answered. Returns the reason if the target cannot be
+    reached, else an empty text. It cannot be reached if no connection can be made, or if no request is answered: a
+    single operation that does not answer says nothing about the others. If the settings of the run do not permit to
+    read, only a connection is made.
 
-    If the first answer refuses the token, or is a 404, further requests find out whether every operation answers so.
-    Then `client.token_is_refused` or `client.knows_no_path` is set.
+    If the first answer refuses the token, or is a 404, further requests find out whether all operations answer so.
+    Then `client.token_is_refused` or `client.knows_no_path` is set, so that the run can stop and say what to correct.
     """
     if "read" not in client.door.permission.allow:
         return client.door.wire.connect(client.door.permission.base_url)
     first_failure = ""
-    for operation, path_parameter in _harmless(client):
+    for operation, path_parameter in _harmless_requests(client):
         is_valid = operation == "listAccounts"  # the others name an account, which may be synthetic or wrong
         exchange = client.send(operation, path_parameter, valid=is_valid, purpose=Preflight.IS_IT_THERE)
         failure = exchange.failure
         if failure is None:
-            _find_out_if_token_is_refused(client, exchange, path_parameter)
-            _find_out_if_no_path_is_known(client, exchange)
+            _check_if_token_is_refused(client, exchange, path_parameter)
+            _check_if_no_path_is_known(client, exchange)
             return ""
-        if failure.kind is FailureKind.LIMIT:  # a limit of the suite says nothing of the target
+        if failure.kind is FailureKind.LIMIT:  # the suite itself did not send it, which says nothing about the target
             return ""
         first_failure = first_failure or str(failure.message)
         if failure.kind in NOT_CONNECTED:
@@ -57,10 +58,11 @@ def preflight(client: Client) -> str:
     return first_failure
 
 
-def _harmless(client: Client) -> Iterator[tuple[str, str]]:
-    """Pairs of an operation and a path parameter whose request changes nothing.
+def _harmless_requests(client: Client) -> Iterator[tuple[str, str]]:
+    """Requests that change nothing, each as an operation and its path parameter: `("getBalance", "ac-1")`.
 
-    They are the reads, listAccounts first, and the execution of a synthetic code if the profile permits executions.
+    They are all operations that only read, with listAccounts first, because it needs no account. If the settings of the
+    run permit executions, the execution of a made-up transaction code comes last; no transfer has such a code.
     """
     for operation in sorted(READ_OPERATIONS, key=lambda name: name != "listAccounts"):  # False is sorted before True
         yield operation, client.door.keys.account or synthetic()
@@ -68,37 +70,40 @@ def _harmless(client: Client) -> Iterator[tuple[str, str]]:
         yield "executePix", synthetic()
 
 
-def _find_out_if_token_is_refused(client: Client, first: Exchange, path_parameter: str) -> None:
-    """Set `client.token_is_refused` if no harmless operation accepts the token.
+def _check_if_token_is_refused(client: Client, first: Exchange, path_parameter: str) -> None:
+    """Set `client.token_is_refused` if no operation that only reads accepts the token.
 
-    Nothing is sent if the first answer does not refuse the token. Otherwise the same request is sent with a wrong
-    token, and then all harmless requests with the right token. The search ends when one of these is not refused as the
-    wrong token was: then the token is accepted.
+    `first` is the first request of the run that was answered. If it does not refuse the token, nothing is sent.
+    Otherwise the same request is sent with a wrong token, and then all harmless requests with the right token. If one
+    of these is not refused in the way in which the wrong token was, the token is accepted, and the search ends.
+
+    If the run must send no wrong tokens, the request without a token is compared instead.
     """
     if first.response is None or not may_refuse_any_bad_token(first.response):
         return
-    invalid_credential = ANOTHER if client.door.budget.limits.wrong_tokens else NO_HEADER
+    invalid_credential = WRONG_TOKEN if client.door.budget.limits.wrong_tokens else NO_HEADER
     # The same purpose for all of them, because the end of the run compares their answers.
     purpose = Preflight.IS_THE_TOKEN_ACCEPTED
     with_wrong_token = client.send(first.operation, path_parameter, credential=invalid_credential, purpose=purpose)
-    for operation, its_path_parameter in _harmless(client):
+    for operation, its_path_parameter in _harmless_requests(client):
         with_token = client.send(operation, its_path_parameter, purpose=purpose)
         if not _is_refused(with_token, with_wrong_token):
             return
     client.token_is_refused = True
 
 
-def _find_out_if_no_path_is_known(client: Client, first: Exchange) -> None:
-    """Set `client.knows_no_path` if each harmless operation is answered as a path that does not exist.
+def _check_if_no_path_is_known(client: Client, first: Exchange) -> None:
+    """Set `client.knows_no_path` if every harmless operation is answered like a path that does not exist.
 
-    Nothing is sent unless the first answer is a 404 to listAccounts. The path of listAccounts has no account in it, so
-    an account that the service does not know cannot be the cause.
+    Then base_url is probably wrong. `first` is the first request of the run that was answered. If it is listAccounts,
+    and its answer is a 404, further requests are sent to find out. The path of listAccounts has no account in it, so an
+    account that the service does not know cannot be the cause.
     """
     if first.operation != "listAccounts" or refusal_or_failure(first) is not RefusalKind.NOT_FOUND:
         return
     purpose = Preflight.IS_A_PATH_KNOWN
     to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)
-    for operation, path_parameter in _harmless(client):
+    for operation, path_parameter in _harmless_requests(client):
         exchange = client.send(operation, path_parameter, purpose=purpose)
         if not indistinguishable(exchange, *to_undocumented_paths):
             return
@@ -106,7 +111,10 @@ def _find_out_if_no_path_is_known(client: Client, first: Exchange) -> None:
 
 
 def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
-    """True if the answer says that the token is refused (401), or is the same refusal as that of a wrong token."""
+    """True if the right token was refused: its answer is 401, or it is the same kind of refusal as for a wrong token.
+
+    A service may refuse tokens with another status, such as 403, so the answer to a wrong token is compared.
+    """
     refusal = with_token.response and refusal_of_the_caller(with_token.response)
     refusal_of_wrong_token = with_wrong_token.response and refusal_of_the_caller(with_wrong_token.response)
     return refusal is not None and refusal in (RefusalKind.TOKEN, refusal_of_wrong_token)

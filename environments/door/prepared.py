@@ -1,8 +1,11 @@
 """The transfers that a run prepared: which answers may have prepared one, its code, and if it was executed.
 
 The guard notes codes and outcomes here, and the end of a run (tests/harness/finishing.py) asks which transfers were not
-executed. The interface document does not show the answers to the operations that prepare, so the profile says where the
-code is (transactions.prepare.code_at).
+executed. The interface document does not show the answers to the operations that prepare, so the profile (the settings
+of the run) says where the code is: transactions.prepare.code_at.
+
+To prepare a transfer is to send a request such as POST /v1/transfer/p2p. Its answer has a transaction code. To execute
+the transfer is to send GET /v1/execute/pix/{transactionId} with this code, which moves the money.
 
 Self-tests: promises/test_transfers.py.
 """
@@ -26,13 +29,13 @@ from spec.json_text import leaves_of, pointer
 
 PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
 _NOT_SENT = "its code was not sent"
-_MAY_HAVE_PREPARED = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
+_NO_CLEAR_REFUSAL = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
 """None for an answer that does not refuse, and the kinds of refusals after which a transfer may be prepared."""
 
 
 @dataclass
 class Prepared:
-    """The codes of the transfers that the run prepared to execute them, and what became of each."""
+    """The transaction codes of the transfers that the run prepared, and what became of each."""
 
     codes: dict[int, str] = field(default_factory=dict)
     """By number of the exchange that prepared, the code in its answer; empty if it has none that may be sent."""
@@ -40,29 +43,43 @@ class Prepared:
     """By code, why it was not executed; an empty text if it was, or may have been."""
 
     def learn(self, number: int, code: str) -> None:
-        """Note the transaction code in the answer of this exchange; empty if it has none that may be sent."""
+        """Note the transaction code in the answer of the exchange with this number.
+
+        The code is empty if the answer has none, or none that the run may send.
+        """
         self.codes[number] = code
 
     def note_outcome(self, code: str, reason: str) -> None:
-        """Note why a code was not executed, or an empty text if it was, or may have been. That is never taken back."""
+        """Note why the transfer of a transaction code was not executed; `reason` is empty if it was, or may have been.
+
+        A later reason does not replace an empty one: what was executed stays executed, even if the code is sent again
+        and refused.
+        """
         was_executed = self._reasons.get(code) == ""
         if not was_executed:
             self._reasons[code] = reason
 
     def has(self, code: str) -> bool:
-        """True if the run prepared the code."""
+        """True if this run prepared the transfer of this transaction code.
+
+        Otherwise people prepared it, and an earlier run may have executed it.
+        """
         return code in self.codes.values()
 
     def codes_of(self, exchanges: Iterable[Exchange]) -> list[str]:
-        """The transaction codes in the answers of these exchanges, without those that may not be sent."""
+        """The transaction codes in the answers of these exchanges, which prepared transfers.
+
+        An exchange is left out if its answer has no code, or none that the run may send.
+        """
         codes = [self.codes.get(exchange.number, "") for exchange in exchanges]
         return [code for code in codes if code]
 
     def not_executed(self, exchanges: Iterable[Exchange], code_at: str = "") -> Iterator[tuple[Exchange, str]]:
-        """Each exchange that may have prepared a transfer, and the reason why the transfer was not executed.
+        """Each exchange that may have prepared a transfer, with the reason why the transfer was not executed.
 
-        The reason is empty if the transfer was executed, or may have been. `exchanges` are all exchanges of the run,
-        `code_at` is the JSON pointer to the code.
+        The report names these transfers, because they may still be executed. The reason is an empty text if the
+        transfer was executed, or may have been. `exchanges` are all exchanges of the run. `code_at` is the JSON pointer
+        to the transaction code in an answer.
         """
         for exchange in exchanges:
             if exchange.operation not in PREPARING_OPERATIONS or not may_have_prepared(exchange, code_at):
@@ -74,10 +91,15 @@ class Prepared:
 
 
 def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
-    """True if the exchange may have prepared a transfer. `code_at` is the JSON pointer to the transaction code.
+    """True if this request to prepare a transfer may have prepared one. `code_at` is the JSON pointer to its code.
 
-    So it is if the answer is a success, if the answer does not say what the service did (none, a redirect, 5xx), or if
-    a refusal contradicts itself. A refused wrong token has prepared nothing.
+    | answer | may it have prepared a transfer? |
+    |---|---|
+    | a refusal that has a transaction code or an execution result in it, which contradicts the refusal | yes |
+    | none, although the request was sent and there was a connection | yes |
+    | a refusal of a wrong token | no |
+    | a success, a redirect, 408, 499 or 5xx: none of them says that the service did nothing | yes |
+    | any other refusal | no |
     """
     if is_refused_with_a_transfer(exchange, code_at):
         return True
@@ -85,12 +107,16 @@ def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
     if exchange.response is None:
         return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
     token_is_accepted = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
-    is_no_clear_refusal = kind in _MAY_HAVE_PREPARED or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
-    return token_is_accepted and is_no_clear_refusal
+    may_have_had_effect = kind in _NO_CLEAR_REFUSAL or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    return token_is_accepted and may_have_had_effect
 
 
 def is_refused_with_a_transfer(exchange: Exchange, code_at: str) -> bool:
-    """True if a refusal carries an execution result or a code, which contradicts the refusal."""
+    """True if the answer is a refusal, but has an execution result or a transaction code in it.
+
+    It contradicts itself, so the transfer was perhaps prepared. `code_at` is the JSON pointer to the code; empty if the
+    settings of the run name none.
+    """
     response = exchange.response
     if response is None or not is_refusal(response):
         return False
@@ -98,7 +124,10 @@ def is_refused_with_a_transfer(exchange: Exchange, code_at: str) -> bool:
 
 
 def code_in(response: Response, code_at: str) -> str:
-    """The text or number at this JSON pointer in an answer; empty if there is none."""
+    """The transaction code in an answer, as a text: the text or number at the JSON pointer `code_at`.
+
+    Empty if nothing is there, or another value, such as an object.
+    """
     for path, leaf in leaves_of(response.json.value):
         if pointer(*path) == code_at and not isinstance(leaf, dict | list | bool | None):
             return str(leaf)

@@ -75,6 +75,7 @@ class Keys:
         is_sandbox: bool = False,
         key_at: str | None = None,
     ) -> None:
+        """Begin with the keys of the profile (the settings of the run), none of which was sent so far."""
         self.accounts = accounts
         """The accounts of the profile."""
         self.account = next(iter(accounts), "")
@@ -143,7 +144,10 @@ class Keys:
 
     @property
     def list_before_run(self) -> Listing | None:
-        """The list of keys of the account at which the run registers, as it was before the run; None if not read."""
+        """The list of keys that was read before the run changed any key, of the account at which the run registers.
+
+        It shows which keys belong to somebody. None if it was not read.
+        """
         return self.lists.before.get(self.account)
 
     def may_be_deleted(self, value: str) -> bool:
@@ -213,7 +217,10 @@ class Keys:
         return False
 
     def deletions_still_listed(self, deletions: Iterable[Exchange]) -> list[Exchange]:
-        """Those of the deletions, which all succeeded, whose key the last list still shows."""
+        """Those of the deletions (DELETE requests, which all succeeded) whose key the last list still shows.
+
+        The report warns of them, because perhaps another key was deleted.
+        """
         still_listed = []
         for deletion in deletions:
             states = map(self._state_of, texts_of(deletion.request.body))
@@ -222,13 +229,16 @@ class Keys:
         return still_listed
 
     def seems_free(self, value: str) -> bool:
-        """True if the key is not registered, as far as the answers tell, so that a registration may succeed."""
+        """True if the key is not registered, as far as the answers and lists of this run show.
+
+        So a registration of it may succeed, and is not a repeated one.
+        """
         return self._state_of(value) in SEEMINGLY_NOT_REGISTERED
 
     def _state_of(self, value: str) -> KeyState:
-        """The state of the key with this value at the account at which the run registers.
+        """The state of the key with this value, such as REGISTERED; NOT_SENT for a text that is no key of the run.
 
-        NOT_SENT for a text that is no key of the run.
+        A run registers its keys at one account, so a key of the same value at another account does not count.
         """
         key = self._key_with_value(value, self.account)
         return key.state if key else KeyState.NOT_SENT
@@ -246,7 +256,10 @@ class Keys:
         return None
 
     def key_of(self, exchange: Exchange) -> RunKey | None:
-        """The key that this exchange registered, or may have registered; None if there is none."""
+        """The key of the run that this exchange (a request with its answer) registered, or may have registered.
+
+        None if it registered no key.
+        """
         for key in self._keys:
             if exchange.number in key.exchanges:
                 return key
@@ -254,12 +267,16 @@ class Keys:
 
     # -- what the scenarios note ------------------------------------------------------------------------------
 
-    def take_over(self, key: PixKey) -> bool:
+    def count_as_registered_if_recorded(self, key: PixKey) -> bool:
         """Count a key of the profile as registered by this run, if an earlier run registered it and did not delete it.
 
-        Then this run may delete it. The record of keys must say so, and `disposable: true` in the profile must permit
-        it. The list before the run must show the key at its account, because its owner may have moved it to another
-        account since. Returns true if the key counts as registered by this run. Raises JournalError.
+        Then this run may delete the key. Returns true if the key counts as such. All three conditions must hold:
+
+        - The record of keys, a file, says that an earlier run registered it.
+        - The list of keys before the run shows it at its account: its owner may have moved it to another account.
+        - The profile (the settings of the run) permits to delete it (`disposable: true`).
+
+        Raises JournalError if the record cannot be read.
         """
         recorded_event = self._record.state(self.account, key.type, key.key) if self._record else ""
         was_registered_by_a_run = recorded_event == REGISTERED
@@ -290,7 +307,10 @@ class Keys:
         self._set_state(key, state)  # writes a line with the new value
 
     def set_last_states(self) -> None:
-        """Set the last state of each key, which the report shows. It is called once, when nothing more is sent."""
+        """Set the last state of each key, which the report shows. It is called at the end of the run.
+
+        Then it is known whether any list of keys was read in the run, and no later list can change a state.
+        """
         for key in self._keys:
             self._set_state(key, state_at_the_end(key, was_any_list_read=bool(self.lists.last)))
 
@@ -355,6 +375,9 @@ class Keys:
 
         After the first registration of a key of the profile, a list does not show any longer whether the key was there
         before the run. A made-up key cannot have been there.
+
+        If an earlier registration has registered the key, or may have, the key keeps its account: it has to be deleted
+        there. If it is registered for certain, it keeps its state as well.
         """
         if key.is_of_profile:
             self.lists.run_may_have_changed_keys = True
@@ -404,9 +427,11 @@ class Keys:
                 self._update_by_list(exchange)
 
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
-        """Change the state of a key by the answer to its registration.
+        """Change the state of a key by the answer to its registration (`exchange`).
 
-        If the key may be registered by this exchange, the number of the exchange is kept with the key, for the report.
+        `state_before` is its state before the request was sent. If this exchange has registered the key, or may have,
+        its number is kept with the key, for the report. An answer with status 200 that neither grants nor refuses the
+        registration counts as accepted: the service may register the key later.
         """
         was_unknown = key.state in REGISTRATION_UNKNOWN
         is_accepted = registered(exchange) or (is_granted(exchange) and is_uncertain_registration(exchange))
@@ -418,7 +443,10 @@ class Keys:
             key.exchanges.append(exchange.number)
 
     def _update_by_deletion(self, exchange: Exchange) -> None:
-        """Change the state of each key that is not registered any more, as the answer to this deletion shows."""
+        """Change the state of each key that is not registered any more, as the answer to this DELETE shows.
+
+        The lists of keys are told which keys the request named, so that these do not count as vanished.
+        """
         self.lists.note_deletion(exchange)
         for key in self.not_cleaned_up():
             if is_gone_after(key, exchange):
@@ -441,23 +469,27 @@ class Keys:
                 self._update_key_without_value(key, listing, account)
                 continue
             presence = presence_of(key, key.value, listing, before)
-            if self._is_at(key, account):
+            if self._counts_as_account_of_key(key, account):
                 self._update_by_own_account(key, presence)
             else:
                 self._update_by_other_account(key, key.value, presence, account)
 
-    def _is_at(self, key: RunKey, account: str) -> bool:
+    def _counts_as_account_of_key(self, key: RunKey, account: str) -> bool:
         """True if the list of this account counts as the list of the account of the key.
 
-        For a key of the profile (the settings of the run) that was not sent so far, each list counts, because the key
-        may be registered at any account of the profile.
+        So it does if it is that account, or if the key has no account so far. For a key of the profile (the settings of
+        the run) that was not sent so far, each list counts, because it may be registered at any account of the profile.
         """
         is_its_account = account == key.account or not key.account
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
         return is_its_account or may_be_anywhere
 
     def _update_by_own_account(self, key: RunKey, presence: Presence) -> None:
-        """Change the state of a key by the list of its account. `presence` says whether the list shows the key."""
+        """Change the state of a key by a list of its account. `presence` says whether the list shows the key.
+
+        If the registration was accepted and the key is certainly not in the list, that is noted (`was_missed`): the
+        service may register the key later, or not at all.
+        """
         if presence.may_be_shown:
             key.was_listed = True
         is_certainly_absent = presence.is_absent and not presence.may_be_shown
@@ -563,7 +595,10 @@ def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
 
 
 def _is_named_in(texts: list[str], value: str | None) -> bool:
-    """True if one of the texts of a request body has the key with this value in it. Not so if the value is unknown."""
+    """True if one of these texts, which are those of a request body, has the key with this value in it.
+
+    False if the value is unknown (None) or empty, because every text has an empty text in it.
+    """
     if not value:
         return False
     return any(contains_key(text, value) for text in texts)

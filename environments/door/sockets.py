@@ -3,6 +3,15 @@
 `requests` has a timeout for the next byte alone, so a service that sends one byte a second could hold a run for hours.
 Here the deadline of a request knows its socket, and a watchdog shuts the socket down when the time is up or the run
 ends. `Wire` (wire.py) uses `POOLS`, `Watchdog` and `Deadline`.
+
+| word | meaning |
+|---|---|
+| connection | the object of `urllib3` that sends requests over one socket, one after the other |
+| to shut a socket down | to end reading and writing, so that a thread which waits for its bytes gets an error |
+| kept connection | a connection that stays open after an answer, for the next request |
+| pool | the kept connections to one address |
+| head | the status line and the headers of an answer |
+| interim answer | an answer with a status from 100 to 199, which another answer follows |
 """
 
 from __future__ import annotations
@@ -24,7 +33,7 @@ from spec.exchange import HTTP_1_0
 
 KEPT_S = 3.0
 """Seconds of idleness after which a connection is not used again. Node.js and uvicorn close one after 5 seconds."""
-_HANGS_UP_S = 0.5
+_CLOSES_WITHIN_S = 0.5
 """Seconds that the suite waits for a service to notice that a connection is closed, and to close its end."""
 _CHECKS_EVERY_S = 0.05
 """Seconds between two checks of the watchdog. A timeout may be late by as much."""
@@ -41,42 +50,45 @@ class Watchdog:
     """Checks the deadlines of all requests, in one thread. A thread for each request would take a twentieth of the time
     of a run.
 
-    `seconds` is the time of each request, unless `ending` cuts the requests on the wire.
+    `seconds` is the time for the whole answer to each request. `ending` knows if the run ends, and so cuts it short.
     """
 
     def __init__(self, seconds: float, ending: Ending) -> None:
+        """Begin without requests to watch. The thread is started with the first request."""
         self.seconds, self.ending = seconds, ending
         self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
 
     def start(self) -> None:
-        """Start the thread, unless it runs already."""
+        """Start the thread that shuts down sockets whose time is up. If it runs already, nothing happens."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that shuts down sockets whose time is up, and wait until it has ended, at the end of a run."""
         self._is_over.set()
         if self._thread:
             self._thread.join()
 
     def _run(self) -> None:
-        """What the thread does until `close`: it shuts down connections whose time is up."""
+        """Shut down, again and again until `close`, the sockets of requests whose time is up. The thread runs this."""
         while not self._is_over.wait(_CHECKS_EVERY_S):
             for deadline in list(self.deadlines):
                 deadline.shut_down_if_over()
 
 
 class Deadline:
-    """Shuts down the socket of a request when its time is up. The request is sent within `with deadline:`.
+    """The time by which a request must be answered. Then its socket is shut down, so that its thread waits no longer.
+
+    The request is sent within `with deadline:`.
 
     | argument | meaning |
     |---|---|
-    | `afresh` | the request must go over a new connection; afterwards true if it did |
+    | `afresh` | true if the request must use a new connection; afterwards true if it used a new one |
     | `sends` | false to open a connection and send nothing |
-    | `is_http_1_0` | the request says that it is one of HTTP/1.0 |
+    | `is_http_1_0` | true to write the version HTTP/1.0 into the request |
     """
 
     head: Any = None
@@ -85,6 +97,10 @@ class Deadline:
     def __init__(
         self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
     ) -> None:
+        """Begin the time for the answer to a request: `watchdog.seconds`, or less if the run ends before.
+
+        If the run is stopped already, the time is up at once, because nothing may be sent any more.
+        """
         self.afresh, self.sends = afresh, sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False
@@ -96,60 +112,77 @@ class Deadline:
         self._watchdog = watchdog
 
     def shut_down_if_over(self) -> None:
-        """Shut down the socket if the time is up. If there is none yet, `watch` shuts it down as soon as it comes."""
+        """Shut down the socket of the request if its time is up, or if the run ends.
+
+        If there is no socket so far, `expired` is noted, and `watch` shuts the socket down as soon as there is one.
+        """
         if time.monotonic() >= self._until or self._watchdog.ending.cuts_requests_off:
             self.expired = True
         if self.expired and self.sock is not None:
             _shut_down(self.sock)
 
     def watch(self, sock: socket.socket | None) -> None:
-        """Shut down this socket when the time is up: at once, if it passed while the connection was made."""
+        """Watch this socket, which is that of the request, so that it is shut down when the time of the request is up.
+
+        If the time passed while the connection was made, the socket is shut down at once.
+        """
         self.sock = sock
         self.shut_down_if_over()
 
     def __enter__(self) -> Deadline:
+        """Begin to watch the request: its connection finds this deadline in the data of its thread."""
         _of_this_thread.deadline = self
         self._watchdog.deadlines.append(self)
         self._watchdog.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the watching of the request, because it is answered or has failed."""
         self._watchdog.deadlines.remove(self)
 
 
-_of_this_thread = threading.local()
-"""Its member `deadline` is the deadline of the request that the thread sends."""
+class _OfThisThread(threading.local):
+    """What each thread has of its own."""
+
+    deadline: Deadline
+    """The deadline of the request that the thread sends."""
+    last_connection: Any = None
+    """The connection of its last request; None before the first one."""
+
+
+_of_this_thread = _OfThisThread()
 
 
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
-    """Let nobody read from the socket or write to it any more.
+    """Shut a socket down, so that a thread which waits for its bytes gets an error. `how` may be writing only.
 
-    The method of a plain socket is called, because that of a TLS socket also takes the encryption away: bytes that
-    another thread writes next would then go in plain text.
+    The method of a plain socket is called, because that of a TLS socket also removes the encryption: bytes that another
+    thread writes next would then be sent in plain text.
     """
     with suppress(OSError):  # the service has closed it already
-        socket.socket.shutdown(_socket_below_tls(sock), how)
+        socket.socket.shutdown(_plain_socket_of(sock), how)
 
 
-def _socket_below_tls(sock: Any) -> socket.socket:
-    """The socket of the operating system that carries a connection.
+def _plain_socket_of(sock: Any) -> socket.socket:
+    """The socket of Python for a connection of `urllib3`.
 
-    It is the socket itself, TLS or not. Only for TLS within TLS, through a proxy, `urllib3` has an object of its own
-    with the socket in it.
+    It is `sock` itself, with TLS or without. Only for TLS within TLS (to a service through a proxy) `sock` is an object
+    of `urllib3`, which has the socket in its member `socket`.
     """
-    below: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
-    return below
+    plain_socket: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
+    return plain_socket
 
 
-def _hang_up(connection: Any) -> None:
-    """Close a connection, and wait until the service has closed its end.
+def _close_and_wait_for_service(connection: Any) -> None:
+    """Close a connection, and wait for at most half a second until the service has closed its end.
 
-    A service may accept few connections at a time, and would refuse the next one while it still holds this one.
+    A service may accept few connections at a time, and would refuse the next one while this one is still open there.
+    To wait is to read until the end: `recv` returns no bytes as soon as the service has closed.
     """
     _of_this_thread.deadline.watch(connection.sock)  # ends the loop below if the service keeps sending
     _shut_down(connection.sock, socket.SHUT_WR)
-    sock = _socket_below_tls(connection.sock)
-    sock.settimeout(_HANGS_UP_S)
+    sock = _plain_socket_of(connection.sock)
+    sock.settimeout(_CLOSES_WITHIN_S)
     with suppress(OSError):  # the service has reset it, or takes too long
         while socket.socket.recv(sock, 65_536):
             pass
@@ -158,22 +191,31 @@ def _hang_up(connection: Any) -> None:
 
 
 class MalformedHeaderError(HTTPException):
-    """A line of the headers is no header. `http.client` silently ignores such a line and all lines after it."""
+    """A line of the headers of an answer is no header, because it has no colon or the like.
+
+    `http.client` silently ignores such a line and all lines after it, so the suite cannot read them.
+    """
 
 
 class _Head:
-    """The lines before a body, interim answers included. Raises LineTooLong beyond MOST_HEAD bytes.
+    """The lines of an answer before its body. Raises LineTooLong if they have more than MOST_HEAD bytes together.
 
-    `http.client` limits each line alone, and reads no header any more after a line with blanks before its colon. So
-    these blanks are removed, as RFC 9112 section 5.1 asks of a proxy, and as curl and browsers do.
+    It takes the place of the file from which `http.client` reads, and corrects two things. `http.client` limits each
+    line alone. And it reads no header after a line with blanks before its colon. So these blanks are removed, as RFC
+    9112 section 5.1 asks of a proxy, and as curl and browsers do.
     """
 
     def __init__(self, file: Any) -> None:
+        """Read from `file`, the answer of the service as `http.client` has it."""
         self._file = file
         self._bytes_left = MOST_HEAD
 
     def readline(self, limit: int = -1) -> bytes:
-        """The next line, or `limit` bytes of it."""
+        """The next line of the answer, or `limit` bytes of it. Blanks between the name of a header and its colon are
+        removed.
+
+        Raises LineTooLong if the lines so far are longer than MOST_HEAD bytes.
+        """
         line = self._file.readline(limit)
         self._bytes_left -= len(line)
         if self._bytes_left < 0:
@@ -181,22 +223,26 @@ class _Head:
         return _BLANKS_BEFORE_COLON.sub(rb"\1:", line)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is that of the file."""
+        """Any other method or member of the file, unchanged, because `http.client` uses this object as that file."""
         return getattr(self._file, name)
 
 
 _BLANKS_BEFORE_COLON = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
-"""The name of a header (RFC 9110 section 5.6.2), then the blanks before the colon."""
+"""The name of a header (RFC 9110 section 5.6.2) at the begin of a line, then blanks and the colon: `Content-Type :`."""
 
 
 class _FinalResponse(HTTPResponse):
-    """Reads the final answer, behind interim ones (RFC 9110 section 15.2), of which `http.client` knows 100 alone.
+    """The answer of the service, without interim ones such as 103 (RFC 9110 section 15.2) before it.
 
-    It raises an error for a malformed header, and for a length that is no number. `http.client` ignores both.
+    `http.client` skips the status 100 alone, and takes another interim answer for the final one. This class also raises
+    an error for a malformed header, and for a Content-Length that is no number. `http.client` ignores both.
     """
 
     def begin(self) -> None:
-        """Read status and headers. Raises MalformedHeaderError or InvalidHeader."""
+        """Read the status and the headers of the answer, at most MOST_HEAD bytes.
+
+        Raises MalformedHeaderError if a line is no header, InvalidHeader if the Content-Length is no number.
+        """
         file: Any = self.fp
         self.fp = _Head(file)  # type: ignore[assignment]  # limits the head, has the methods that reading it needs
         super().begin()
@@ -208,32 +254,41 @@ class _FinalResponse(HTTPResponse):
             raise InvalidHeader
 
     def _read_status(self) -> tuple[str, int, str]:
-        """The status line of the first answer that is not an interim one; `http.client` handles 100 and 101."""
+        """The status line of the final answer: version, status and reason.
+
+        Interim answers from 102 to 199, which come before it, are read and thrown away. `http.client` skips 100 itself,
+        and 101 is a final answer (it changes the protocol).
+        """
         while True:
             version, status, reason = super()._read_status()  # type: ignore[misc]
-            if not 102 <= status < 200:
+            is_interim_answer = 102 <= status < 200
+            if not is_interim_answer:
                 return version, status, reason
-            parse_headers(self.fp)
+            parse_headers(self.fp)  # reads the headers of the interim answer, so that the next status line follows
 
 
 class _Watched:
-    """A connection whose socket is watched by the deadline of its request, from the start."""
+    """A connection whose socket is shut down when the time of its request is up (`Deadline`)."""
 
     sock: socket.socket | None
     answered_at = 0.0
     """Time of its last answer, by the monotonic clock; 0 if there was none."""
 
     def _new_conn(self) -> socket.socket:
-        """A new socket, which the deadline watches before anything is sent."""
+        """A new socket to the service or the proxy. It is watched from now on, so also while TLS begins."""
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
         _of_this_thread.deadline.watch(sock)
         return sock
 
     def request(self, *args: Any, **kwargs: Any) -> None:
-        """Connect if need be, and send the request. Raises ConnectedError if only a connection is asked for."""
+        """Connect if there is no connection so far, and send the request.
+
+        Raises ConnectedError if only a connection was asked for (`Deadline.sends`). It connects first, so that
+        `may_have_left` is set only if there is a connection: before that, nothing can have reached the service.
+        """
         deadline = _of_this_thread.deadline
         if self.sock is None:
-            self.connect()  # type: ignore[attr-defined] # else `urllib3` connects while it sends
+            self.connect()  # type: ignore[attr-defined]
         if not deadline.sends:
             raise ConnectedError
         deadline.may_have_left = True
@@ -242,7 +297,7 @@ class _Watched:
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
-        """The answer. Its time shows later if the connection was idle for too long."""
+        """The answer to the request. Its time is noted, because a connection that is idle too long is not reused."""
         response = super().getresponse()  # type: ignore[misc]
         self.answered_at = time.monotonic()
         return response
@@ -261,31 +316,66 @@ class _WatchedTlsConnection(_Watched, HTTPSConnection):
 
 
 class _PoolOfRecentConnections:
-    """A pool whose connections answered in the last `KEPT_S` seconds, or are new."""
+    """A pool that gives a request only a connection which was used in the last `KEPT_S` seconds, or a new one.
 
+    A service closes a connection that is idle, and a request that is sent at that moment is lost.
+
+    A thread gets the connection of its last request again, if it is free. So requests that one thread sends in order go
+    over one connection, although other threads send, too.
+    """
+
+    pool: Any
+    """The free connections of `urllib3`, as a queue whose last one is taken first; None once it is closed."""
     found_closed = False
     """True if the service closed a connection without having said that it would."""
+    _taking = threading.Lock()
+    """Lets one thread at a time take a connection."""
 
     def _get_conn(self, timeout: float | None = None) -> Any:
-        """A connection for the request of this thread. One without a socket gets a new one when it sends.
+        """A connection for the request of this thread. If it has no socket, it connects anew when it sends.
 
-        A connection that was idle for too long is closed first, and so is any connection if the request needs a new
-        one (`Deadline.afresh`). `found_closed` is set if the service closed a connection by itself.
+        A connection that was idle for too long is closed first, and so is any connection if the request must use a new
+        one (`Deadline.afresh`). `found_closed` is set if the service has closed a connection that it did not announce
+        to close: the connection answered before, and has no socket now.
         """
-        connection = super()._get_conn(timeout)  # type: ignore[misc]
+        with self._taking:
+            self._have_taken_next(_of_this_thread.last_connection)
+            connection = super()._get_conn(timeout)  # type: ignore[misc]
+        _of_this_thread.last_connection = connection
         deadline = _of_this_thread.deadline
-        if connection.sock is None:  # it is new, or was found closed
-            if connection.answered_at > 0:
+        has_no_socket = connection.sock is None  # it is new, or `urllib3` found it closed by the service
+        if has_no_socket:
+            has_answered_before = connection.answered_at > 0
+            if has_answered_before:
                 self.found_closed = True
-        elif deadline.afresh or time.monotonic() - connection.answered_at > KEPT_S:
-            _hang_up(connection)
+        elif deadline.afresh or _is_idle_for_too_long(connection):
+            _close_and_wait_for_service(connection)
         deadline.afresh = connection.sock is None
         return connection
 
+    def _have_taken_next(self, connection: Any) -> None:
+        """Move a connection to the end of the queue if it is free. None, and one that is idle for too long, stay."""
+        if connection is None or self.pool is None or _is_idle_for_too_long(connection):
+            return
+        with self.pool.mutex:
+            if connection in self.pool.queue:
+                self.pool.queue.remove(connection)
+                self.pool.queue.append(connection)
+
     def _put_conn(self, conn: Any) -> None:
-        """Return only open connections to the pool, so that the next request reuses one. Some services accept few."""
+        """Return a connection to the pool after its request, if it is open.
+
+        The pool gives the one that came last to the next request. So closed ones are left out: otherwise a new
+        connection would be opened while open ones are idle, and some services accept few.
+        """
         if conn is not None and conn.sock is not None:
             super()._put_conn(conn)  # type: ignore[misc]
+
+
+def _is_idle_for_too_long(connection: Any) -> bool:
+    """True if a connection had its last answer more than `KEPT_S` seconds ago."""
+    answered_at: float = connection.answered_at
+    return time.monotonic() - answered_at > KEPT_S
 
 
 class _WatchedPool(_PoolOfRecentConnections, HTTPConnectionPool):

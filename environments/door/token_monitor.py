@@ -5,6 +5,13 @@ token has expired. The interface document does not show the lifetime of a token 
 
 If no other token can be fetched, every read that succeeded is sent again, after a pause, three times. If all of them
 are refused, nothing more is sent, and the refusals that the expired token may have caused do not count.
+
+| word | meaning |
+|---|---|
+| read | a request that changes nothing, such as GET /v1/accounts |
+| valid request | a request for which the interface document promises success |
+| refusal of the caller | an answer about who asks and not about what is asked, such as 401 or 403 |
+| to fetch the token | to get the access token from its source again: a command, a file or a variable |
 """
 
 from __future__ import annotations
@@ -25,22 +32,24 @@ EXPIRED = say(
     "the token expired during the run (exchange {number}): get a token that lasts longer, or use token_command"
 )
 _LOOKS_AFTER_S = (1.0, 2.0, 4.0)
-"""Seconds before each look whether every read still refuses the token. A service may refuse tokens for a moment,
+"""Seconds before each check whether every read still refuses the token. A service may refuse tokens for a moment,
 because it locks the caller out or cannot ask the server that issues tokens. The times are those after an answer
 "later"."""
-_FIRST_DOUBT = 5
-"""Invalid requests in a row whose refusal is about the caller, after which the token is checked. After each check in
-vain the number doubles, because some services refuse every invalid request so. The number is a choice."""
+_FIRST_CHECK_AFTER = 5
+"""Number of invalid requests in a row, each refused because of the caller, after which the token is checked. After
+each check the number doubles, because some services refuse every invalid request so. The number is a choice."""
 
 
 class TokenMonitor:
-    """Watches if the service accepts the access token. Its methods are called under the lock of the door.
+    """Watches if the service accepts the access token. Only one thread at a time calls its methods.
 
-    - `refresh` fetches the token from its source, and gives true if it is another one.
-    - `repeat_alone` sends the request of an exchange once more, with nothing else on the wire.
-    - `wait_for_empty_wire` waits until nothing is there.
-    - `pausing` waits for some seconds, and keeps all other requests back inside its block.
-    - `disregard` has the answers with these numbers count for nothing, for this reason.
+    | argument | what it does |
+    |---|---|
+    | `refresh` | fetches the token from its source, and returns true if it is another one |
+    | `repeat_alone` | sends the request of an exchange once more, while no other request is under way |
+    | `wait_for_empty_wire` | waits until every request that was sent is answered |
+    | `pausing` | waits for some seconds, and keeps all other threads from sending inside its `with` block |
+    | `disregard` | makes sure that nothing judges the exchanges with these numbers, for this reason |
     """
 
     def __init__(
@@ -52,43 +61,47 @@ class TokenMonitor:
         pausing: Callable[[float], AbstractContextManager[None]],
         disregard: Callable[[Collection[int], Text], None],
     ) -> None:
-        self.witness: Exchange | None = None
+        """Begin with a token that was neither accepted nor refused so far; see the class for the arguments."""
+        self.last_granted_read: Exchange | None = None
         """The last read that succeeded, which shows later if the token has expired."""
         self.has_ended_the_run = False
         """True if every read refuses the token, and no other one can be fetched."""
         self.excused: set[int] = set()
-        """Numbers of the valid requests that were refused because the token had expired."""
+        """Numbers of the valid requests that were refused because the token had expired, so not by a fault."""
         self._secrets, self._refresh = secrets, refresh
-        self._repeat_alone, self._clear_the_wire = repeat_alone, wait_for_empty_wire
+        self._repeat_alone, self._wait_for_empty_wire = repeat_alone, wait_for_empty_wire
         self._pausing, self._disregard = pausing, disregard
         self._granted_reads: dict[str, Exchange] = {}  # the last one, by operation
         self._refused_since_granted: list[int] = []  # numbers of the refusals of the caller, whatever the request was
         self._invalid_in_a_row = 0  # invalid requests among them that had the token, since the last check
-        self._doubt_at = _FIRST_DOUBT
+        self._check_token_after = _FIRST_CHECK_AFTER
         self._expired_at = 0  # number of the exchange that showed it; 0 after a later success
         self._lines_about_fetching: list[Text] = []
 
     @property
     def expired(self) -> Text:
-        """Line about a token that expired, if the service has granted nothing since; else empty."""
+        """A line for the report which says that the token expired; empty if the service has granted a request since."""
         return EXPIRED.of(number=self._expired_at) if self._expired_at else ""
 
     @property
     def notes(self) -> list[Text]:
-        """Lines about the token for the beginning of the report."""
+        """Lines about the token for the beginning of the report: that it was fetched again, and that it expired."""
         if not self._expired_at:
             return list(self._lines_about_fetching)
         return [*self._lines_about_fetching, self.expired]
 
     def put_in_newest_token(self, sending: Sending) -> None:
-        """Put the present token into a request that has the token: another one may have been fetched meanwhile."""
+        """Replace the token in the header Authorization by the newest one, just before the request is sent.
+
+        Another token may have been fetched after the request was built. A request without the right token is unchanged.
+        """
         if sending.with_token:
             headers = sending.request.headers
-            scheme = str(headers["Authorization"]).split(" ")[:-1]
-            headers["Authorization"] = " ".join((*scheme, self._secrets.token()))
+            words_before_token = str(headers["Authorization"]).split(" ")[:-1]  # such as Bearer; none for a bare token
+            headers["Authorization"] = " ".join((*words_before_token, self._secrets.token()))
 
     def refuse_expired(self, sending: Sending) -> None:
-        """Raises NotSentError if the token expired for good.
+        """Raises NotSentError if the token expired and no other one can be fetched, so that nothing more is sent.
 
         Requests without the token are not sent either, because no valid answer can be compared with theirs.
         """
@@ -96,9 +109,11 @@ class TokenMonitor:
             raise NotSentError(self.expired)
 
     def fetch_another_if_expired(self, sending: Sending) -> bool:
-        """Note if an answer accepts the token, and fetch another token if this one expired.
+        """Note whether an answer accepts the token, and fetch another token if this one seems to have expired.
 
-        True if the request goes again with another token. A request with a transaction code does not.
+        It seems so if a valid request is refused because of the token, or many invalid requests in a row. Returns true
+        if there is another token, and the request is to be sent again with it. A request with a transaction code is
+        never sent again, because it may move money.
         """
         exchange, response = sending.exchange, sending.exchange.response
         if response is None:
@@ -110,16 +125,21 @@ class TokenMonitor:
         if is_granted(exchange) and not turns_token_away:
             self._note_grant(exchange)
             return False
-        is_doubtful = exchange.valid or self._are_too_many_refused(response)
+        is_doubtful = exchange.valid or self._count_and_ask_for_check(response)
         if is_doubtful and sending.with_token and turns_token_away:
-            has_another_token = self.witness is not None and self._fetch_another(sending, self.witness)
-            if has_another_token or self._expired_at:
+            read = self.last_granted_read
+            has_another_token = read is not None and self._fetch_another(sending, read)
+            if has_another_token or self._expired_at:  # then this refusal is no fault of the service
                 self.excused.add(exchange.number)
             return has_another_token and not sending.code
         return False
 
     def _note_refusal_of_caller(self, exchange: Exchange, response: Response) -> None:
-        """Keep the number of an exchange if its refusal is about the caller. After the end it does not count at all."""
+        """Note an exchange that was refused because of the caller: the expired token may be the cause.
+
+        If it turns out that the token expired for good, these exchanges are not judged. An answer that arrives after
+        that was found out is not judged either.
+        """
         if refusal_of_the_caller(response) is None:
             return
         self._refused_since_granted.append(exchange.number)
@@ -127,41 +147,52 @@ class TokenMonitor:
             self._disregard_refused()
 
     def _note_grant(self, exchange: Exchange) -> None:
-        """Note that the token was accepted when this exchange was sent."""
+        """Note that the service accepted the token in this exchange.
+
+        So refusals of earlier exchanges were not caused by an expired token. A successful read is kept, because it can
+        be sent again later to check the token.
+        """
         self._expired_at = 0
         self._invalid_in_a_row = 0
         self._refused_since_granted = [number for number in self._refused_since_granted if number > exchange.number]
         if exchange.operation in READ_OPERATIONS:
-            self.witness = self._granted_reads[exchange.operation] = exchange
+            self.last_granted_read = self._granted_reads[exchange.operation] = exchange
 
-    def _are_too_many_refused(self, response: Response) -> bool:
-        """True if so many invalid requests in a row got a refusal about the caller that the token has to be checked."""
+    def _count_and_ask_for_check(self, response: Response) -> bool:
+        """Count an invalid request that was refused because of the caller (such as 401). True if the token is to be
+        checked, because there were so many in a row.
+
+        First that is so after five, then after ten, and so on: the number doubles with each check, because some
+        services refuse every invalid request in this way.
+        """
         if refusal_of_the_caller(response) is None:
             return False
         self._invalid_in_a_row += 1
-        if self._invalid_in_a_row < self._doubt_at:
+        if self._invalid_in_a_row < self._check_token_after:
             return False
         self._invalid_in_a_row = 0
-        self._doubt_at *= 2
+        self._check_token_after *= 2
         return True
 
-    def _fetch_another(self, sending: Sending, witness: Exchange) -> bool:
-        """Fetch another token if the witness is refused now. True if the present token is not that of the request.
+    def _fetch_another(self, sending: Sending, last_granted_read: Exchange) -> bool:
+        """Fetch another token if the last successful read is refused when it is sent again now.
 
-        Another thread may have fetched it already. An expired token is not fetched a second time.
+        Returns true if the newest token is another one than that of the request: this thread or another one has fetched
+        it. If it is known that the token expired and no other one can be fetched, nothing is sent or fetched.
         """
         authorization = str(sending.request.headers.get("Authorization"))
-        self._clear_the_wire()  # before the question: another thread may fetch a token while this one waits
-        if self._secrets.token() in authorization and not self._expired_at:
-            repetition = self._repeat_alone(witness)
+        self._wait_for_empty_wire()  # before the condition: another thread may fetch a token while this one waits
+        request_has_newest_token = self._secrets.token() in authorization
+        if request_has_newest_token and not self._expired_at:
+            repetition = self._repeat_alone(last_granted_read)
             if repetition and repetition.response and may_refuse_any_bad_token(repetition.response):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 
     def _fetch(self, number: int) -> None:
-        """Fetch the token again. If its source gives no other one, the token has expired.
+        """Fetch the token from its source again. If the source gives no other one, the token has expired.
 
-        `number` is that of the exchange that was refused.
+        `number` is that of the exchange that was refused, which the report names.
         """
         try:
             is_another = self._refresh()
@@ -174,10 +205,17 @@ class TokenMonitor:
             self._end_if_every_read_is_refused(number)
 
     def _end_if_every_read_is_refused(self, number: int) -> None:
-        """Send nothing more if each read that succeeded is refused, after each of the pauses.
+        """Check for certain if the token has expired, and if so, end the sending of requests.
 
-        If one is not refused, the token has not expired. If one gets no answer, or a limit keeps it back, nothing is
-        known. `number` is that of the exchange that was refused.
+        Each read that succeeded before is sent again, three times, with pauses of 1, 2 and 4 seconds.
+
+        | answers | what follows |
+        |---|---|
+        | all are refused because of the caller | the token has expired: nothing more is sent |
+        | one is not refused so | the token has not expired; the first refusal does not count as a fault |
+        | one got no answer, or was kept back by a limit | nothing is known, and the run goes on |
+
+        `number` is that of the exchange whose refusal led to this check.
         """
         for pause_s in _LOOKS_AFTER_S:
             with self._pausing(pause_s):
@@ -195,6 +233,6 @@ class TokenMonitor:
         self._disregard_refused()
 
     def _disregard_refused(self) -> None:
-        """Have the refusals that the expired token may have caused count for nothing."""
+        """Make sure that no test judges the refusals that the expired token may have caused."""
         self.excused.update(self._refused_since_granted)
         self._disregard(self._refused_since_granted, self.expired)

@@ -1,12 +1,16 @@
 """One attempt over the wire: a total deadline, a limit on the body, and a clear word for every failure.
 
-Requests share kept connections. A service may close such a connection at any time, and then nobody knows if the request
-arrived. So these go over a fresh connection:
+Requests share kept connections, which stay open after an answer for the next request. A service may close such a
+connection at any time, and then nobody knows if the request arrived. So these are sent over a fresh connection, which
+no other request has used:
 
 - a request that may move money, and a request that is sent again after it got no answer
-- the first transaction code; later codes go over a kept connection that was just used, because some services answer
-  differently there
-- all codes, once the service closed a connection without having said that it would, and all codes behind a proxy
+- the first transaction code; later codes are sent over a kept connection that was just used, because some services
+  answer differently there
+- all transaction codes, once the service closed a connection that it had not announced to close
+- all transaction codes, if the run uses a proxy
+
+The weight of the answers is an estimate of the work to judge them. A run limits it, see `MOST_WEIGHT`.
 """
 
 from __future__ import annotations
@@ -36,11 +40,11 @@ from spec.message import say
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds that a connection may take, if limits.timeout is not shorter."""
-_CHUNK = 65_536
+_READ_AT_ONCE = 65_536
 """Bytes that are read of a body at once."""
-_KEPT_OF_A_CUT_BODY = 4_096
+_BYTES_OF_A_TOO_LONG_BODY = 4_096
 """Bytes that are kept of a body that is longer than the limit, for the report."""
-_NOTICES_CLOSING_S = 0.005
+_WAIT_FOR_CLOSING_S = 0.005
 """Seconds that a code waits before it goes over a kept connection. If the service closes connections after an answer,
 the suite notices it by then."""
 _CODINGS_NOT_ASKED_FOR = ("br", "zstd", "compress")
@@ -48,7 +52,7 @@ _CODINGS_NOT_ASKED_FOR = ("br", "zstd", "compress")
 _CODINGS = ("gzip", *_CODINGS_NOT_ASKED_FOR)
 """Content codings that an answer may name, without deflate."""
 ALWAYS_READ = 16_384
-"""Bytes of a body that are read however much the run has read before. Longer bodies have a weight."""
+"""Bytes of a body that are read in any case. The weight of longer bodies is added up."""
 MOST_WEIGHT = 30_000_000
 """Weight, in bytes, of the long bodies that a run reads. About six lists of 10,000 entries weigh as much."""
 _WEIGHT_OF_A_VALUE = 100
@@ -56,12 +60,14 @@ _WEIGHT_OF_A_VALUE = 100
 
 
 class Wire(HTTPAdapter):
-    """A transport adapter of `requests` without retries, redirects or unbounded reads.
+    """Sends requests to the service, and reads their answers. It is a transport adapter of the library `requests`.
 
-    `ending` cuts the requests that are on the wire when the run ends.
+    It never repeats a request, follows no redirect, and reads no more of an answer than the limits of the settings (the
+    profile) permit. `ending` knows if the run ends: then requests that wait for an answer are cut off.
     """
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
+        """Prepare to send to the address of the profile (the settings of the run); nothing is connected so far."""
         self._limits = profile.limits
         proxy = profile.proxy
         timeout = profile.limits.timeout
@@ -75,27 +81,33 @@ class Wire(HTTPAdapter):
             "proxies": {"http": proxy, "https": proxy},
         }
         # True while codes may go over kept connections. A proxy may send a request again that got lost behind it.
-        self._keeps_codes = proxy is None
+        self._codes_may_use_kept_connections = proxy is None
         self._first_code = ""
         self._weight = 0  # of the long bodies that were read so far
         self._operations_with_long_bodies = set[str]()
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=profile.limits.parallel)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Create the pools of connections to the target, which have deadlines."""
+        """Create the pools of connections to the service. Each of their requests has a deadline for its whole answer.
+
+        `requests` calls this method. `POOLS` has the classes that know the deadlines (sockets.py).
+        """
         super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
         self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        """The pools of connections through a proxy, which have deadlines, too."""
+        """The pools of connections through a proxy. Each of their requests has a deadline, too; see above.
+
+        `requests` calls this method if the run uses a proxy.
+        """
         manager = super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
         manager.pool_classes_by_scheme = POOLS
         return manager
 
     def connect(self, base_url: str) -> str:
-        """Open a connection, with TLS if the address asks for it, send nothing, and close it.
+        """Find out if the service can be reached: open a connection to it, send nothing, and close the connection.
 
-        Returns the reason if it could not be opened, else an empty text.
+        Returns the reason if it could not be opened, else an empty text. An address with https needs TLS as well.
         """
         deadline = Deadline(self._watchdog, sends=False)
         try:
@@ -105,7 +117,7 @@ class Wire(HTTPAdapter):
         return str(result.message) if isinstance(result, Failure) else ""
 
     def close(self) -> None:
-        """Close the kept connections, and end the thread of the watchdog."""
+        """Close the connections that are still open, and end the thread that watches the deadlines of requests."""
         super().close()
         self._watchdog.close()
 
@@ -113,47 +125,56 @@ class Wire(HTTPAdapter):
         """Send the request once, and return its answer, or the failure if it got none.
 
         A failure on a kept connection (one that earlier requests used) has `kept`, because the service may have closed
-        that connection by itself.
+        that connection just before. After such a failure of a request with a transaction code, all later codes are
+        sent over fresh connections.
         """
         code = sending.code
         if code and not self._first_code:
             self._first_code = code
         afresh = self._needs_fresh_connection(sending)
-        goes_over_kept_connection = not afresh
-        if code and goes_over_kept_connection:
-            time.sleep(_NOTICES_CLOSING_S)
+        uses_kept_connection = not afresh
+        if code and uses_kept_connection:
+            time.sleep(_WAIT_FOR_CLOSING_S)  # if the service is about to close the connection, this shows it
         deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.spelling)
         result = self._exchange(sending.request, deadline, sending.intent.operation)
-        if deadline.afresh or not isinstance(result, Failure):  # the wire may have opened a fresh connection, too
+        used_fresh_connection = deadline.afresh  # also if there was no kept one
+        if used_fresh_connection or not isinstance(result, Failure):
             return result
         if code:
-            self._keeps_codes = False  # from now on, codes go over fresh connections alone
-        # On a kept connection the handshake of TLS is long done, so a failure of TLS means a dropped connection.
+            self._codes_may_use_kept_connections = False
+        # TLS began when the kept connection was opened, so a failure of TLS means now that the connection was dropped.
         kind = FailureKind.DROPPED if result.kind is FailureKind.TLS else result.kind
         return replace(result, on_reused_connection=True, kind=kind)
 
     def _needs_fresh_connection(self, sending: Sending) -> bool:
-        """True if the request must not go over a kept connection (one that earlier requests used).
+        """True if the request must be sent over a new connection, and not over one that earlier requests used.
 
-        The service may close a kept connection at any moment, and then nobody knows whether the request arrived. That
-        matters if the request may move money. Without a transaction code, a fresh connection is also needed after a
-        request that got no answer. For codes, see the list at the head of this module.
+        The service may close a used connection at any moment, and then nobody knows whether the request arrived.
+
+        | request | needs a new connection |
+        |---|---|
+        | with no real transaction code | if it may prepare a transfer, or its last attempt got no answer |
+        | with the first code of the run | yes |
+        | with a later code | if the service has closed a used connection unannounced, or if there is a proxy |
+
+        Later codes use kept connections, because some services answer differently there. A proxy may send a request a
+        second time if it gets no answer.
         """
         code = sending.code
         if not code:
             return sending.wants_fresh_connection or not sending.is_safe_to_repeat
-        if code == self._first_code or not self._keeps_codes:
+        if code == self._first_code or not self._codes_may_use_kept_connections:
             return True
-        # Once the service closed a connection by itself, no code goes over a kept one.
         pools = self.poolmanager.pools
         return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 
     def _exchange(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
     ) -> Response | Failure:
-        """Send a request and read its answer: a response, or a failure if there is none.
+        """Send a request and read its answer. Returns a response, or a failure if there is none.
 
-        If only the body cannot be read, it is a response whose `broken` says why.
+        If the status and headers could be read and the body could not, the result is a response whose `broken` says
+        why. `operation` is the documented operation, by which the limit for the body is chosen.
         """
         raw: Any = None  # the answer as urllib3 has it
         body = b""
@@ -162,7 +183,7 @@ class Wire(HTTPAdapter):
         with deadline:
             try:
                 raw = self.send(request, **self._send_options).raw
-                most, limit = self._limit_for(operation)
+                most, limit = self._most_bytes_for(operation)
                 body, limit_that_cut = _body_of(raw, most, limit)
                 self._note_weight(operation, body)
                 if deadline.expired:  # the answer ends where the watchdog shut the connection down
@@ -173,7 +194,7 @@ class Wire(HTTPAdapter):
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
                 why_broken = str(failure.message)
-        coding = _coding_of(raw)
+        coding = _content_coding_of(raw)
         if coding in _CODINGS_NOT_ASKED_FOR:
             body = b""
             why_broken = "the content coding is {coding}, which was not asked for"
@@ -181,10 +202,11 @@ class Wire(HTTPAdapter):
         broken = say(why_broken, coding=coding) if why_broken else ""
         return Response(raw.status, headers, body, limit_that_cut, broken)
 
-    def _limit_for(self, operation: str) -> tuple[int, str]:
-        """The number of bytes that are read of the next body, and the limit in words.
+    def _most_bytes_for(self, operation: str) -> tuple[int, str]:
+        """The most bytes that are read of the next body of an operation, and this limit in words, for the report.
 
-        The first long answer to each operation is read whole, so that each operation has a long answer to judge.
+        Usually that is limits.response_bytes. If the run has read very much already (MOST_WEIGHT), it is less, so that
+        a run ends in time. But at least one long answer to each operation is read whole, so that there is one to judge.
         """
         most = self._limits.response_bytes
         if self._weight > MOST_WEIGHT and operation in self._operations_with_long_bodies:
@@ -192,18 +214,23 @@ class Wire(HTTPAdapter):
         return most, f"longer than limits.response_bytes ({most} bytes)"
 
     def _note_weight(self, operation: str, body: bytes) -> None:
-        """Add the weight of a long body: its bytes, and a weight for each of its JSON values.
+        """Add a long body to the weight of all bodies that were read, which estimates the work to judge them.
 
-        The number of values is estimated by the number of separators, because the body is not parsed here.
+        The weight of a body is its bytes, and 100 for each of its JSON values. The number of values is estimated by the
+        number of commas and opening brackets, because the body is not parsed here.
         """
         if len(body) > ALWAYS_READ:
             about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
-            self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(about_values, MAX_VALUES)
+            judged_values = min(about_values, MAX_VALUES)  # the suite judges no more values of a body
+            self._weight += len(body) + _WEIGHT_OF_A_VALUE * judged_values
             self._operations_with_long_bodies.add(operation)
 
 
 def _tls_context(profile: Profile) -> ssl.SSLContext:
-    """The settings of TLS: the authorities and the client certificate of the profile. Raises ProfileError."""
+    """The settings of TLS for connections to the service: the authorities that are trusted, and the client certificate.
+
+    Both come from the profile (the settings of a run). Raises ProfileError if a file cannot be used.
+    """
     tls = profile.tls
     try:
         context = ssl.create_default_context(cafile=tls.ca_bundle or DEFAULT_CA_BUNDLE_PATH)
@@ -220,23 +247,28 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
     return context
 
 
-def _coding_of(raw: urllib3.BaseHTTPResponse) -> str:
-    """The content coding of an answer: the first of `_CODINGS` that its header names, else deflate."""
+def _content_coding_of(raw: urllib3.BaseHTTPResponse) -> str:
+    """The content coding of an answer, such as gzip: the first of `_CODINGS` that its header Content-Encoding names.
+
+    "deflate" if the header names none of them. The name is used in messages about a body that cannot be decoded, and to
+    find a coding that the request did not ask for.
+    """
     content_encoding = raw.headers.get("Content-Encoding", "").lower()
     return next((name for name in _CODINGS if name in content_encoding), "deflate")
 
 
 def _body_of(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, str]:
-    """Read the decoded body of an answer, at most so many bytes.
+    """Read the body of an answer, at most `most` bytes after its content coding (such as gzip) is undone.
 
-    Returns the body and an empty text. If the body is longer, returns its beginning and `limit`, the limit in words.
+    Returns the body and an empty text. If the body is longer, returns its beginning and `limit`, the limit in words;
+    the rest is not read, and the connection is closed. Otherwise the connection is kept for the next request.
     """
     body = bytearray()
-    while chunk := raw.read(_CHUNK, decode_content=True):
+    while chunk := raw.read(_READ_AT_ONCE, decode_content=True):
         body += chunk
         if len(body) > most:
             raw.close()
-            return bytes(body[:_KEPT_OF_A_CUT_BODY]), limit
+            return bytes(body[:_BYTES_OF_A_TOO_LONG_BODY]), limit
     raw.release_conn()
     return bytes(body), ""
 
@@ -246,7 +278,7 @@ def _body_of(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[byte
 _ERRORS = (requests.RequestException, exceptions.HTTPError, HTTPException, OSError, ValueError)
 """Exceptions by which an attempt may fail."""
 # What to check if TLS failed.
-_REMEDY = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
+_WHAT_TO_CHECK = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 _NO_CONNECTION = FailureKind.NO_CONNECTION
 _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     (exceptions.ProxyError, _NO_CONNECTION, "the proxy cannot be reached: check proxy"),
@@ -264,14 +296,17 @@ _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     ),
     (LineTooLong, FailureKind.LIMIT, "headers longer than the suite reads (65536 bytes together)"),
 )
-"""Types of exceptions with the failure that each means. The first one that fits counts."""
+"""Types of exceptions, each with the failure that it means and its message. The first one that fits counts."""
 
 
 def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Failure:
-    """The failure in words of the suite, because the text of an exception may have data of the service or the profile.
+    """The failure that an exception means, with a message for the report. `seconds` is limits.timeout.
 
-    For TLS it has the reason of OpenSSL, which names no more than the host. If the request may have left, the failure
-    is never "no connection": `urllib3` may report a fault of the proxy after it passed the request on.
+    The message is in words of the suite, because the text of an exception may have data that must not be shown. For TLS
+    it has the reason of OpenSSL, which names no more than the host.
+
+    If the request may have been sent, the failure is never "no connection", because that would say that nothing was
+    sent: `urllib3` may report a fault of the proxy after the proxy has passed the request on.
     """
     causes = list(_causes(error))
     is_late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in causes)
@@ -292,7 +327,10 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and all exceptions that led to it."""
+    """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled.
+
+    `urllib3` wraps the error that tells most, such as that of TLS, into several others.
+    """
     if error is not None:
         yield error
         yield from _causes(error.__cause__)
@@ -300,11 +338,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _tls_failure(error: ssl.SSLError) -> str:
-    """The message of OpenSSL, which names no more of the profile than the host.
+    """A message for the report: why TLS failed, in the words of OpenSSL, and what to check.
 
-    It is `[SSL: CODE] message (_ssl.c:123)`: the code before it and the place in the source behind it are left out.
+    The words of OpenSSL name no more than the host. Its text is `[SSL: CODE] message (_ssl.c:123)`. The code before the
+    message, and the place in its source behind it, are left out.
     """
     text = getattr(error, "verify_message", "")
     if not text:
         text = re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
-    return f"TLS failed ({text.strip().removesuffix('.')}): {_REMEDY}"
+    return f"TLS failed ({text.strip().removesuffix('.')}): {_WHAT_TO_CHECK}"

@@ -1,13 +1,16 @@
 """The Authorization headers that the suite sends, and the ways to write a request that has one of them.
 
-One header has the valid token, which is also called the right one. All others must not be granted anything:
+One header has the valid token, which is also called the right one. With any other header a request must be refused:
 
-- A form says what stands in the header, such as "the token cut short". Reports show its name.
+- A form says what the header has, such as "the token cut short". Reports show its name.
 - A wrong token is the text that a form makes from the right one. It looks like the right one, and belongs to nobody.
   One token always gives the same wrong tokens, so that reports can hide all of them.
 - A way says how the request is written, such as with a slash at the end of its path.
 - An unauthorized request has no valid token. It is described by its form and its ways. The table of unauthorized
   requests has all that are worth sending.
+
+A signed token is a JSON Web Token (RFC 7519): `header.claims.signature`, each part in base64url. The header and the
+claims are JSON objects. Anybody can read them, but only the owner of a secret key can make the signature.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ _HEX = re.compile("[0-9A-Fa-f-]+")
 """A hexadecimal number, or a UUID (RFC 9562 section 4): letter case says nothing in them."""
 Claims = Mapping[str, object]
 """Members of the header or of the claims of a signed token."""
-Make = Callable[[str], str | None]
+TokenMaker = Callable[[str], str | None]
 """Makes a wrong token from the right one; None if the form does not apply to the right one."""
 
 
@@ -53,9 +56,10 @@ Make = Callable[[str], str | None]
 
 
 def signed_parts(token: str) -> list[str]:
-    """Header, claims and signature of a signed token, in base64url; empty if the token is another text.
+    """The three parts of a signed token, `["header", "claims", "signature"]`, each in base64url.
 
-    A signed token is a JSON Web Token in its compact form (RFC 7519 section 3).
+    A signed token is a JSON Web Token in its compact form (RFC 7519 section 3). For any other token the result is
+    empty.
     """
     parts = token.split(".")
     try:
@@ -67,42 +71,53 @@ def signed_parts(token: str) -> list[str]:
 
 
 def secret_parts_of(token: str) -> tuple[str, ...]:
-    """A token, and the parts of a signed token that are a secret by themselves: its claims and its signature."""
+    """The texts of a token that reports must hide: the token, and if it is signed, its claims and its signature.
+
+    The claims may name a person, and with the signature somebody could put the token together again.
+    """
     claims_and_signature = signed_parts(token)[1:]
     return (token, *filter(None, claims_and_signature))
 
 
 def _decoded(part: str) -> bytes:
-    """The bytes of a part of a signed token. Raises ValueError if it is not base64url."""
+    """The bytes of a part (header, claims or signature) of a signed token, which is a text in base64url.
+
+    Raises ValueError if the text is not base64url.
+    """
     padding = "=" * (-len(part) % 4)  # base64 has a multiple of four characters; signed tokens leave the `=` out
     return urlsafe_b64decode(part + padding)
 
 
 def _encoded(data: bytes) -> str:
-    """Bytes as a part of a signed token."""
+    """The bytes as the text of a part of a signed token: in base64url, without `=` at the end.
+
+    A signed token has three such parts, the header, the claims and the signature.
+    """
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _part_with_members(part: str, **members: object) -> str:
-    """A header or claims, with some members replaced or added."""
+    """The header or the claims of a signed token, with some members of its JSON object replaced or added."""
     changed = {**json.loads(_decoded(part)), **members}
-    return _encoded(json.dumps(changed, separators=(",", ":")).encode())
+    return _encoded(json.dumps(changed, separators=(",", ":")).encode())  # without blanks, as signed tokens are
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------
 
 
-def _of_signed(change: Callable[[str, str, str], str]) -> Make:
-    """A function that makes a wrong token from a signed token. `change` gets its header, claims and signature.
+def _made_from_signed_token(change: Callable[[str, str, str], str]) -> TokenMaker:
+    """A function that makes a wrong token from the right one, if that is a signed token.
 
-    The function returns None if the token is not signed, or if its signature has fewer than 16 letters and digits:
-    then it would be no secret, and the other two parts would show the whole token.
+    `change` gets the header, the claims and the signature of the right token, and returns the wrong token.
+
+    The function that is returned gives None if the right token is not signed. It also gives None if the signature has
+    fewer than 16 letters and digits: then somebody who sees the wrong token could guess the right one.
     """
 
     def wrong_token_of(token: str) -> str | None:
-        """The wrong token; None if the form does not apply to this token."""
+        """The wrong token; None if none can be made from this token."""
         parts = signed_parts(token)
-        if not parts or _is_short(parts[2]):
+        if not parts or _can_be_guessed(parts[2]):
             return None
         return change(*parts)
 
@@ -110,36 +125,49 @@ def _of_signed(change: Callable[[str, str, str], str]) -> Make:
 
 
 def _with_another_signature(token: str) -> str:
-    """The wrong token that every token has: a signed one with another signature, else a text of the same length.
+    """A wrong token, which can be made from every token.
 
-    It is a random token if the part to replace has fewer than 16 letters and digits, because then the right token could
-    be guessed from the rest.
+    | right token | wrong token |
+    |---|---|
+    | signed (header, claims, signature) | the same with another signature |
+    | any other | a text of the same length, with other letters and digits |
+    | the part that would be replaced has fewer than 16 letters and digits | a random text |
+
+    In the last row the right token could be guessed from what is left of it.
     """
     beginning = ""
     part_to_replace = token
     if signed_parts(token):
         header_and_claims, dot, part_to_replace = token.rpartition(".")
         beginning = header_and_claims + dot
-    if _is_short(part_to_replace):
+    if _can_be_guessed(part_to_replace):
         return _RANDOM_TOKEN
-    return beginning + _look_alike(part_to_replace)
+    return beginning + _text_of_same_shape(part_to_replace)
 
 
-def _with_claims(**changes: object) -> Make:
-    """A function that makes a wrong token with other claims (RFC 7519 section 4.1) and the signature as it was."""
-    return _of_signed(lambda header, claims, signature: f"{header}.{_part_with_members(claims, **changes)}.{signature}")
+def _with_other_claims(**changes: object) -> TokenMaker:
+    """A function that makes a wrong token: the right one with some claims changed, and with its signature as it was.
+
+    Claims are the members of a signed token that say, for example, until when it is valid (RFC 7519 section 4.1). A
+    service that checks the signature must refuse such a token.
+    """
+    return _made_from_signed_token(
+        lambda header, claims, signature: f"{header}.{_part_with_members(claims, **changes)}.{signature}"
+    )
 
 
-def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object) -> Make:
-    """A function that makes a token which the suite signs itself, with a signing key that anybody may guess.
+def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: object) -> TokenMaker:
+    """A function that makes a wrong token which the suite signs itself, with a signing key that anybody may guess.
 
-    The token has the claims of the right token, or made-up claims if the right one is not signed. It is signed with
-    HS256 (RFC 7518 section 3.2). None if the right token is signed with the same key, because then the new one would be
-    a right token, too.
+    It shows whether a service was left with such a key, for example the empty one. The token has the claims of the
+    right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. It is signed with
+    HS256 (RFC 7518 section 3.2).
+
+    The function gives None if the right token is signed with the same key: then the new one would be right, too.
     """
 
     def wrong_token_of(token: str) -> str | None:
-        """The wrong token; None if it would be a right one."""
+        """The wrong token; None if the service would have to accept it, because its key is that of the right token."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -151,14 +179,14 @@ def _signed_anew(key: bytes, header_members: Claims, **claims_to_change: object)
 
 
 def _signature(header: str, claims: str, key: bytes) -> str:
-    """The signature of a header and claims with HS256."""
+    """The signature of a header and claims with this key, in base64url, by the algorithm HS256 (RFC 7518)."""
     return _encoded(hmac.digest(key, f"{header}.{claims}".encode(), "sha256"))
 
 
 def _unsigned(token: str) -> str | None:
-    """A token with made-up claims whose header says that it is unsigned (RFC 7519 section 6).
+    """A wrong token with made-up claims, whose header says that it is not signed: `"alg": "none"` (RFC 7519 section 6).
 
-    None if the right token is signed: `FORMS` has such a form with its own claims.
+    Some services accept that. None if the right token is signed, because another form does the same with its claims.
     """
     if signed_parts(token):
         return None
@@ -167,12 +195,18 @@ def _unsigned(token: str) -> str | None:
 
 
 def _of_another_issuer(token: str) -> str | None:
-    """The right token with another issuer among its claims and a made-up signature. None if it is not signed."""
+    """The right token with another issuer (who made the token) among its claims, and with a made-up signature.
+
+    A service must check who made a token. None if the right token is not signed, or if its signature is so short that
+    it can be guessed: then the right token could be restored.
+    """
     parts = signed_parts(token)
-    if not parts or _is_short(parts[2]):
+    if not parts:
         return None
     header, claims, signature = parts
-    return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_look_alike(signature)}"
+    if _can_be_guessed(signature):
+        return None
+    return f"{header}.{_part_with_members(claims, iss=_ISSUER)}.{_text_of_same_shape(signature)}"
 
 
 _ISSUER = f"https://{SYNTHETIC_PREFIX}issuer.example"
@@ -180,28 +214,32 @@ _NO_MEMBERS = _encoded(b"{}")
 _MADE_UP_CLAIMS = _part_with_members(_NO_MEMBERS, iss=_ISSUER, sub=f"{SYNTHETIC_PREFIX}subject", exp=_NEVER_EXPIRES)
 
 
-def _is_short(text: str) -> bool:
-    """True if a text has so few letters and digits (fewer than 16) that somebody may guess it."""
+def _can_be_guessed(text: str) -> bool:
+    """True if a part of the right token has so few letters and digits (fewer than 16) that somebody may guess it.
+
+    A wrong token that lacks only this part would reveal the right one to everybody who sees it.
+    """
     count = sum(map(str.isalnum, text))
     return count < _FEWEST_HIDDEN
 
 
-def _look_alike(text: str) -> str:
+def _text_of_same_shape(text: str) -> str:
     """A text of the same length, in which each letter is another letter, and each digit another digit.
 
-    Letter case stays, and a hexadecimal text stays one, so that a service that checks the form of tokens reads on. The
-    result is the same for the same text each time, and nobody can guess it without the text.
+    For `Ab-12` it may be `Ec-83`. Capital letters stay capital letters, and a hexadecimal text stays hexadecimal.
+    So a service that first checks what tokens look like does not refuse it for that reason. The result is the same for
+    the same text each time, and nobody can guess it without the text.
     """
     random = Random(text)  # the text is the seed
     has_letters_beyond_hex = re.search("[g-zG-Z]", text) is not None
     small_letters = string.ascii_lowercase if has_letters_beyond_hex else "abcdef"
-    sorts = (small_letters, small_letters.upper(), string.digits)
+    groups = (small_letters, small_letters.upper(), string.digits)
     new_characters = []
     for character in text:
         candidates = character  # a character such as - stays as it is
-        for sort in sorts:
-            if character in sort:
-                candidates = sort.replace(character, "")
+        for group in groups:
+            if character in group:
+                candidates = group.replace(character, "")  # all others of its group
         new_characters.append(random.choice(candidates))
     return "".join(new_characters)
 
@@ -211,10 +249,10 @@ def _look_alike(text: str) -> str:
 
 @dataclass(frozen=True)
 class Form:
-    """What stands in the Authorization header of a request without the valid token."""
+    """What the Authorization header of a request without the valid token has, such as "the token cut short"."""
 
     name: str
-    make: Make | None = None
+    make: TokenMaker | None = None
     """Makes the wrong token behind the scheme; None if the scheme stands alone."""
     scheme: str = "Bearer "
     """The text before the wrong token."""
@@ -226,42 +264,42 @@ class Form:
 
 NO_HEADER = "no header"
 """The request without a token, which is no wrong token. The limit of wrong tokens counts all others."""
-ANOTHER = "a wrong token (of a JWT: another signature)"
+WRONG_TOKEN = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
-_CHUNKS = "a chunked body"
-_Restorable = partial(Form, restorable=True)
+_CHUNKED_BODY = "a chunked body"
+_RestorableForm = partial(Form, restorable=True)
 FORMS = (
-    Form(ANOTHER, _with_another_signature),
+    Form(WRONG_TOKEN, _with_another_signature),
     Form("an empty bearer"),
     Form("an empty header", scheme=""),
     Form("the text null", scheme="Bearer null"),
     # unsigned as the header says (RFC 7515 appendix A.5), or with nothing where the signature was
     Form(
         "the token without a signature (none)",
-        _of_signed(lambda header, claims, _: f"{_part_with_members(header, alg='none')}.{claims}."),
+        _made_from_signed_token(lambda header, claims, _: f"{_part_with_members(header, alg='none')}.{claims}."),
     ),
     Form(
         "the token without its signature",
-        _of_signed(lambda header, claims, _: f"{header}.{claims}."),
+        _made_from_signed_token(lambda header, claims, _: f"{header}.{claims}."),
         filter="sed 's/[^.]*$//'",
     ),
-    _Restorable("the token with an expired exp", _with_claims(exp=_EXPIRED)),
-    _Restorable("the token of another subject", _with_claims(sub=f"{SYNTHETIC_PREFIX}subject")),
+    _RestorableForm("the token with an expired exp", _with_other_claims(exp=_EXPIRED)),
+    _RestorableForm("the token of another subject", _with_other_claims(sub=f"{SYNTHETIC_PREFIX}subject")),
     # without the padding of base64, too, because some decoders ignore missing padding
-    _Restorable(
+    _RestorableForm(
         "the token cut short",
         lambda token: token.rstrip("=")[:-1],
         filter="sed 's/=*$//; s/.$//'",
     ),
     # by two characters, because some decoders ignore everything behind padding, or one character behind groups of four
-    _Restorable("the token lengthened", lambda token: token.rstrip("=") + "11", filter="sed 's/=*$/11/'"),
-    _Restorable(
+    _RestorableForm("the token lengthened", lambda token: token.rstrip("=") + "11", filter="sed 's/=*$/11/'"),
+    _RestorableForm(
         "the token in another letter case",
         lambda token: None if _HEX.fullmatch(token) else token.swapcase(),
         filter="tr a-zA-Z A-Za-z",
     ),
-    _Restorable("the token backwards", lambda token: token[::-1], filter="rev"),
-    _Restorable("the token with a character before it", lambda token: "x" + token, filter="sed s/^/x/"),
+    _RestorableForm("the token backwards", lambda token: token[::-1], filter="rev"),
+    _RestorableForm("the token with a character before it", lambda token: "x" + token, filter="sed s/^/x/"),
     Form("Basic credentials", scheme="Basic cGl4Y29uZjpwaXhjb25m"),  # pixconf:pixconf
     Form("the text undefined", scheme="Bearer undefined"),
 )
@@ -270,9 +308,9 @@ FORMS = (
 The default of limits.wrong_tokens has room for thirteen with codes. Fewer apply to a token that is not signed.
 """
 OTHER_SCHEMES = (
-    _Restorable("the bare token", scheme=""),
+    _RestorableForm("the bare token", scheme=""),
     # as long as Bearer, because some services cut off seven characters and do not look at them
-    _Restorable("the token under the scheme Digest", scheme="Digest "),
+    _RestorableForm("the token under the scheme Digest", scheme="Digest "),
 )
 """Forms with the right token itself under another scheme. They are never sent with a real transaction code."""
 
@@ -284,7 +322,10 @@ _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 
 
 def _form_of_word(word: str) -> Form:
-    """The form with a word in the place of the token."""
+    """The form of the Authorization header with a common word as the token, such as `Bearer test`.
+
+    Developers sometimes leave a check in a service that accepts such a word.
+    """
     return Form(f"the text {word}", scheme=f"Bearer {word}")
 
 
@@ -292,10 +333,12 @@ FORMS_FOR_SYNTHETIC_IDENTIFIERS = (
     *map(_form_of_word, _LIKELY_WORDS),
     Form("an unsigned token (none) with other claims", _unsigned),
     Form("a token of another issuer", _of_another_issuer),
-    Form("a token with another key id, signed with an empty key", _signed_anew(b"", _ANOTHER_KEY)),
-    Form("a token signed with the key secret", _signed_anew(b"secret", {})),
-    Form("a token of another user, signed with an empty key", _signed_anew(b"", {}, sub=f"{SYNTHETIC_PREFIX}subject")),
-    Form("an expired token, signed anew with the key secret", _signed_anew(b"secret", {}, exp=_EXPIRED)),
+    Form("a token with another key id, signed with an empty key", _signed_by_suite(b"", _ANOTHER_KEY)),
+    Form("a token signed with the key secret", _signed_by_suite(b"secret", {})),
+    Form(
+        "a token of another user, signed with an empty key", _signed_by_suite(b"", {}, sub=f"{SYNTHETIC_PREFIX}subject")
+    ),
+    Form("an expired token, signed anew with the key secret", _signed_by_suite(b"secret", {}, exp=_EXPIRED)),
     *map(_form_of_word, _WORDS),
 )
 """Forms that are sent with synthetic identifiers alone, because they are many. The likeliest ones are first.
@@ -323,10 +366,12 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 """Headers that are not well formed. A service that reads them carelessly breaks on them."""
 
 
-def forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
-    """The forms `among` these that the profile permits, in their order. With a token, only those that apply to it.
+def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
+    """Those of the forms `among` that may be sent. A form is a kind of wrong token, such as "the token cut short".
 
-    A form from which the right token can be restored needs `fuzz` in `allow`.
+    A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
+    of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as
+    another signature for a token that is not signed. The order is that of `among`.
     """
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
     if not token:
@@ -335,10 +380,14 @@ def forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) ->
 
 
 def authorization(credential: str, token: str) -> str | None:
-    """The value of the Authorization header; None for no header. Raises KeyError for an unknown name.
+    """The value of the Authorization header that a credential stands for; None for no header.
 
-    `credential` is the name of a form. The names were chosen for an earlier token, and a token that was fetched again
-    may be of another sort. If the form does not apply to it, the form ANOTHER stands in its place.
+    `credential` is a name, such as "no header", "the token cut short" or "an unknown scheme". `token` is the right
+    token, from which a wrong one is made. Raises KeyError for an unknown name.
+
+    The names were chosen for the token at the start of the run. A token that was fetched later may be of another kind,
+    such as not signed. If the named wrong token cannot be made from it, the one that can always be made is sent instead
+    (WRONG_TOKEN).
     """
     if credential == NO_HEADER:
         return None
@@ -350,16 +399,19 @@ def authorization(credential: str, token: str) -> str | None:
     if form.make is None:
         return form.scheme.rstrip()
     tokens_by_form = wrong_tokens(token)
-    wrong_token = tokens_by_form.get(form.name, tokens_by_form[ANOTHER])
+    wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
     return (form.scheme + wrong_token).rstrip()
 
 
 @cache
 def wrong_tokens(token: str) -> Mapping[str, str]:
-    """The wrong tokens that the suite makes from the right token: a text for each form, by the name of the form.
+    """The wrong tokens that the suite makes from the right token, by the name of their form.
 
-    `FORMS` are sent with real codes and keys, `FORMS_FOR_SYNTHETIC_IDENTIFIERS` with made-up ones alone. A form that
-    does not apply to this token is left out, such as "the token without its signature" if the token has none.
+    A form is a kind of wrong token: `{"the token cut short": "eyJhb…"}`. The result is kept in memory, because reports
+    ask for it again and again to hide these texts.
+
+    `FORMS` are sent with real codes and keys, `FORMS_FOR_SYNTHETIC_IDENTIFIERS` with made-up ones alone. A form is left
+    out if it cannot be made from this token, such as "the token without its signature" if the token has none.
 
     No service that decodes a wrong token gets the right one: they differ in more than white space, spare bits of
     base64, or the letter case of a hexadecimal number.
@@ -376,22 +428,22 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 
 FOR_A_REGISTERED_KEY = "a key that is registered"
 """The way that changes nothing in the request. It is special because its key is registered already when it is sent."""
-_SCHEME = ("Authorization", r"^\w+ ?")
+_SCHEME_OF_HEADER = ("Authorization", r"^\w+ ?")
 """The scheme and the space behind it."""
-_PIX = "pix/(?=(keys/)?[^/]*$)"
+_SEGMENT_PIX = "pix/(?=(keys/)?[^/]*$)"
 """The segment `pix` of the documented path, whatever stands in the address before it."""
 Replacement = str | Callable[[re.Match[str]], str]
 """The text that replaces a part of a request, or a function that makes it from that part."""
 WAYS: Mapping[str, tuple[str, str, Replacement]] = {
-    "the scheme bearer": (*_SCHEME, "bearer "),
-    "the scheme BEARER": (*_SCHEME, "BEARER "),
-    "two spaces behind the scheme": (*_SCHEME, "Bearer  "),
+    "the scheme bearer": (*_SCHEME_OF_HEADER, "bearer "),
+    "the scheme BEARER": (*_SCHEME_OF_HEADER, "BEARER "),
+    "two spaces behind the scheme": (*_SCHEME_OF_HEADER, "Bearer  "),
     "a query": ("url", "$", "?pixconf=1"),
     "a slash at the end": ("url", "$", "/"),
-    _CHUNKS: ("Transfer-Encoding", "", "chunked"),
+    _CHUNKED_BODY: ("Transfer-Encoding", "", "chunked"),
     HTTP_1_0: ("", "", ""),  # the wire writes the version
     "two slashes": ("url", "(?<=/v1)/", "//"),
-    "an encoded letter": ("url", _PIX, "pi%78/"),
+    "an encoded letter": ("url", _SEGMENT_PIX, "pi%78/"),
     "another letter case": ("url", "/(execute/pix|pix/keys)/(?=[^/]*$)", lambda path: path[0].upper()),
     "an encoded slash": ("url", "/(?=(pix|keys)/[^/]*$)", "%2F"),
     "a dot segment": ("url", "(?<=/v1)/", "/./"),
@@ -408,45 +460,52 @@ scheme is spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface docum
 
 
 def write_in_way(request: PreparedRequest, way: str) -> None:
-    """Change a request so that it is written in this way.
+    """Change a request so that it is written in an unusual way, such as "two slashes" in its path.
 
-    The name of a way that is not in `WAYS` changes nothing: it stands for headers that the caller has written.
+    `WAYS` has what is replaced for each name. Another name changes nothing, because the caller has written the request
+    in that way already.
     """
     part, pattern, replacement = WAYS.get(way, ("", "", ""))
     if part == "url":
         request.url = re.sub(pattern, replacement, request.url or "", count=1)
     elif part:
         request.headers[part] = re.sub(pattern, replacement, request.headers.get(part, ""), count=1)
-    if way == _CHUNKS:
+    if way == _CHUNKED_BODY:
         del request.headers["Content-Length"]
 
 
 def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
-    """The ways that leave the path and the scheme as they are documented."""
+    """The names of the unusual ways to write a request that keep its path and the word Bearer as they are documented.
+
+    Examples are "a query" and "another Accept". `has_a_body` is true for a request with a body.
+    """
     ways = []
     for way, (part, _, replacement) in WAYS.items():
-        changes_request = way != FOR_A_REGISTERED_KEY
-        keeps_scheme_and_path = part != "Authorization" and _keeps_the_path(part, replacement)
-        if changes_request and keeps_scheme_and_path and _is_possible(way, has_a_body=has_a_body):
+        changes_request = way != FOR_A_REGISTERED_KEY  # that name only says which key the request has
+        keeps_scheme_and_path = part != "Authorization" and _way_keeps_path(part, replacement)
+        if changes_request and keeps_scheme_and_path and _can_be_written_in_way(way, has_a_body=has_a_body):
             ways.append(way)
     return ways
 
 
-def _keeps_the_path(part: str, replacement: Replacement) -> bool:
-    """True if a way leaves the path as it is: it changes a header, or it adds a query to the address.
+def _way_keeps_path(part: str, replacement: Replacement) -> bool:
+    """True if an unusual way to write a request keeps its path: it changes a header, or adds a query to the address.
 
-    `part` is the part of the request that the way changes: `url` or the name of a header.
+    `part` is what the way changes: "url" or the name of a header. `replacement` is what is put there: a text, or a
+    function that changes a part of the path.
     """
-    return part != "url" or (isinstance(replacement, str) and replacement.startswith("?"))
+    if part != "url":
+        return True
+    return isinstance(replacement, str) and replacement.startswith("?")  # it adds a query
 
 
-def _is_possible(way: str, *, has_a_body: bool) -> bool:
-    """True if a request with or without a body can be written in this way: only a body has chunks."""
-    return has_a_body or way != _CHUNKS
+def _can_be_written_in_way(way: str, *, has_a_body: bool) -> bool:
+    """True if a request can be written in this unusual way. Only one with a body can have its body sent in chunks."""
+    return has_a_body or way != _CHUNKED_BODY
 
 
 class UnauthorizedRequest(NamedTuple):
-    """A planned request without the valid token: what is sent as the token, and how the request is written."""
+    """A request without the valid token that is to be sent: what it has as the token, and how it is written."""
 
     credential: str
     """The name of the form, or NO_HEADER."""
@@ -455,9 +514,11 @@ class UnauthorizedRequest(NamedTuple):
 
 
 def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) -> list[UnauthorizedRequest]:
-    """Unauthorized requests that are worth sending, in the order in which they are sent.
+    """The requests without the valid token that are worth sending to an operation, in the order of sending.
 
-    `credentials` are the names of the forms. `has_a_body` is true if the request has a body.
+    `credentials` are the names of forms (kinds of wrong tokens, such as "the token cut short"). Each may be sent in
+    each way (how the request is written, such as "two slashes" in its path). `has_a_body` is true if the request has a
+    body.
 
     A limit may cut the table short. So each form and each way is tried once, before any pair of a form and a way that
     were both tried already:
@@ -468,10 +529,11 @@ def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) 
     """
     ways = []
     for way in WAYS:
-        if way != FOR_A_REGISTERED_KEY and _is_possible(way, has_a_body=has_a_body):
+        if way != FOR_A_REGISTERED_KEY and _can_be_written_in_way(way, has_a_body=has_a_body):
             ways.append(way)
     as_documented = [UnauthorizedRequest(credential) for credential in credentials]
-    without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME]
+    # WAYS[way][:2] is what the way replaces. Without a header there is no scheme, such as Bearer, to be replaced.
+    without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME_OF_HEADER]
     in_each_way = [UnauthorizedRequest(credential, (way,)) for credential, way in product(credentials, ways)]
     table = [as_documented[0], UnauthorizedRequest(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
     return list(dict.fromkeys(table))  # without repetitions

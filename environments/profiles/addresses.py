@@ -31,7 +31,7 @@ def _host_of(address: str) -> str:
     return urlsplit(address).hostname or ""
 
 
-def in_one_form(text: str) -> str:
+def normalized_address(text: str) -> str:
     """The address in the form in which requests are sent to it, so that equal addresses are equal texts.
 
     Scheme and host are in lower case (RFC 3986 section 6.2.2.1), and there is no slash at the end:

@@ -25,7 +25,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from environments.profiles.addresses import in_one_form
+from environments.profiles.addresses import normalized_address
 from environments.profiles.model import (
     EMBEDDED,
     ENVIRONMENTS,
@@ -99,7 +99,8 @@ class ParsedYaml:
             if isinstance(node, yaml.MappingNode) and isinstance(step, str):
                 key_node, node = next((pair for pair in node.value if pair[0].value == step), (None, None))
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                key_node = node = node.value[step]
+                node = node.value[step]
+                key_node = node  # a list item has no key, so its own line is used
             else:
                 break
             if key_node:
@@ -230,10 +231,10 @@ def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[st
         kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
             f"--base-url: {name} is for the embedded sandbox, this run only reads; keys, codes and bodies stay "
-            f"there. `python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+            f"there. `python -m environments new NAME` writes a profile for {normalized_address(base_url)}"
         )
         return kept | {"allow": ["read"]} | new_address, note
-    is_same_address = in_one_form(base_url) == in_one_form(str(data.get("base_url")))
+    is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
     return data | new_address, None if is_same_address else ""
 
 
@@ -271,21 +272,21 @@ def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:
     A key that is not known is replaced by `…`, because it may be a secret that was pasted. Some messages of pydantic
     are replaced by clearer ones.
     """
-    place = error["loc"]
+    place = error["loc"]  # keys and numbers of list items, from the outside
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == _UNKNOWN_KEY:
-        nearest = get_close_matches(place[-1], _known_keys(), 1)
+        nearest = get_close_matches(place[-1], _known_keys(), 1)  # at most one known key with a similar name
         message = "unknown key" + "".join(f'; did you mean "{key}"?' for key in nearest)
-        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)
+        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)  # a misspelled key may be shown
         if place[0] == "auth":  # probably somebody wrote the token itself
             message = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
     elif error["type"] == "too_short":
         message = "expected at least one"
-    if place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
+    if place[-1] == "[key]":  # pydantic adds this word if the key itself is wrong, and not its value
         place = place[:-1]
         if place[0] == "requests" and not get_close_matches(place[-1], operations(), 1):
             place = (*place[:-1], _NOT_REPEATED)
-    elif place[0] == "requests":  # whatever is wrong with a body
+    elif place[0] == "requests":  # an example of a body says more than what pydantic says about it
         body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
         place = place[:2]
         message = f"expected a body written as YAML, such as {{json: {body}}}"
@@ -322,7 +323,8 @@ def name_for_commands(profile: Profile) -> str:
     The option --base-url is included only if the user gave it. Messages use this to suggest a command.
     """
     path = profile.path
-    name = quote(path.stem if path.absolute().parent == ENVIRONMENTS else shown(path))
+    is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
+    name = quote(path.stem if is_in_usual_folder else shown(path))
     return name if profile.redirected is None else f"{name} --base-url={quote(profile.base_url)}"
 
 

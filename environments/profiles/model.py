@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from environments.profiles.addresses import check_address, check_proxy, in_one_form
+from environments.profiles.addresses import check_address, check_proxy, normalized_address
 from environments.profiles.parts import (
     PERMISSIONS,
     Auth,
@@ -212,7 +212,7 @@ class ProfileFile:
         `insecure` and `base_url_is_exact` may permit unusual addresses. pydantic checked both before; if one of them is
         wrong itself, it is missing in `info.data`, and no second error about the address is wanted.
         """
-        address = in_one_form(text)
+        address = normalized_address(text)
         if address != EMBEDDED:
             insecure = info.data.get("insecure", True)
             exact = info.data.get("base_url_is_exact", True)
@@ -230,7 +230,7 @@ class ProfileFile:
         address: str | None = info.data.get("base_url")  # absent if it is wrong itself
         if sandbox is None or address is None:
             return None
-        if in_one_form(sandbox) != address:
+        if normalized_address(sandbox) != address:
             raise ValueError(
                 f"expected the whole base_url again, {address}, if nothing there is worth anything; or null"
             )
@@ -273,7 +273,7 @@ class ProfileFile:
         """
         insecure = info.data.get("insecure", True)
         exact = info.data.get("base_url_is_exact", True)
-        normalized = tuple(map(in_one_form, addresses))
+        normalized = tuple(map(normalized_address, addresses))
         for address in normalized:
             check_address(address, insecure=insecure, exact=exact)
         return normalized

@@ -29,7 +29,10 @@ curl -H {header} {url}/v1/execute/pix/SBX-PHONE-1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until Ctrl-C or SIGTERM (exit status 0); a port that cannot be had is exit status 4."""
+    """Start the sandbox, print its address and token, and serve until Ctrl-C or SIGTERM.
+
+    Returns the exit status: 0, or 4 if the port cannot be used.
+    """
     parser = CommandParser(
         prog="python -m environments.sandbox",
         description="Serve the PIX sandbox: made-up accounts and money, in memory. Ctrl-C ends it.",

@@ -86,26 +86,27 @@ class Ledger:
     """Reads and writes the tables. A row that does not exist is None."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        """`connection` leads to a database with the tables of schema.sql, and has an open transaction."""
         self._execute = connection.execute
 
     def _all(self, make: Callable[..., T], query: str, *values: str) -> list[T]:
-        """An object for each row of a query, made of its columns."""
+        """The rows of an SQL query as objects: `make` is called with the columns of each row."""
         return [make(*row) for row in self._execute(query, values)]
 
     def account(self, account_id: str) -> Account:
-        """An account that a key or a transfer refers to, so that it exists."""
+        """The account with this id. It must exist: the callers take the id from a key or a transfer in the database."""
         return self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
 
     def own_accounts(self) -> list[Account]:
-        """The accounts that are held at this bank, by id."""
+        """The accounts that are held at this bank, and not at another one, sorted by id."""
         return self._all(Account, "SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
 
     def balance(self, account_id: str) -> int:
-        """Cents: the sum of the account's entries."""
+        """The balance of an account in cents: the sum of its entries, of which outgoing ones are negative."""
         return sum(entry.cents for entry in self.entries(account_id))
 
     def entries(self, account_id: str) -> list[Entry]:
-        """The entries of an account, the oldest first."""
+        """The movements of money on an account, the oldest first."""
         query = (
             "SELECT transfer, entries.cents, date FROM entries JOIN transfers ON transfers.id = transfer"
             " WHERE account = ? ORDER BY number"
@@ -113,24 +114,24 @@ class Ledger:
         return self._all(Entry, query, account_id)
 
     def key(self, value: str) -> Key | None:
-        """The registered key with this value."""
+        """The registered PIX key with this value, at whatever account; None if there is none."""
         keys = self._all(Key, "SELECT * FROM keys WHERE key = ?", value)
         return keys[0] if keys else None
 
     def keys(self, account_id: str) -> list[Key]:
-        """The keys that pay into an account, in the order of their registration."""
+        """The PIX keys that are registered for an account, in the order of their registration."""
         return self._all(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
 
     def add_key(self, key: Key) -> None:
-        """Write a registered key."""
+        """Add a PIX key to the registered keys."""
         self._execute("INSERT INTO keys VALUES (?, ?, ?)", [key.key, key.type, key.account])
 
     def remove_key(self, key: Key) -> None:
-        """Delete a registered key."""
+        """Remove a PIX key from the registered keys."""
         self._execute("DELETE FROM keys WHERE key = ?", [key.key])
 
     def transfer(self, code: str) -> Transfer | None:
-        """The transfer with this transaction code."""
+        """The transfer with this transaction code; None if there is none."""
         row = self._execute("SELECT * FROM transfers WHERE id = ?", [code]).fetchone()
         if row is None:
             return None
@@ -138,15 +139,17 @@ class Ledger:
         return Transfer(id_, payer, self.account(payee_id), *others)
 
     def prepare(self, transfer: Transfer) -> None:
-        """Note a transfer. No money moves."""
+        """Write a prepared transfer to the database, so that it can be executed later. No money moves."""
         columns = vars(transfer) | {"payee": transfer.payee.id}
         placeholders = ", ".join(f":{name}" for name in columns)
         self._execute(f"INSERT INTO transfers VALUES ({placeholders})", columns)
 
     def move_money(self, transfer: Transfer, date: int) -> Transfer:
-        """Move the money out of the payer's account, into the payee's or to clearing. Each call moves it once more.
+        """Move the money of a transfer: write an entry for the payer and one for the receiving account.
 
-        Returns the transfer as it is now.
+        If the payee has the account at another bank, the receiving account is the one for clearing with other banks.
+        Whether the money was moved before is not checked here: each call moves it once more. Returns the transfer with
+        its new status and date.
         """
         self._execute("UPDATE transfers SET status = 'DONE', date = ? WHERE id = ?", [date, transfer.id])
         receiving_account = transfer.payee.id if transfer.payee.role == "OWN" else CLEARING
@@ -163,6 +166,7 @@ class Database:
     """
 
     def __init__(self) -> None:
+        """Make the tables in memory, and fill them with the made-up accounts and transfers."""
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
         self._connection.executescript(f"PRAGMA foreign_keys = ON; {SCRIPT}")
@@ -170,6 +174,9 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Ledger]:
-        """The ledger, which nobody else has meanwhile. All changes are kept together; after an exception, none is."""
+        """A context in which one thread alone reads and changes the database through a ledger.
+
+        At its end all changes are saved together. If an exception is raised in it, no change is saved.
+        """
         with self._lock, self._connection:
             yield Ledger(self._connection)

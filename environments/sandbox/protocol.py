@@ -55,7 +55,7 @@ class Request:
     version: str = "HTTP/1.1"
 
     def header(self, name: str) -> str:
-        """The value of a header, or the empty string."""
+        """The value of the header with this name, in any letter case; empty if the request does not have it."""
         return self.headers.get(name.lower(), "")
 
 
@@ -78,7 +78,11 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
 
 
 def text_field(body: Mapping[str, object], name: str, default: str | None = None) -> str:
-    """The string in a field of a body. Without a default the field is required. Raises Refusal."""
+    """The string in a field of a JSON body. Raises Refusal (400) if it is no string.
+
+    If the field is missing, the default is returned. If there is no default either, the field is required, and Refusal
+    is raised.
+    """
     value = body.get(name, default)
     if not isinstance(value, str):
         raise Refusal(400, f"The field {name} holds a string.")
@@ -86,11 +90,16 @@ def text_field(body: Mapping[str, object], name: str, default: str | None = None
 
 
 def integer_field(body: Mapping[str, object], name: str, factor: int = 1) -> int:
-    """The number in a field of a body times a factor, as an integer: 1.5 reais are 150 cents. Raises Refusal."""
+    """The number in a field of a JSON body, multiplied by a factor, as an integer: 1.5 reais are 150 cents.
+
+    Raises Refusal (400) if it is no positive number, or if the product is no integer: 1.555 reais have a decimal too
+    many.
+    """
     value = body.get(name)
+    # In Python, true and false are integers, too.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_NUMBER:
         raise Refusal(400, f"The field {name} holds a positive number, at most {MAX_NUMBER}.")
-    product = Decimal(str(value)) * factor
+    product = Decimal(str(value)) * factor  # exact, unlike a product of floats
     if product % 1:
         raise Refusal(400, f"The field {name} has too many decimals.")
     return int(product)
@@ -98,7 +107,10 @@ def integer_field(body: Mapping[str, object], name: str, factor: int = 1) -> int
 
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
-    """A pattern of the paths of a template. Its group, if there is one, is the path parameter."""
+    """A pattern for the paths of a template such as `/v1/pix/keys/{accountId}`. Its group is the path parameter.
+
+    The parameter may be any segment without a slash. A template without a parameter gives a pattern without a group.
+    """
     return re.compile(re.sub(r"{\w+}", "([^/]+)", template))
 
 
@@ -111,17 +123,21 @@ class HttpService:
     """Method, path template, operationId. A template has at most one parameter, as a segment of its own."""
 
     def __init__(self, *, token: str | None = None, database: Database | None = None) -> None:
+        """Without a token a random one is made, and without a database a new one with made-up accounts."""
         self.token = token or secrets.token_urlsafe()
         self.database = database or Database()
         self.numbers = count(1)
         """Numbers of the registrations."""
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
-        """The response that the server sends; None if a subclass has sent it over the connection itself."""
+        """The response that the server is to send to a request.
+
+        A subclass may write broken HTTP to `connection` itself, and return None. Then the server sends nothing.
+        """
         return self.respond(request)
 
     def respond(self, request: Request) -> Response:
-        """Perform the operation that a request asks for. Returns the response, which may be a refusal."""
+        """Check a request, perform its operation, and return the response, which may be a refusal."""
         operation = None
         try:
             self.check_size(request)
@@ -133,18 +149,25 @@ class HttpService:
         return self.finish(request, operation, response)
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        """The response as it leaves; `operation` is None if no route was found."""
+        """The response as it is sent, here unchanged. Subclasses override this to change every response.
+
+        `operation` is None if the request has no known path and method.
+        """
         return response
 
     # Which operation, and for whom
 
     def check_size(self, request: Request) -> None:
-        """Raise Refusal for a body that is too large."""
+        """Check that the body is not too large. Raises Refusal (413)."""
         if len(request.body) > MAX_BODY:
             raise Refusal(413, f"A body has at most {MAX_BODY} bytes.")
 
     def route(self, request: Request) -> tuple[str, str | None]:
-        """The operationId of a request, and its path parameter, decoded; None if the path has none. Raises Refusal."""
+        """The operationId that a request asks for, and its path parameter: `("getBalance", "ac-0001")`.
+
+        The parameter is decoded; None if the path has none. Raises Refusal (404) for an unknown path, and (405) for a
+        known path with another method.
+        """
         routes = {method: (operation, segment) for method, operation, segment in self.routes_of(request.path)}
         if not routes:
             raise Refusal(404, "There is no such path.")
@@ -160,7 +183,10 @@ class HttpService:
             raise Refusal(400, "The path is not UTF-8.") from None
 
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
-        """Method, operationId and undecoded path parameter of every route that has this path."""
+        """Every operation with this path, whatever its method: method, operationId, and path parameter.
+
+        The parameter is still percent-encoded; None if the path has none.
+        """
         routes = []
         for method, template, operation in self.ROUTES:
             match = _pattern(template).fullmatch(path)
@@ -170,20 +196,23 @@ class HttpService:
         return routes
 
     def authorize(self, request: Request, operation: str) -> None:
-        """Raise Refusal for a request without the token, which every operation requires."""
+        """Check that a request has the access token, which every operation requires. Raises Refusal (401)."""
         scheme, _, credential = request.header("Authorization").partition(" ")
         if scheme.lower() != "bearer" or not self.is_token(credential):
             challenge = (("WWW-Authenticate", "Bearer"),)
             raise Refusal(401, "A valid access token is required: Authorization: Bearer <ACCESS_TOKEN>.", challenge)
 
     def is_token(self, credential: str) -> bool:
-        """True if this is the token. The server reads the bytes of a header as Latin-1."""
+        """True if this text is the access token. The time of the comparison does not tell how much of it is right.
+
+        The text is encoded as Latin-1, because the server decoded the header so.
+        """
         return hmac.compare_digest(credential.encode("latin-1", "replace"), self.token.encode())
 
     def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
-        """Call the method of the operation: `execute_pix` for executePix. Returns the object data of the response.
+        """Call the method that is named after the operation, such as `execute_pix` for executePix.
 
-        All operations that prepare a transfer have one method, `prepare`.
+        Returns the field `data` of the response. The operations that prepare a transfer share one method, `prepare`.
         """
         if operation in PREPARING_OPERATIONS:
             return self.prepare(operation, request)  # type: ignore[attr-defined,no-any-return] # Service has it
@@ -194,13 +223,14 @@ class HttpService:
     # Bodies of requests
 
     def read_json(self, request: Request, operation: str) -> Data:
-        """The body of a request, an object of JSON. Raises Refusal for any other body."""
+        """The JSON object in the body of a request. Raises Refusal if it is no JSON object, or not sent as JSON."""
         self.check_content_type(request, operation)
         if is_nested_deeper_than(MAX_DEPTH, request.body):
             raise Refusal(400, f"The body is nested deeper than {MAX_DEPTH} levels.")
         try:
             body = json.loads(request.body.decode())
-            json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair, which SQLite cannot hold
+            # This raises for half of a surrogate pair, which JSON permits as an escape and SQLite cannot store.
+            json.dumps(body, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             raise Refusal(400, "The body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
@@ -208,7 +238,7 @@ class HttpService:
         return body
 
     def check_content_type(self, request: Request, operation: str) -> None:
-        """Raise Refusal for a media type other than JSON in UTF-8, in any spelling."""
+        """Check that the header Content-Type says JSON in UTF-8, in any letter case. Raises Refusal (415)."""
         content_type = re.sub(r'[\s"]', "", request.header("Content-Type").lower())
         if content_type not in ("application/json", "application/json;charset=utf-8"):
             raise Refusal(415, "A body is sent with Content-Type: application/json.")
@@ -216,23 +246,29 @@ class HttpService:
     # Responses
 
     def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
-        """The envelope of every response; a refusal has no operation."""
+        """The JSON object around the data of every response: `{"code": 0, "data": …}`.
+
+        `operation` is None for a refusal. It is not used here, but subclasses override this method for one operation.
+        """
         return {"code": code, "data": data}
 
     def success(self, operation: str, data: Data) -> Response:
-        """The response of an operation that was performed."""
+        """The response with status 200 to an operation that was performed, with this data in its envelope."""
         return self.render(200, self.envelope(operation, data))
 
     def refusal(self, refusal: Refusal) -> Response:
-        """The response of a refusal: its status, and an envelope with the status as code and a text as data."""
+        """The response to a request that is refused: `{"code": 404, "data": {"error": "There is no such path."}}`.
+
+        The code in the envelope is the HTTP status.
+        """
         body = self.envelope(None, {"error": refusal.error}, refusal.status)
         return self.render(refusal.status, body, refusal.headers)
 
     def render(self, status: int, body: object, headers: Headers = ()) -> Response:
-        """A response with a body of JSON."""
+        """A response whose body is this value as JSON in UTF-8."""
         content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         return Response(status, content, (("Content-Type", "application/json"), *headers))
 
     def now(self) -> int:
-        """Milliseconds since 1970."""
+        """The present time in milliseconds since 1970. A subclass may have another clock."""
         return time.time_ns() // 1_000_000

@@ -38,6 +38,7 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 128
 
     def __init__(self, service: HttpService, port: int = 0) -> None:
+        """Start to serve on this port of 127.0.0.1, in a thread. Port 0 means any free port."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.service = service
         self.connections: set[socket.socket] = set()
@@ -46,10 +47,11 @@ class Server(socketserver.ThreadingTCPServer):
 
     @property
     def base_url(self) -> str:
+        """The address of the server, such as `http://127.0.0.1:41234`."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def stop(self) -> None:
-        """Stop accepting, and close what is open. Returns within about POLL_SECONDS."""
+        """Accept no further connection, and close the open ones. Returns within about POLL_SECONDS."""
         self.shutdown()
         self._thread.join()
         self.server_close()
@@ -58,21 +60,29 @@ class Server(socketserver.ThreadingTCPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def __exit__(self, *_: object) -> None:
+        """Stop the server at the end of a `with` block."""
         self.stop()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a new connection, in a thread of its own. Called `request` by socketserver."""
+        """Serve a new connection, in a thread of its own, and remember it, so that `stop` can close it.
+
+        socketserver calls the connection `request`.
+        """
         self.connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection, which no longer counts as open."""
+        """Close a connection, and no longer remember it as open. socketserver calls the connection `request`."""
         self.connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, *_: Any) -> None:
-        """Log a fault of the service with its trace. An OSError is none, because a client may go away at any time."""
-        if not isinstance(sys.exc_info()[1], OSError):
+        """Log an exception of the service with its traceback. socketserver calls this.
+
+        An OSError is not logged, because it only says that a client closed its connection, which it may do.
+        """
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
             log.exception("The sandbox failed")
 
 
@@ -89,13 +99,20 @@ class _Handler(BaseHTTPRequestHandler):
     error_content_type = "application/json"
 
     def __getattr__(self, name: str) -> Any:
-        """`_answer` for do_GET and every other method, because the service knows which methods it has."""
+        """The function that http.server calls for a request: `do_GET` for GET, `do_BREW` for BREW, and so on.
+
+        It is `_answer` for every HTTP method, because the service itself refuses methods that it does not have.
+        """
         if name.startswith("do_"):
             return self._answer
         raise AttributeError(name)
 
     def _answer(self) -> None:
-        """Read one request, and send the response of the service."""
+        """Read one request from the connection, and send the response of the service.
+
+        A request whose body cannot be read is refused with 400. If the service raises an exception, which is a fault of
+        the sandbox, the response is 500.
+        """
         body = self._body()
         if body is None:
             self.send_error(400)
@@ -113,16 +130,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response)
 
     def _body(self) -> bytes | None:
-        """The body of the request. None if its length is not clear, or if it ends before that.
+        """Read the body of the request. None if its length is not clear, or if fewer bytes come.
 
-        Of a body that is too large, more than MAX_BODY bytes are given, so that the service refuses it.
+        Of a body that is too large, more than MAX_BODY bytes are returned, so that the service refuses the request.
         """
-        length = ",".join(self.headers.get_all("Content-Length", ["0"]))  # two headers give no number
+        length = ",".join(self.headers.get_all("Content-Length", ["0"]))  # two such headers give "1,2": no number
         if not re.fullmatch("[0-9]{1,18}", length) or "Transfer-Encoding" in self.headers:
             return None
         size = min(int(length), MAX_DRAINED)
         if size > MAX_BODY:
-            self.close_connection = True  # the rest of the body would be taken for the next request
+            self.close_connection = True  # otherwise the rest of the body would be read as the next request
         body = self.rfile.read(size)
         return body if len(body) == size else None
 
@@ -143,11 +160,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(response.body)
 
     def send_error(self, code: int, *_: Any, **__: Any) -> None:
-        """Refuse a message that is not HTTP, and close the connection.
+        """Refuse a message that is not HTTP with this status, and close the connection.
 
-        The text of http.server is left out, because it would repeat the request.
+        http.server calls this with a text that repeats the request. The text is left out.
         """
         super().send_error(code)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: requests hold secrets."""
+        """Print nothing, although http.server prints a line for each request: requests have secrets."""

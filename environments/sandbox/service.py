@@ -63,23 +63,29 @@ class Service(HttpService):
             }
 
     def get_balance(self, request: Request, account_id: str) -> Data:
-        """The data of an answer to getBalance."""
+        """The data of an answer to getBalance: the balance of an account in reais. Raises Refusal if it is unknown."""
         with self.database.transaction() as ledger:
             account = self.own_account(ledger, account_id)
             return {"account": account.id, "balance": self.reais(ledger.balance(account.id))}
 
     def list_entries(self, request: Request, account_id: str) -> Data:
-        """The data of an answer to listEntries: the transfers in and out of an account, the oldest first."""
+        """The data of an answer to listEntries: the movements of money on an account, the oldest first.
+
+        Raises Refusal if the account is unknown.
+        """
         with self.database.transaction() as ledger:
             entries = ledger.entries(self.own_account(ledger, account_id).id)
         return {"entries": [self.entry_result(entry) for entry in entries]}
 
     def entry_result(self, entry: Entry) -> Data:
-        """One entry, as a list of entries shows it."""
+        """One movement of money as listEntries answers it. The value is negative for outgoing money."""
         return {"transactionId": entry.transfer, "date": entry.date, "value": self.reais(entry.cents)}
 
     def holder_result(self, account: Account) -> Data:
-        """Bank, branch, number and holder of an account, as an execution result shows its counterparty, too."""
+        """Bank, branch, number and holder of an account, as a list of accounts and an execution result have them.
+
+        The tax document is partly hidden, because the interface document says so for the execution result.
+        """
         return {
             "bank": account.bank,
             "account": account.number,
@@ -91,26 +97,30 @@ class Service(HttpService):
         }
 
     def own_account(self, ledger: Ledger, account_id: str) -> Account:
-        """The account of this service with this id. Raises Refusal if there is none."""
+        """The account at this bank with this id. Raises Refusal (404) if there is none."""
         for account in ledger.own_accounts():
             if account.id == account_id:
                 return account
         raise Refusal(404, "There is no such account.")
 
     def reais(self, cents: int) -> float:
-        """An amount as the interface has it, a decimal number."""
+        """An amount in reais, as the interface has it: 1.5 for 150 cents."""
         return cents / 100
 
     def mask(self, document: str) -> str:
-        """A masked tax document: ***.456.789-** for a CPF, **.345.678/0001-** for a CNPJ."""
-        if len(document) == 11:
+        """A tax document with some of its digits hidden: ***.456.789-** for a CPF, **.345.678/0001-** for a CNPJ."""
+        is_cpf = len(document) == 11  # a CNPJ has 14 characters
+        if is_cpf:
             return f"***.{document[3:6]}.{document[6:9]}-**"
         return f"**.{document[2:5]}.{document[5:8]}/{document[8:12]}-**"
 
     # Keys
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:
-        """Register the key in the body. Returns the key registration result. Raises Refusal for a wrong body."""
+        """Register the PIX key in the body of a request. Returns the data of the answer to registerPixKey.
+
+        Raises Refusal for an unknown account, and for a wrong body.
+        """
         body = self.read_json(request, "registerPixKey")
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
@@ -120,7 +130,10 @@ class Service(HttpService):
             return self.registration_result(self.register(ledger, account_id, key_type, key))
 
     def delete_pix_key(self, request: Request, account_id: str) -> Data:
-        """Delete the key in the body. Raises Refusal if the account does not have it."""
+        """Delete the PIX key in the body of a request. Returns the data of the answer to deletePixKey.
+
+        Raises Refusal if the account does not have the key.
+        """
         body = self.read_json(request, "deletePixKey")
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
@@ -128,36 +141,42 @@ class Service(HttpService):
             return {"message": "The key is deleted."}
 
     def list_pix_keys(self, request: Request, account_id: str) -> Data:
-        """The data of an answer to listPixKeys: every key of an account."""
+        """The data of an answer to listPixKeys: every PIX key of an account. Raises Refusal for an unknown account."""
         with self.database.transaction() as ledger:
             account = self.own_account(ledger, account_id)
             return {"keys": [self.key_result(key) for key in ledger.keys(account.id)]}
 
-    # What a request for a key holds
+    # Fields in the body of a registration
 
     def check_body_account(self, body: Data, account_id: str) -> None:
-        """Raise Refusal if the body names another account than the path does. It may name none."""
+        """Check that the body of a registration names the account of the path, or none. Raises Refusal (422)."""
         if text_field(body, "account", account_id) != account_id:
             raise Refusal(422, "The account of the body is another one than that of the path.")
 
     def key_type(self, body: Data) -> str:
-        """The field pixKeyType, one of the documented names. Raises Refusal for any other value."""
+        """The field pixKeyType of a body, which must be a documented name such as PHONE. Raises Refusal (422)."""
         key_type = text_field(body, "pixKeyType")
         if key_type not in self.KEY_FORMATS:
             raise Refusal(422, f"The field pixKeyType is one of {', '.join(self.KEY_FORMATS)}.")
         return key_type
 
     def requested_key(self, body: Data, key_type: str) -> str:
-        """The field pixKey, in the format of its type; empty if the service makes the key. Raises Refusal."""
+        """The field pixKey of a body. It is empty if the service is to make the key, which only RANDOM permits.
+
+        Raises Refusal (422) if the key does not have the format of its type.
+        """
         key = text_field(body, "pixKey", "" if key_type == "RANDOM" else None)
         if not self.KEY_FORMATS[key_type](key):
             raise Refusal(422, f"The field pixKey does not have the format of a key of the type {key_type}.")
         return key
 
-    # What becomes of it
+    # Changes of the registered keys
 
     def register(self, ledger: Ledger, account_id: str, key_type: str, value: str) -> Registration:
-        """Register a key, unless it is registered already, for this account or another one."""
+        """Register a PIX key for an account, and return what was done. An empty value makes the service choose a key.
+
+        If the key is registered already, for this account or another one, nothing changes and `accepted` is false.
+        """
         key = Key(value or self.new_key(), key_type, account_id)
         accepted = ledger.key(key.key) is None
         if accepted:
@@ -169,7 +188,10 @@ class Service(HttpService):
         return str(uuid.uuid4())
 
     def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
-        """Delete a key of this account. A key of another account is refused like an unknown one."""
+        """Delete a PIX key of this account. Raises Refusal (404) if the key is unknown, or is one of another account.
+
+        Both are refused in the same way, so that nobody learns which keys other accounts have.
+        """
         key = ledger.key(value)
         if key is None or key.account != account_id:
             raise Refusal(404, "The account has no such key.")
@@ -178,7 +200,10 @@ class Service(HttpService):
     # The response
 
     def registration_result(self, registration: Registration) -> Data:
-        """The four fields of the interface document, Resources and their fields, Key registration result."""
+        """The data of the answer to a registration: the four fields of the key registration result.
+
+        Source: interface document, Resources and their fields, Key registration result.
+        """
         return {
             "Success": self.registration_success(registration),
             "Message": self.registration_message(registration),
@@ -187,33 +212,40 @@ class Service(HttpService):
         }
 
     def registration_success(self, registration: Registration) -> str:
-        """The field Success: a boolean as text."""
+        """The field Success of a registration result: "true" if the key was registered now, as a text."""
         return "true" if registration.accepted else "false"
 
     def registration_message(self, registration: Registration) -> str:
-        """The field Message: a sentence that says if the key is registered now or was before."""
+        """The field Message of a registration result: says whether the key was registered now or before."""
         return "The registration request was received." if registration.accepted else "The key is already registered."
 
     def registration_key(self, registration: Registration) -> str | None:
-        """The field Key: null for a key that the service made, which listPixKeys shows."""
+        """The field Key of a registration result: null (None) for a key that the service made itself.
+
+        The interface document shows null for a RANDOM key. listPixKeys shows such a key.
+        """
         return None if registration.made else registration.key.key
 
     def key_result(self, key: Key) -> Data:
-        """One key, as a list of keys shows it."""
+        """A PIX key as an item in the answer to listPixKeys: `{"pixKey": "a@example.com", "pixKeyType": "EMAIL"}`."""
         return {"pixKey": key.key, "pixKeyType": key.type}
 
     # Transfers
 
     def execute_pix(self, request: Request, transaction_id: str) -> Data:
-        """Execute a prepared transfer. Returns the execution result. Raises Refusal if no money moved."""
+        """Execute a prepared transfer: its money moves. Returns the data of the answer to executePix.
+
+        Raises Refusal if the transfer cannot be executed; then no money moves.
+        """
         return self.execution_result(self.confirm(transaction_id))
 
     # Preparation
 
     def order(self, operation: str, body: Data) -> dict[str, Any]:
-        """The transfer that a body asks for, from an account to a PIX key.
+        """The transfer that the body of a request asks for: payer, PIX key of the payee, cents, message and date.
 
-        createPix names the members in its own way, and has no date.
+        createPix has other names for these fields than the transfer operations, and no date. Raises Refusal for a
+        missing or wrong field.
         """
         is_pix = operation == "createPix"
         return {
@@ -225,9 +257,10 @@ class Service(HttpService):
         }
 
     def prepare(self, operation: str, request: Request) -> Data:
-        """Prepare a transfer from an own account to a registered key, with a new transaction code. No money moves.
+        """Prepare a transfer from an account of this bank to a registered PIX key. No money moves yet.
 
-        Raises Refusal if the key is not registered, or belongs to the paying account.
+        Returns the data of the answer, with a new transaction code, by which the transfer can be executed. Raises
+        Refusal if the key is not registered, or if it belongs to the paying account.
         """
         order = self.order(operation, self.read_json(request, operation))
         with self.database.transaction() as ledger:
@@ -243,11 +276,11 @@ class Service(HttpService):
             return self.preparation_result(transfer)
 
     def new_code(self) -> str:
-        """A transaction code that nobody can guess."""
+        """A new transaction code, such as `SBX-0123456789ABCDEF`. It is random, so that nobody can guess it."""
         return f"SBX-{secrets.token_hex(8).upper()}"
 
     def preparation_result(self, transfer: Transfer) -> Data:
-        """The data of an answer to an operation that prepares a transfer, with the transaction code."""
+        """The data of the answer to an operation that prepares a transfer. `transactionId` is the transaction code."""
         return {
             "transactionId": transfer.id,
             "status": transfer.status,
@@ -258,7 +291,11 @@ class Service(HttpService):
     # Execution
 
     def confirm(self, code: str) -> Transfer:
-        """Move the money of a prepared transfer, or refuse and move none."""
+        """Move the money of the prepared transfer with this transaction code, and return the executed transfer.
+
+        Raises Refusal, and moves no money, if there is no such transfer, if it was executed before, or if the payer has
+        too little money.
+        """
         with self.database.transaction() as ledger:
             transfer = ledger.transfer(code)
             if transfer is None:
@@ -268,17 +305,20 @@ class Service(HttpService):
             return ledger.move_money(transfer, self.now())
 
     def check_prepared(self, transfer: Transfer) -> None:
-        """Raise Refusal if the transfer was executed before, because each is executed once."""
+        """Check that the transfer was not executed before, because each may be executed once. Raises Refusal (409)."""
         if transfer.status != "PREPARED":
             raise Refusal(409, "The transfer was executed before.")
 
     def check_funds(self, ledger: Ledger, transfer: Transfer) -> None:
-        """Raise Refusal if the paying account has too little money."""
+        """Check that the paying account has enough money for the transfer. Raises Refusal (422)."""
         if ledger.balance(transfer.payer) < transfer.cents:
             raise Refusal(422, "The balance of the paying account is too low.")
 
     def execution_result(self, transfer: Transfer) -> Data:
-        """The fields of the execution result."""
+        """The data of the answer to an executed transfer: the fields of the execution result.
+
+        Source: interface document, Resources and their fields, Execution result.
+        """
         return {
             "id": transfer.id,
             "date": transfer.date,

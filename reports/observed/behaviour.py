@@ -84,7 +84,11 @@ def _situations(facts_of_answers: Mapping[str, list[Facts]]) -> Situations:
 
 
 def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
-    """A behaviour as plain data for conformance.json and the record: texts by requirement, situation and place."""
+    """A behaviour as plain data that can be written to a file: texts by requirement, situation and place.
+
+    A behaviour has the facts of the answers of a service. A situation is what was sent, in words, and a place is a JSON
+    pointer into the answer.
+    """
     data = {}
     for requirement_id, situations in behaviour.items():
         data[requirement_id] = {situation: _texts_by_place(facts) for situation, facts in situations.items()}
@@ -92,11 +96,11 @@ def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
 
 
 def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
-    """Facts as plain data: for each place in an answer, the sorted texts of what was there.
+    """Facts as plain data that can be written to a file, such as {"/data/id": ["null", "string"]}.
 
-    Such as {"/data/id": ["null", "string"]}.
+    Facts are pairs of a place in an answer (a JSON pointer) and a text. The texts of each place are sorted.
     """
-    by_place = grouped(sorted(facts), lambda fact: fact[0])  # a fact is a pair of a place and a text
+    by_place = grouped(sorted(facts), lambda fact: fact[0])  # by the first element of the pair, the place
     return {place: [text for _, text in facts_at_place] for place, facts_at_place in by_place.items()}
 
 
@@ -115,7 +119,11 @@ def behaviour_of_data(data: BehaviourData, clean: Callable[[str], str]) -> Behav
 
 
 def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
-    """The facts (pairs of a place and a text) of plain data such as {"/data/id": ["null", "string"]}."""
+    """The facts of plain data such as {"/data/id": ["null", "string"]}, which a file has.
+
+    Facts are pairs of a place in an answer (a JSON pointer) and a text, here ("/data/id", "null") and ("/data/id",
+    "string").
+    """
     facts: set[tuple[str, str]] = set()
     for place, texts in places.items():
         facts.update((place, text) for text in texts)

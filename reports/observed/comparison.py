@@ -46,7 +46,7 @@ CHANGES: Mapping[str, Text] = {
 """Every list of requirements in a comparison, with the words for it."""
 
 
-def follows(was: EarlierRun, now: ComparableRun) -> bool:
+def is_compared_automatically(was: EarlierRun, now: ComparableRun) -> bool:
     """True if a report of the run `now` shows automatically what has changed since the run `was`.
 
     Both runs must have come to their end with answers of the service. They must have the same scope (environment,
@@ -97,7 +97,8 @@ def _by_number(number: int, singular: str, plural: str) -> str:
 def _places_that_drift_otherwise(was: ComparableRun, now: ComparableRun) -> set[tuple[str, ...]]:
     """The places of answers at which two runs drifted differently: only one of them drifted, or each to other facts.
 
-    To drift is to contradict the record of accepted behaviour.
+    To drift is to contradict the record of accepted behaviour. A place is a requirement, a situation (what was sent, in
+    words) and a JSON pointer into the answer.
     """
     # ^ gives the pairs that are in only one of the two sets.
     not_in_both_runs = _drifts_with_facts(was) ^ _drifts_with_facts(now)

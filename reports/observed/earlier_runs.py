@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 from environments.profiles.loading import parse_yaml
 from environments.profiles.model import ProfileError, shown, today
 from reports.observed.behaviour import Behaviour, Record, Situations, data_of_behaviour
-from reports.observed.comparison import came_to_its_end, compared, follows
+from reports.observed.comparison import came_to_its_end, compared, is_compared_automatically
 from reports.outputs.conformance_json import FILE
 from reports.outputs.writing import write
 from reports.result.document import Comparison, EarlierRun, RunDocument
@@ -97,7 +97,7 @@ def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRu
     """
     if not came_to_its_end(now):
         return None
-    return next((was for was in runs if follows(was, now)), None)
+    return next((was for was in runs if is_compared_automatically(was, now)), None)
 
 
 def comparison_of(
@@ -111,7 +111,7 @@ def comparison_of(
     """
     if named:
         return compared(named, now, clean)
-    if before and follows(before, now):
+    if before and is_compared_automatically(before, now):
         return compared(before, now, clean)
     return None
 
@@ -190,7 +190,7 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
 
 
 def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
-    """The behaviour to write into the record when somebody accepts the run `now`.
+    """The behaviour to write into the record (the file of accepted behaviour) when somebody accepts the run `now`.
 
     It has what this run observed. What this run did not test is taken from the record so far, `was`.
     """

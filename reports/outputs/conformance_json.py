@@ -59,7 +59,7 @@ def document_of(run: Run) -> RunDocument:
     """
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
-    granted = run.grants.granted
+    granted = run.grants.granted  # operations to which at least one request with the valid token succeeded
 
     def lines_that_resend_one(numbers: Sequence[int]) -> str:
         """Shell lines that send the request of one of these exchanges of the run again."""

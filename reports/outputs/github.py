@@ -168,7 +168,7 @@ def _drift(document: RunDocument) -> Iterator[str]:
 
 def _also(finding: ReportedFinding) -> str:
     """How many further requirements deviate for the same cause: ` and 2 more`; empty if there are none."""
-    others = len(finding.requirements) - 1
+    others = len(finding.requirements) - 1  # without the one that names the cause
     return f" and {others} more" if others else ""
 
 

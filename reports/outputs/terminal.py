@@ -48,7 +48,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     yield from _drift(document)
     yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_SAID))
     for entry in left_out(document):
-        if entry.verdict == Verdict.OUT_OF_SCOPE:
+        if entry.verdict == Verdict.OUT_OF_SCOPE:  # those that were not exercised have lines above
             yield f"{entry.counted}: {entry.why}"
     yield from _operations_with_untested_classes(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
@@ -115,8 +115,9 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
     yield f"FAIL {finding.cause}{known_failure}"
     yield f"     {finding.text} ({finding.section})"
     yield f"     {finding.message}"
-    if finding.requirements[1:]:
-        yield f"     also: {', '.join(finding.requirements[1:])}"
+    other_requirements = finding.requirements[1:]  # the first one is `cause`
+    if other_requirements:
+        yield f"     also: {', '.join(other_requirements)}"
     if finding.exchanges:
         yield f"     {exchanges_in_words(finding.exchanges)}"
     if finding.reproduce:
@@ -127,7 +128,7 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
 
 def _warning(finding: ReportedFinding) -> Iterator[str]:
     """One line about a warning: the requirement that deviates, others with the same cause in brackets, the message."""
-    other_requirements = first_few(finding.requirements[1:])
+    other_requirements = first_few(finding.requirements[1:])  # the first one is `cause`
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 

@@ -114,7 +114,7 @@ def no_link(path: str, flags: int) -> int:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file. Raises OSError."""
+    """The SHA-256 of a file in hexadecimal digits, by which a reader can notice a later change. Raises OSError."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

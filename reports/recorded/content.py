@@ -26,7 +26,7 @@ _INFLATING = {"gzip": (31,), "x-gzip": (31,), "deflate": (zlib.MAX_WBITS, -zlib.
 """Values of `wbits` to try for a content coding: some services send deflate without its zlib header."""
 _BYTE_ORDER_MARK = 3
 """Bytes of a mark that a recorder may leave out at the start of a text, although it counts them in its sizes."""
-_REPLACED = re.compile("[\ufffd\ud800-\udfff]")
+_REPLACEMENT_CHARACTERS = re.compile("[\ufffd\ud800-\udfff]")
 """Characters that recorders write for bytes that are not UTF-8."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no text of a service has, and that compressed bytes have."""
@@ -79,6 +79,7 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
     if codings:
         body = _decoded(raw, codings, headers)
     else:
+        # Fewer bytes than the header Content-Length announces are a body that the recorder cut or changed.
         announced_size = _announced_size(headers)
         is_whole = announced_size <= len(raw) or _is_written_anew(answer, content, raw)
         body = RecordedBody(raw, is_recorded=is_whole or _lacks_only_byte_order_mark(raw, announced_size))
@@ -86,8 +87,8 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
         return body
     size = number_of(content.get("size")) or 0
     size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
-    has_an_innocent_reason = size_is_of_base64 or _lacks_only_byte_order_mark(body.content, size)
-    is_cut = size > len(body.content) and not has_an_innocent_reason
+    larger_size_is_explained = size_is_of_base64 or _lacks_only_byte_order_mark(body.content, size)
+    is_cut = size > len(body.content) and not larger_size_is_explained
     is_whole = not is_cut and not _broke_off(answer)
     is_recorded = body.is_recorded and is_exact
     return RecordedBody(body.content, is_recorded and is_whole)
@@ -130,7 +131,7 @@ def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
             if _LIKE_BASE64.fullmatch(compact):  # base64 that is cut: no JSON object has only these characters
                 return b"", False
             # Else the recorder wrote plain text although it says base64.
-    is_exact = not _REPLACED.search(text)
+    is_exact = not _REPLACEMENT_CHARACTERS.search(text)
     return text.encode("utf-8", "surrogatepass"), is_exact
 
 

@@ -22,7 +22,7 @@ from urllib.parse import urljoin
 
 import jsonschema_rs
 
-from environments.profiles.addresses import in_one_form
+from environments.profiles.addresses import normalized_address
 from reports.recorded.content import RecordedBody, body_of_request, body_of_response, members_of, number_of, text_of
 from spec.answers import is_page
 from spec.exchange import VALID, Exchange, Headers, Request, Response
@@ -96,6 +96,7 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     credential = _credential(headers, response)
     media_type = _media_type(headers, members_of(recorded_request.get("postData")))
     is_documented = _is_documented(operation, query, body, media_type)
+    # The request counts as valid only if a success was promised and its answer is recorded well enough to show it.
     promises_success = is_documented and not _may_be_a_hidden_refusal(response)
     return RecordedExchange(
         number,
@@ -133,7 +134,7 @@ def address_of(url: str) -> str:
 
     The usual port is removed, because recorders write it or leave it out.
     """
-    return _USUAL_PORT.sub(r"\1\2", in_one_form(url))
+    return _USUAL_PORT.sub(r"\1\2", normalized_address(url))
 
 
 def _credential(headers: Headers, response: Response) -> str:

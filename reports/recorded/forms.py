@@ -139,7 +139,7 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         text.limit,
         text.repeated,
         text.byte_order_mark,
-        _names_and_types({"": text.value}),
+        _names_and_types({"": text.value}),  # the type of the body as a whole
         _names_and_types(envelope_of(response)),
         _names_and_types(data),
         *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],  # their values, too

@@ -70,7 +70,7 @@ def fill_run(run: Run, tally: Tally) -> None:
     """
     # That an endpoint exists is shown by a success, so these are the operations that succeeded.
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
-    run.notes += [_note(key, examples[0], tally) for key, examples in tally.of(UNJUDGED)]
+    run.notes += [_note(key, examples[0], tally) for key, examples in tally.keys_with_examples(UNJUDGED)]
     run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
     findings = _findings_with_exchanges(run, tally)
     for id in requirements():
@@ -86,7 +86,7 @@ def _findings_with_exchanges(run: Run, tally: Tally) -> defaultdict[str, list[Fi
     """Make the findings of a tally, by requirement id, and add the exchanges that show them to the run."""
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
     numbers = _ExchangeNumbers()
-    for key, examples in tally.of(DEVIATION):
+    for key, examples in tally.keys_with_examples(DEVIATION):
         _, requirement_id, *_ = key
         cited_numbers = []  # of the exchanges that the report shows for this finding
         for example in examples:
@@ -184,7 +184,9 @@ def _unjudged(tally: Tally) -> Text:
 
     Entries that were left out for other reasons, such as another address, are no fault of the recording.
     """
-    is_damaged = any(examples[0].why_unjudged not in NO_FAULT_OF_RECORDING for _, examples in tally.of(UNJUDGED))
+    # All examples of a key have the same reason, so the first one is enough.
+    reasons = [examples[0].why_unjudged for _, examples in tally.keys_with_examples(UNJUDGED)]
+    is_damaged = any(reason not in NO_FAULT_OF_RECORDING for reason in reasons)
     return say("not all of the recording could be judged") if is_damaged else ""
 
 

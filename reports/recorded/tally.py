@@ -83,10 +83,11 @@ class Tally:
     since: float = inf  # first and last moment of the traffic, in seconds of the epoch
     until: float = -inf
 
-    def of(self, first_part: str) -> list[tuple[TallyKey, list[RecordedExample]]]:
-        """The keys with this first part, such as UNJUDGED, each with its first examples; the most frequent key first.
+    def keys_with_examples(self, first_part: str) -> list[tuple[TallyKey, list[RecordedExample]]]:
+        """What was counted under keys with this first part, such as UNJUDGED: each key, with its first examples.
 
-        An example is an entry that a person may look up.
+        A key says what is counted, such as ("unjudged", "traffic.har", "without a response"). An example is an entry
+        that a person may look up. The most frequent key is first.
         """
         keys = [key for key in self.examples if key[0] == first_part]
         # Keys that are equally frequent are sorted by their texts, so that the order is always the same.
@@ -97,8 +98,9 @@ class Tally:
 def merge(part_a: Tally, part_b: Tally) -> Tally:
     """One tally made of the tallies of two parts of the traffic, such as of two files.
 
-    A tally must not grow with the traffic. So if a requirement or a file has more than 20 keys, only the first 20 in
-    the order of their texts are kept. This order does not depend on the order in which parts are merged.
+    A tally has counts by keys, such as ("deviation", "executePix.json", "json", …). It must not grow with the traffic.
+    So if a requirement or a file has more than 20 keys, only the first 20 in the order of their texts are kept. This
+    order does not depend on the order in which parts are merged.
     """
     examples = {}
     for key in {*part_a.examples, *part_b.examples}:
@@ -113,7 +115,8 @@ def merge(part_a: Tally, part_b: Tally) -> Tally:
 def _kept_keys(keys: Iterable[TallyKey]) -> set[TallyKey]:
     """The keys that a tally keeps: at most 20 for each requirement, and for each file with unjudged entries.
 
-    They are the first 20 in the order of their texts, so that the choice does not depend on the order of the traffic.
+    A key is ("deviation", requirement id, …) or ("unjudged", file, reason). The first 20 in the order of their texts
+    are kept, so that the choice does not depend on the order of the traffic.
     """
     groups = grouped(keys, lambda key: key[:2])  # what is counted, and the requirement or the file
     return set(chain(*(nsmallest(_MOST_KEYS, group) for group in groups.values())))
@@ -203,12 +206,12 @@ class TallyMaker:
         return exchange
 
     def _count(self, key: TallyKey) -> None:
-        """Add 1 to the count of a key, and give the key an empty list of examples if it is new."""
+        """Add 1 to the count of a key, such as ("unjudged", file, reason). A new key gets an empty list of examples."""
         self.tally.times[key] += 1
         self.tally.examples.setdefault(key, [])
 
     def _needs_example(self, key: TallyKey) -> bool:
-        """True if fewer than three examples of a counted key are kept. The HTML report links to three."""
+        """True if fewer than three examples of what a key counts are kept, because the HTML report links to three."""
         return len(self.tally.examples[key]) < _MOST_EXAMPLES
 
     def _shown(self, finding: Finding, exchange: Exchange, response: Response) -> ShownDeviation:

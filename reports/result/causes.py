@@ -106,12 +106,12 @@ def _rank_of_harm(requirement: ReportedRequirement) -> int:
 
 
 def _matches_any(word: str, patterns: Iterable[str]) -> bool:
-    """True if a word matches one of the patterns, in which `*` stands for any text."""
+    """True if a word, such as a requirement id, matches one of the patterns, in which `*` is any text."""
     return any(fnmatchcase(word, pattern) for pattern in patterns)
 
 
 def _moves_money(requirement_id: str) -> bool:
-    """True if requests to the operation of the requirement may move money."""
+    """True if requests to the operation of the requirement may move money, so that its finding is shown earlier."""
     operation = operations().get(_operation_name(requirement_id))
     return operation is not None and operation.permission in MONEY_PERMISSIONS
 
@@ -175,7 +175,10 @@ def _without_numbers(value: Value) -> object:
 
 
 def _order_in_finding(requirement: ReportedRequirement) -> tuple[bool, int]:
-    """Sort key of the requirements in a finding: failures are first, then stronger levels. The first one leads."""
+    """Sort key of the requirements in a finding: failures are first, then stronger levels.
+
+    The first requirement leads: the finding has its level, verdict and statement.
+    """
     return requirement.verdict != Verdict.FAIL, LEVELS.index(requirement.level)
 
 
@@ -212,8 +215,8 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
 def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
     """One finding for each deviation of these requirements.
 
-    If the request of a scenario and a generated request show the same deviation, it is the finding of the scenario,
-    because its request is easier to understand.
+    If a generated request and the request of a scenario (a function that sends requests for a purpose) show the same
+    deviation, it is the finding of the scenario, because its request is easier to understand.
     """
     all_findings = chain(*(requirement.found for requirement in group))
     # `shown_by` is empty for the request of a scenario, and False is sorted before True.

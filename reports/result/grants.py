@@ -38,11 +38,11 @@ class Grants:
     """By operation, how often each answer came: a status, or the words of a 200 that is a refusal."""
     granted: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
-    promised: set[str] = field(default_factory=set)
+    expected_to_succeed: set[str] = field(default_factory=set)
     """Operations that were ready when they answered a valid request, so that a success was to be expected."""
-    ready: bool = False
+    service_was_ready: bool = False
     """At least one operation was ready."""
-    certificate: bool = False
+    certificate_was_refused: bool = False
     """A gateway refused the client certificate. Such an answer says nothing about the token."""
 
     @classmethod
@@ -77,19 +77,22 @@ class Grants:
         if refusal is RefusalKind.ENVELOPE:  # its status is 200, so the words say which code makes it a refusal
             answer = answer_in_words(exchange)
         answers[answer] += 1
-        is_ready = refusal not in _NOT_READY
+        is_ready = refusal not in _NOT_READY  # no rate limit, such as 429, and no answer of a gateway, such as 502
         if is_ready:
-            self.ready = True
+            self.service_was_ready = True
         if is_ready and exchange.expects_success:
-            self.promised.add(operation)
+            self.expected_to_succeed.add(operation)
         if refusal is RefusalKind.CERTIFICATE:
-            self.certificate = True
+            self.certificate_was_refused = True
         is_login_page = is_page(response) and not page_is_a_success
         if refusal is None and not is_login_page:
             self.granted.add(operation)
 
     def operations_asked(self, selected: Collection[str]) -> list[str]:
-        """The selected operations that got a request with the valid token, in the order of the interface document."""
+        """The operations to which a request with the valid token was sent, of those that the user selected.
+
+        They are in the order of the interface document.
+        """
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
     @property
@@ -106,7 +109,7 @@ class Grants:
         """
         if not self.granted:
             return NOTHING_GRANTED
-        no_success_was_expected = self.promised.isdisjoint(selected)
+        no_success_was_expected = self.expected_to_succeed.isdisjoint(selected)
         a_selected_one_succeeded = not self.granted.isdisjoint(selected)
         if no_success_was_expected or a_selected_one_succeeded:
             return ""
@@ -118,7 +121,7 @@ class Grants:
         No line if an operation succeeded, or if a gateway refused the client certificate, which another note reports.
         `auth` is that setting of the profile.
         """
-        if not self.refused_all or self.certificate:
+        if not self.refused_all or self.certificate_was_refused:
             return
         answers: Counter[Text] = sum(self.answered.values(), Counter())  # of all operations together
         source = "token_command" if auth.token_command else "token_file"  # where the profile has the token from
@@ -150,7 +153,7 @@ class Grants:
         """
         token_is_wrong = say("the token may be wrong or expired, check auth ({source})", source=source)
         commonest = str(max(answers, key=answers.__getitem__))  # the answer with the largest number
-        if not self.ready:
+        if not self.service_was_ready:
             return say("the service was not ready, run again later")
         if commonest >= "5":  # texts are compared, so this is a status from 500 on
             return say("the service fails, see its log")

@@ -47,12 +47,12 @@ class NoteKind(StrEnum):
     @property
     def is_alert(self) -> bool:
         """True if every summary shows notes of this kind before the findings, because people must act on them."""
-        kinds = list(NoteKind)  # in the order above, with the alerts first
+        kinds = list(NoteKind)  # the alerts are first, and REDIRECTED is the last of them
         return kinds.index(self) <= kinds.index(NoteKind.REDIRECTED)
 
     @property
     def published_name(self) -> str:
-        """Name of the kind in conformance.json, such as `outcome-unknown`."""
+        """The name of the kind in conformance.json: `outcome-unknown` for OUTCOME_UNKNOWN."""
         return self.name.lower().replace("_", "-")
 
 

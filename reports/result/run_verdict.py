@@ -23,7 +23,7 @@ from reports.result.verdicts import (
     Verdict,
     coverage,
     merged_results,
-    tested_of,
+    tested_and_testable,
     with_known_failures,
 )
 from reports.sentences.wording import level_by_level, missing_permission, operations_in_words
@@ -85,7 +85,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     the first verdict of the enum whose condition is true is the verdict of the run.
     """
     failing_levels = {requirement.level for requirement, result in results if result.fails}
-    tested, testable = tested_of(coverage(results), run.profile.fail_on)
+    tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
     reasons = [reason for reason in _reasons_against_verdict(run, results, share) if reason]
     missing = reasons[0] if reasons else ""
@@ -93,12 +93,12 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
         RunVerdict.NON_CONFORMANT: failing_levels - {"robustness"},
-        RunVerdict.NOT_ROBUST: failing_levels,
+        RunVerdict.NOT_ROBUST: failing_levels,  # "robustness" alone, because of the line above
         RunVerdict.DRIFTED: run.drift and run.profile.drift == FAIL,
         RunVerdict.UNREACHABLE: run.unreachable,
         RunVerdict.NOTHING_SELECTED: not results,
         RunVerdict.INCOMPLETE: missing,
-        RunVerdict.PARTIAL: run.narrowed or tested < testable,
+        RunVerdict.PARTIAL: run.narrowed or tested < testable,  # the user or the profile left requirements out
         RunVerdict.CONFORMANT: True,
     }
     verdict = next(verdict for verdict in RunVerdict if applies[verdict])
@@ -121,9 +121,10 @@ def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterat
     if not _is_tested(results):
         yield NOTHING_TESTED
     yield run.grants.missing_basis(_operations_of(results))
+    # A key that existed before the run is gone, or an account of the profile is refused.
     yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
     yield _not_exercised(run.profile, results)
-    yield run.ended_by
+    yield run.ended_by  # the limit that ended the sending, or the token that expired; empty if nothing did
     required_share = run.profile.min_coverage or 0
     if share < required_share:
         yield say("min_coverage ({share}) is not reached", share=f"{required_share:g}")
@@ -175,11 +176,10 @@ def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult
     It comes from the tests of the requirement. If no test judged it, the result says why. `observed` is the behaviour
     that the interface document does not show.
     """
-    results_that_count = [
-        result for result in run.results if _is_about(run, result.id) and not _shows_only_the_end(run, result)
-    ]
+    results = [result for result in run.results if _is_about(run, result.id)]
+    results_that_count = [result for result in results if not _shows_only_that_target_was_stopped(run, result)]
     tested = merged_results(results_that_count)
-    results = {}
+    result_by_id = {}
     for requirement in requirements().values():
         if not _is_about(run, requirement.id):
             continue
@@ -188,8 +188,8 @@ def _results_by_id(run: Run, observed: Behaviour) -> dict[str, RequirementResult
             result = replace(result, why=behaviour_in_words(observed[requirement.id]))
         if result.verdict == Verdict.NOT_EXERCISED:
             result = replace(result, why=_why_not_exercised(run, requirement, result.why))
-        results[requirement.id] = result
-    return results
+        result_by_id[requirement.id] = result
+    return result_by_id
 
 
 def _is_about(run: Run, requirement_id: str) -> bool:
@@ -197,7 +197,7 @@ def _is_about(run: Run, requirement_id: str) -> bool:
     return not run.narrowed or requirement_id in run.selected
 
 
-def _shows_only_the_end(run: Run, result: RequirementResult) -> bool:
+def _shows_only_that_target_was_stopped(run: Run, result: RequirementResult) -> bool:
     """True if a failure shows nothing but that the target was stopped during the run, which is no fault of the service.
 
     So it is for a failure whose only findings are dropped connections, if the target cannot be reached any more.
@@ -295,7 +295,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
         text = say("nothing was tested: see what is not exercised or out of scope, and why")
         yield Note(NoteKind.NOTHING_TESTED, text)
     if not run.unreachable:
-        yield from (Note(NoteKind.CUT, text) for text in _unsent(run))
+        yield from (Note(NoteKind.CUT, text) for text in _unsent_requests_in_words(run))
     yield from (Note(NoteKind.GENERATED_TRAFFIC, text) for text in run.generated.notes(run.grants.granted))
 
 
@@ -308,7 +308,7 @@ def _keys_left(run: Run) -> Text:
     )
 
 
-def _unsent(run: Run) -> Iterator[Text]:
+def _unsent_requests_in_words(run: Run) -> Iterator[Text]:
     """A line for each limit of the run that kept requests from being sent, with the operations of these requests."""
     for why, names in run.unsent.items():
         yield say("{why}: not all requests to {operations} were sent", why=why, operations=operations_in_words(names))

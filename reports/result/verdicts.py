@@ -96,7 +96,10 @@ class RequirementResult:
 
     @property
     def message(self) -> Text:
-        """The findings in one text, or the reason for the verdict if there is no finding."""
+        """The findings in one text, or the reason for the verdict if there is no finding.
+
+        At most 12 findings are named, and the others are counted.
+        """
         distinct_texts = list(dict.fromkeys(finding.in_full for finding in self.findings))
         return joined(capped(distinct_texts, MOST_SAID)) or self.why
 
@@ -162,8 +165,13 @@ def counts(results: Results) -> dict[str, dict[Verdict, int]]:
 
     Levels and verdicts have their fixed order. Numbers that are 0 are left out.
     """
-    by_level = grouped(results, lambda pair: pair[0].level)
+    by_level = _grouped_by_level(results)
     return {level: _counts_of(by_level[level]) for level in LEVELS if level in by_level}
+
+
+def _grouped_by_level(results: Results) -> Mapping[str, Results]:
+    """The results, which are pairs of a requirement and its result, by the level of the requirement."""
+    return grouped(results, lambda pair: pair[0].level)
 
 
 def _counts_of(results: Results) -> dict[Verdict, int]:
@@ -181,7 +189,7 @@ class Coverage(Published):
 
 def coverage(results: Results) -> dict[str, Coverage]:
     """By level, how many requirements were tested, and how many are testable. Levels without any are left out."""
-    by_level = grouped(results, lambda pair: pair[0].level)
+    by_level = _grouped_by_level(results)
     return {level: _coverage_of(by_level[level]) for level in LEVELS if level in by_level}
 
 
@@ -192,7 +200,7 @@ def _coverage_of(results: Results) -> Coverage:
     return Coverage(tested=len(tested), testable=len(testable))
 
 
-def tested_of(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tuple[int, int]:
+def tested_and_testable(coverage: Mapping[str, Coverage], fail_on: Collection[str]) -> tuple[int, int]:
     """Number of tested and of testable requirements at the levels that fail a run, such as (5, 117).
 
     `coverage` has the numbers of each level, and `fail_on` the levels that fail a run. A requirement is testable even

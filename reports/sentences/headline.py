@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from reports.result.document import ReportedRequirement, RunDocument
-from reports.result.verdicts import RunVerdict, Verdict, tested_of
+from reports.result.verdicts import RunVerdict, Verdict, tested_and_testable
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
 from spec.message import Date, Message, Text, joined, joined_with_repeats, say, say_many, texts_in_values
 
@@ -145,6 +145,7 @@ def run_line(document: RunDocument) -> Text:
             sent=traffic,
         )
     generated = document.generated
+    # `refused` has an entry for each operation to which generated requests were sent, even if none was refused.
     seed = say("generated with --seed={seed}", seed=generated.seed) if generated.refused else ""
     return joined((line, seed))
 
@@ -193,7 +194,7 @@ def result_line(document: RunDocument) -> Text:
 
     Only requirements whose deviation would make the run fail are counted: those of the levels in `fail_on`.
     """
-    tested, testable = tested_of(document.coverage, document.environment.fail_on)
+    tested, testable = tested_and_testable(document.coverage, document.environment.fail_on)
     failures = _failures_in_words(document)
     return say(
         "{failed}, {tested} of {testable} requirements tested", failed=failures, tested=tested, testable=testable

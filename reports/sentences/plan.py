@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from environments.door.limits import DOCUMENT_THE_TOKEN, TIMES_FOR_SYNTHETIC
-from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, forms
+from environments.door.wrong_tokens import NO_HEADER, RESTORABLE, permitted_forms
 from environments.profiles.model import PixKey, Profile
 from reports.sentences.wording import grouped, listed, needed_for
 from spec.exchange import VALID, Exchange
@@ -160,7 +160,7 @@ def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials:
     A kind says how the token is wrong, such as "the token cut short". `name` is the operation, and `credentials` are
     the kinds that are sent to the operation.
     """
-    left_out = [form.name for form in forms(profile) if form.name not in credentials]
+    left_out = [form.name for form in permitted_forms(profile) if form.name not in credentials]
     if not left_out:
         return
     # A request with a wrong token has the code or key of a valid request. If there is no valid request, no code or key
@@ -200,7 +200,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
 def _why_keys_are_not_deleted(profile: Profile) -> str:
     """Why a key that the run registers is not deleted: the permissions and settings that a deletion would need.
 
-    Outside a sandbox a deletion needs more, because the run first has to read that it deletes no key of a customer.
+    Outside a sandbox a deletion needs more, because the list of keys must show that no key of a customer is lost.
     """
     needs = "delete-keys in allow and requests.deletePixKey"
     if profile.is_sandbox:

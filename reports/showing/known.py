@@ -46,10 +46,11 @@ class KnownValues:
         self.size = len(values)
         self.plain = {}
         self.origins = {}
-        self._placeholders: dict[str, str] = {}  # by the folded value
-        # By the folded value: placeholders of values that are hidden only in requests of the suite, not in answers.
+        # A placeholder, such as `<account 2>`, replaces a value in outputs. All keys below are in small letters.
+        self._placeholders: dict[str, str] = {}  # by value
+        # By value: placeholders of values that are hidden only in requests of the suite, not in answers.
         self._placeholders_in_requests: dict[str, str] = {}
-        # By the folded encoding: its placeholder, and true if the encoding is hidden within a longer word, too.
+        # By encoding of a value: its placeholder, and true if the encoding is hidden within a longer word, too.
         self._encodings: dict[str, tuple[str, bool]] = {}
         self._words: set[str] = set()  # words of which secrets without a digit are made, see `has_word`
         last_numbers: Counter[str] = Counter()  # by the name of values
@@ -65,10 +66,10 @@ class KnownValues:
         self._placeholders_of_encodings = list(self._encodings.values())  # the automaton refers to one by its index
 
     def _is_new(self, known_value: Known) -> bool:
-        """True for a value that is not empty, and that no value which was added before equals.
+        """True if a value is not empty, and was not added before. Only such a value gets a name such as `<account 2>`.
 
-        A value with an origin is a text from a body of the profile. It is compared also with the short texts that are
-        hidden only in requests, because it may become one of them.
+        A value with an origin is a text from a request body of the profile. Such a text, if it is short, is hidden only
+        in requests, so it is compared with these short texts as well.
         """
         if not known_value.value.strip():
             return False
@@ -76,10 +77,11 @@ class KnownValues:
         return not placeholder
 
     def _add(self, known_value: Known, number: int) -> None:
-        """Add a value, so that it is found in texts from now on.
+        """Add a value that no output may show, so that it is found in texts from now on.
 
-        `number` is the number in its placeholder, such as 2 in `<account 2>`. The first value of a name has no number:
-        `<account>`. A secret never has a number: a token that was fetched again is `<token>`, too.
+        Its placeholder replaces it there. `number` is the number in the placeholder, such as 2 in `<account 2>`. The
+        first value of a name has no number: `<account>`. A secret never has a number: a token that was fetched again is
+        `<token>`, too.
         """
         value = _fold(known_value.value)
         has_number = number > 1 and not known_value.secret
@@ -112,10 +114,11 @@ class KnownValues:
                 self._encodings.setdefault(encoding, (placeholder, is_hidden_within_words))
 
     def split(self, text: str) -> list[str]:
-        """The text in pieces: text, placeholder, text, placeholder, …, text. A placeholder replaces a known value.
+        """The text in pieces: text, placeholder, text, placeholder, …, text.
 
-        `"key 123456789 of"` gives `["key ", "<account>", " of"]`. If several known values start at the same character,
-        the longest is replaced. If known values overlap, the first is replaced.
+        A placeholder is the name of a value that must be hidden, and replaces it: `"key 123456789 of"` gives
+        `["key ", "<account>", " of"]`. If several such values start at the same character, the longest is replaced. If
+        such values overlap, the first is replaced.
         """
         pieces = []
         end_of_last = 0
@@ -126,9 +129,10 @@ class KnownValues:
         return [*pieces, text[end_of_last:]]
 
     def _matches(self, folded_text: str) -> Iterator[tuple[int, int, str]]:
-        """Start, negative end and placeholder of each known value in a text in small letters.
+        """Where a text in small letters has values that must be hidden: start, negative end, and placeholder of each.
 
-        The end is negative, so that sorting puts the longest of the matches with the same start first.
+        A placeholder, such as `<account>`, is the name that replaces the value. The end is negative, so that sorting
+        puts the longest of the matches with the same start first.
         """
         for index, start, end in self._automaton.find_matches_as_indexes(folded_text, overlapping=True):
             placeholder, is_hidden_within_words = self._placeholders_of_encodings[index]
@@ -138,14 +142,14 @@ class KnownValues:
                 yield start, -end, placeholder
 
     def whole(self, text: str) -> str:
-        """The placeholder, such as `<account>`, if the whole text is a known value, in any letter case; else empty.
+        """The name that replaces a text in outputs, such as `<account>`, if the whole text must be hidden; else empty.
 
-        Here even the shortest value is recognised, because the whole text is compared.
+        Letter case does not count. Even the shortest value is recognised, because the whole text is compared.
         """
         return self._placeholders.get(_fold(text), "")
 
     def whole_in_request(self, text: str) -> str:
-        """The placeholder, such as `<identifier>`, if this whole text of a sent request is a known value; else empty.
+        """The name that replaces a text of a sent request in outputs, such as `<identifier>`; empty if it may be shown.
 
         Unlike `whole`, this recognises short and ordinary texts of the profile as well, such as `1`. In a request they
         are values that the suite filled in. In an answer they could be there by chance.
@@ -153,7 +157,7 @@ class KnownValues:
         return self.whole(text) or self._placeholders_in_requests.get(_fold(text), "")
 
     def has(self, text: str) -> bool:
-        """True for a text that is a known value, or that holds a known value in any encoding."""
+        """True for a text that is a value which must be hidden, or that holds such a value in any encoding."""
         has_placeholder = len(self.split(text)) > 1  # without a known value there is one piece: the text itself
         return bool(self.whole(text)) or has_placeholder
 

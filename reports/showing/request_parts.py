@@ -23,7 +23,7 @@ from environments.door.wrong_tokens import FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
 from environments.secret_values import texts_filled_in
 from reports.showing.json_tokens import Token, is_json_like, tokens
-from reports.showing.show import CUT, SHOWN, Display, printable, shape
+from reports.showing.show import END_OF_CUT_BODY, MOST_BYTES_SHOWN, Display, printable, shape
 from spec.exchange import Request
 from spec.facts import is_name
 from spec.interface import SYNTHETIC_PREFIX, personal_fields
@@ -123,9 +123,9 @@ def shown_parts(parts: Iterable[Part]) -> str:
     For each secret value the text has its placeholder, such as `<account>`. A longer text ends with its size.
     """
     text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
-    if len(text) <= SHOWN:
+    if len(text) <= MOST_BYTES_SHOWN:
         return text
-    return f"{text[:SHOWN]}… ({len(text.encode())}{CUT}"
+    return f"{text[:MOST_BYTES_SHOWN]}… ({len(text.encode())}{END_OF_CUT_BODY}"
 
 
 class RequestSplitter:
@@ -152,7 +152,7 @@ class RequestSplitter:
         text = request.body.decode("utf-8", "surrogateescape")
         may_not_be_shown = not is_json_like(text) and self._has_personal_data(text)
         if may_not_be_shown or len(text) > _LARGEST_BODY:
-            size_in_words = f"… ({len(request.body)}{CUT}"
+            size_in_words = f"… ({len(request.body)}{END_OF_CUT_BODY}"
             return RequestParts(request, url, headers, [size_in_words], body_is_left_out=True)
         return RequestParts(request, url, headers, self._parts_of_body(text), body_is_left_out=False)
 
@@ -161,11 +161,12 @@ class RequestSplitter:
         return self._display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
 
     def _parts_of_text(self, text: str, name: str) -> Parts:
-        """The parts of a text. Each token, account number, key or code in it becomes a `Redacted` value.
+        """The parts of a text. Each token, account number, key or code in it becomes `Redacted`: a value that is not
+        shown, with the shell variable that replaces it.
 
         If the text does not have the value exactly as the profile has it, such as percent-encoded, the whole text
-        becomes one `Redacted` value with its shape. So a person sees in which form to write it. Its variable is
-        `SENT_` followed by `name`.
+        becomes one `Redacted` value with its shape (letters as `a`, digits as `9`). So a person sees in which form to
+        write it. Its variable is `SENT_` followed by `name`.
         """
         known_values = self._display.known
         whole = known_values.whole(text)
@@ -260,9 +261,10 @@ class RequestSplitter:
         content = token.content
         quote = '"' if token.kind == "text" else ""
         placeholder = known_values.whole_in_request(content) if _is_value(token) else known_values.whole(content)
-        if placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}":
+        is_written_as_in_profile = placeholder and token.text == f"{quote}{known_values.plain[placeholder]}{quote}"
+        if is_written_as_in_profile:
             return [quote, self._known_value(placeholder), quote]
-        profile_key = known_values.origins.get(placeholder, "")
+        profile_key = known_values.origins.get(placeholder, "")  # such as `requests.createPix.json.to`
         if _is_value(token) and not profile_key:
             profile_key = self._key_of_text_filled_in(content)
         is_secret = profile_key or _is_personal_value(token) or known_values.has(content)

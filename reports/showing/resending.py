@@ -118,7 +118,8 @@ class Resending:
         header_names = [name.lower() for name, _ in parts.headers]
         words = [" ".join(["curl", *options, "-sS -i"]), *self._connection_options]
         if _REWRITTEN_BY_CURL.search(request.url):
-            words.append("--globoff --path-as-is")
+            words.append("--globoff --path-as-is")  # make curl send the address unchanged
+        # With `-X HEAD` curl would wait for a body that never comes.
         words.append("--head" if request.method == "HEAD" else f"-X {shlex.quote(request.method)}")
         words += [_header_option(name, value) for name, value in parts.headers if name.lower() not in _OMITTED_HEADERS]
         has_body = body_size > 0 or "content-length" in header_names

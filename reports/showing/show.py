@@ -39,7 +39,7 @@ from spec.exchange import SHOWN_MEDIA_TYPES, Headers
 from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
-SHOWN = 4_000
+MOST_BYTES_SHOWN = 4_000
 """Bytes of a body that are shown: as much as one or two screens hold."""
 _MOST_TOKENS = 1_000
 """Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
@@ -47,7 +47,7 @@ _BODIES_REMEMBERED = 64
 """Bodies whose shown text is remembered, because a service says the same to many requests."""
 BYTE_ORDER_MARK = r"\ufeff"
 """Start of a shown body that begins with a byte order mark: its escape."""
-CUT = " bytes in all)"
+END_OF_CUT_BODY = " bytes in all)"
 """End of a body that is shown in part."""
 _LONGEST_SHAPE = 64
 """Characters of a shape that are shown. A longer one tells nothing more."""
@@ -244,7 +244,7 @@ class Display:
         mark at the start becomes the escape `\\ufeff`, because a reader could not see it.
         """
         is_latin = _LATIN.search(content_type) is not None
-        return self._remembered_body(body[:SHOWN], is_latin, max(size, len(body)), self.known.size)
+        return self._remembered_body(body[:MOST_BYTES_SHOWN], is_latin, max(size, len(body)), self.known.size)
 
     def _body(self, start: bytes, is_latin: bool, size: int, number_of_known_values: int) -> str:
         """What may be shown of a body: `start` are its first bytes, and `size` is the number of bytes of the whole.
@@ -254,7 +254,7 @@ class Display:
         """
         encoding = "latin-1" if is_latin else json.detect_encoding(start)
         text = start.decode(encoding, "replace")
-        is_cut = size > SHOWN
+        is_cut = size > MOST_BYTES_SHOWN
         if is_json_like(text):
             first_tokens = list(islice(tokens(text), _MOST_TOKENS + 1))  # one more than shown tells if there are more
             is_cut = is_cut or len(first_tokens) > _MOST_TOKENS
@@ -264,7 +264,7 @@ class Display:
         if start.startswith(BOM_UTF8):
             shown = BYTE_ORDER_MARK + shown
         if is_cut:
-            shown += f"… ({size}{CUT}"
+            shown += f"… ({size}{END_OF_CUT_BODY}"
         return shown
 
     def headers(self, headers: Headers) -> Headers:

@@ -32,11 +32,11 @@ from spec.rules.table import RULES, InconclusiveError
 __all__ = ["ROBUSTNESS", "RULES"]
 _MODULES = (success, results, robustness)
 """Imported for their rules."""
-_KINDS_OF_ANOTHER_REQUEST = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
+_KINDS_THAT_DEPEND_ON_THE_REQUEST = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
 """Kinds of refusals that may be the answer to another request which was under way at the same time. A conflict is none,
 because a service may refuse a request with 409 just because another one is under way."""
 _NO_CONNECTION = FailureKind.NO_CONNECTION
-_FEWEST_KINDS = 3
+_FEWEST_KINDS_OF_A_MIX_UP = 3
 """Fewest kinds of wrong refusals that show that a service mixes up its answers. A service that merely limits how many
 requests may be under way refuses in one way, or in two."""
 
@@ -154,8 +154,8 @@ class Reproduction:
         requests may explain that.
         """
         answered_otherwise = self.answered_otherwise_alone
-        wrong_kinds = _KINDS_OF_ANOTHER_REQUEST & set(map(refusal_or_failure, answered_otherwise))
-        if len(wrong_kinds) < _FEWEST_KINDS:
+        wrong_kinds = _KINDS_THAT_DEPEND_ON_THE_REQUEST & set(map(refusal_or_failure, answered_otherwise))
+        if len(wrong_kinds) < _FEWEST_KINDS_OF_A_MIX_UP:
             return []
         to_operation = [exchange for exchange in answered_otherwise if exchange.operation == operation]
         return [exchange for exchange in to_operation if refusal_or_failure(exchange) is kind]
@@ -217,6 +217,7 @@ class Reproduction:
                 return True
         cannot_be_repeated = [exchange for exchange in broken if self._cannot_be_repeated(exchange)]
         if requirement_id.endswith(".connection"):
+            # So many interruptions, or drops of requests that cannot be sent again, are hardly a chance of the network.
             dropped_alone = [exchange for exchange in cannot_be_repeated if exchange.was_alone]
             return _interruptions_alone(broken) >= 3 or len(dropped_alone) >= 2
         was_seen_twice = len(broken) >= 2
@@ -232,7 +233,7 @@ class Reproduction:
     def _breaks_only_beside_others(self, requirement_id: str, exchange: Exchange) -> bool:
         """True if a request broke the requirement while others were under way, and comparable requests met it alone.
 
-        Comparable requests have the same operation, path parameter, validity, credential and spelling.
+        Comparable requests have the same operation, path parameter, validity and credential, and are spelled alike.
         """
         if exchange.was_alone:
             return False
@@ -253,7 +254,7 @@ class Reproduction:
     def _comparable_alone(self, exchange: Exchange) -> list[Exchange]:
         """Exchanges whose request is comparable to this one, and was sent while no other request was under way.
 
-        Comparable requests have the same operation, path parameter, validity, credential and spelling.
+        Comparable requests have the same operation, path parameter, validity and credential, and are spelled alike.
         """
         comparison_key = _comparison_key(exchange)
         alone = [candidate for candidate in self.exchanges if candidate.was_alone]

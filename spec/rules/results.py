@@ -36,7 +36,8 @@ from spec.rules.tax_document import is_fully_masked, is_fully_visible, is_unmask
 @rule("executePix.id.matches")
 def id_is_the_code_that_was_sent(exchange: Exchange) -> Finding | None:
     """The field id of the execution result is the transaction code that was sent."""
-    if text_in(exchange, "id") == exchange.request.last_segment:
+    code_that_was_sent = exchange.request.last_segment  # the path parameter
+    if text_in(exchange, "id") == code_that_was_sent:
         return None
     return _finding_on("id", "other-id", exchange)
 
@@ -110,13 +111,15 @@ _BOOLEANS = ("true", "false")
 @rule("registerPixKey.Success.text")
 def success_is_true_or_false(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is the text true or the text false."""
-    return None if _success(exchange) in _BOOLEANS else _finding_on("Success", "no-boolean-text", exchange)
+    if _success_in_lower_case(exchange) in _BOOLEANS:
+        return None
+    return _finding_on("Success", "no-boolean-text", exchange)
 
 
 @rule("registerPixKey.Success.letterCase")
 def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is written in lower-case letters, without blanks around it."""
-    if _success(exchange) not in _BOOLEANS:
+    if _success_in_lower_case(exchange) not in _BOOLEANS:  # another rule reports that
         raise InconclusiveError("Success is neither the text true nor the text false")
     if text_in(exchange, "Success") in _BOOLEANS:
         return None
@@ -126,11 +129,14 @@ def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
 @rule("registerPixKey.Success.example")
 def success_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Success of the key registration result: the text true."""
-    return None if _success(exchange) == "true" else _finding_on("Success", "success-not-true", exchange)
+    return None if _success_in_lower_case(exchange) == "true" else _finding_on("Success", "success-not-true", exchange)
 
 
-def _success(exchange: Exchange) -> str:
-    """The text of the field Success in lower case, without blanks around it: other rules report these."""
+def _success_in_lower_case(exchange: Exchange) -> str:
+    """The text of the field Success in lower case and without blanks around it.
+
+    Rules about the value use it. Another rule reports capitals and blanks, so that each deviation is reported once.
+    """
     return text_in(exchange, "Success").strip().lower()
 
 
@@ -149,7 +155,7 @@ def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
 def key_is_the_key_that_was_sent(exchange: Exchange) -> Finding | None:
     """The field Key of the key registration result is the key that was sent, or null."""
     key_in_answer = data_in(exchange).get("Key", "")
-    if key_in_answer is None:
+    if key_in_answer is None:  # null, as in the example of the interface document
         return None
     key_in_request = _key_in_request(exchange)
     if not (_has_letters_or_digits(key_in_request) and _has_letters_or_digits(key_in_answer)):
@@ -195,7 +201,7 @@ def _are_the_same_key(key_in_request: str, key_in_answer: str) -> bool:
 @rule("registerPixKey.Key.example")
 def key_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Key of a RANDOM key registration: null."""
-    if b'"RANDOM"' not in exchange.request.body:
+    if b'"RANDOM"' not in exchange.request.body:  # the example is about a RANDOM key
         raise InconclusiveError("no result for a RANDOM key")
     _, key = member_in(data_in(exchange), "Key")
     return None if key is None else _finding_on("Key", "key-not-null", exchange, type=type_of(key))

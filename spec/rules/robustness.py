@@ -29,7 +29,8 @@ _CODES_OF_FAILURES = {FailureKind.DROPPED: "dropped", FailureKind.NOT_HTTP: "not
 def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
-    # Right answers to an unknown transfer coding or version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
+    # 501 and 505 are right answers to a request that is written in an unusual way, such as with an unknown transfer
+    # coding or version of HTTP (RFC 9112 section 6.1, RFC 9110 section 15.6.6).
     is_spelled_unusually = bool(exchange.spelling)
     if is_spelled_unusually and response.status in NOT_SUPPORTED:
         return None
@@ -180,7 +181,7 @@ def _has_a_trace(text: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """The text with the escapes of JSON and HTML undone: `\\\\n` becomes a line end, and `&lt;` becomes `<`."""
+    """The text with the escapes of JSON and HTML undone: a backslash with n becomes a line end, and `&lt;` `<`."""
     # Each escape is read as a JSON string of its own, because the text as a whole may be no JSON.
     without_json_escapes = _JSON_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text)
     return html.unescape(without_json_escapes)

@@ -32,32 +32,35 @@ from spec.rules.table import (
     names_in,
     pointer_to,
     rule,
-    success_in,
+    successful_response,
     type_of,
 )
+
+_WHOLE_BODY = ""
+"""JSON pointer to the whole body of an answer."""
 
 
 @rule("*.status")
 def status(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} has status 200."""
-    got = success_in(exchange).status
+    got = successful_response(exchange).status
     return None if got == 200 else finding("status", status=got)
 
 
 @rule("*.json")
 def strict_json(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is JSON (RFC 8259, UTF-8)."""
-    text = success_in(exchange).json
+    text = successful_response(exchange).json
     if text.limit:
         raise InconclusiveError(text.limit)
-    return finding("json", "", error=text.error) if text.error else None
+    return finding("json", _WHOLE_BODY, error=text.error) if text.error else None
 
 
 @rule("*.json.mediaType")
 def media_type(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} has a JSON media type in its Content-Type."""
-    json_in(exchange)
-    got = success_in(exchange).media_type
+    json_in(exchange)  # raises InconclusiveError if the body is no JSON: then another rule reports it
+    got = successful_response(exchange).media_type
     if got == "application/json" or got.endswith("+json"):
         return None
     return finding("media-type", type=named_media_type(got) if got else say("none"))
@@ -66,8 +69,8 @@ def media_type(exchange: Exchange) -> Finding | None:
 @rule("*.json.unique")
 def unique_names(exchange: Exchange) -> Finding | None:
     """No JSON object in the response to a successful {request} has two members of the same name."""
-    json_in(exchange)
-    text = success_in(exchange).json
+    json_in(exchange)  # raises InconclusiveError if the body is no JSON: then another rule reports it
+    text = successful_response(exchange).json
     if not text.repeated:
         return None
     paths = islice(_paths_to_members(frozenset(text.repeated), text.value), MOST_POINTERS)
@@ -89,15 +92,15 @@ def _paths_to_members(names: frozenset[str], value: object) -> Iterator[JsonPath
 @rule("*.json.byteOrderMark")
 def no_byte_order_mark(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} does not start with a byte order mark."""
-    json_in(exchange)
-    return finding("byte-order-mark", "") if success_in(exchange).json.byte_order_mark else None
+    json_in(exchange)  # raises InconclusiveError if the body is no JSON: then another rule reports it
+    return finding("byte-order-mark", _WHOLE_BODY) if successful_response(exchange).json.byte_order_mark else None
 
 
 @rule("*.envelope.object")
 def one_object(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is one JSON object, the envelope."""
     value = json_in(exchange)
-    return None if isinstance(value, dict) else finding("no-object", "", type=type_of(value))
+    return None if isinstance(value, dict) else finding("no-object", _WHOLE_BODY, type=type_of(value))
 
 
 @rule("*.envelope.shape")
@@ -126,6 +129,7 @@ def code_of_the_example(exchange: Exchange) -> Finding | None:
 @rule("*.envelope.result")
 def result_in_data(exchange: Exchange) -> Finding | None:
     """The field data in the envelope of the {request} response is the {result}."""
+    # One documented field in `data` is enough: other rules report fields that are missing.
     return None if names_in(exchange) else finding("no-result", pointer_to(envelope_in, "data", exchange))
 
 
@@ -186,6 +190,7 @@ def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
 @field_rule("*.present")
 def is_present(read_object: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
+    # `read_object` returns the object of the answer that has the field: the envelope, or `data` in it.
     if member_named(read_object(exchange), field.name):
         return None
     return finding("missing", pointer_to(read_object, field.name, exchange), name=field.name)
@@ -194,10 +199,11 @@ def is_present(read_object: ObjectReader, field: Field, exchange: Exchange) -> F
 @field_rule("*.type")
 def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The field {field} is {type}."""
+    # `read_object` returns the object of the answer that has the field: the envelope, or `data` in it.
     _, value = member_in(read_object(exchange), field.name)
     if any(_HAS_TYPE[name](value) for name in field.types):
         return None
-    json_error = success_in(exchange).json.error
+    json_error = successful_response(exchange).json.error
     if value is None and json_error:  # the answer has NaN or Infinity there, which is read as null
         raise InconclusiveError(json_error)
     names = [message_of(name) for name in field.types]  # messages are translated, like the type in the answer
@@ -209,6 +215,7 @@ def has_its_type(read_object: ObjectReader, field: Field, exchange: Exchange) ->
 @field_rule("*.spelling")
 def is_spelled_as_documented(read_object: ObjectReader, field: Field, exchange: Exchange) -> Finding | None:
     """The name of the field {field} is spelled exactly as documented."""
+    # `read_object` returns the object of the answer that has the field: the envelope, or `data` in it.
     name_in_answer, _ = member_in(read_object(exchange), field.name)
     if name_in_answer == field.name:
         return None

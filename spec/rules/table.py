@@ -54,7 +54,7 @@ def rule(pattern: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def success_in(exchange: Exchange) -> Response:
+def successful_response(exchange: Exchange) -> Response:
     """The response, if it is judged as a success. Raises InconclusiveError if it is not.
 
     Rules on successful answers call it first, so that a refusal or a missing answer is inconclusive for them.
@@ -69,7 +69,7 @@ def json_in(exchange: Exchange) -> Any:
 
     A body with NaN or Infinity is no JSON, but has a value nevertheless, with null in their place.
     """
-    text = success_in(exchange).json
+    text = successful_response(exchange).json
     has_no_value = text.value is None and not text.readable  # the JSON text `null` is readable and has the value None
     if has_no_value:
         raise InconclusiveError(text.limit or say("not JSON: {error}", error=message_of(text.error)))
@@ -89,7 +89,7 @@ def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
 
 def data_in(exchange: Exchange) -> Mapping[str, Any]:
     """The object `data` in the envelope of a success. Raises InconclusiveError if there is none."""
-    data = data_of(success_in(exchange))
+    data = data_of(successful_response(exchange))
     if data is None:
         json_in(exchange)  # if the body is no JSON, this raises an error with that reason, which is more exact
         raise InconclusiveError("the envelope holds no object data")

@@ -115,6 +115,7 @@ def is_fully_visible(document: str) -> bool:
     text = _as_people_read_it(document)
     if len(_alphanumeric(text)) < _CPF_LENGTH:  # too short for any tax document
         return False
+    # 11 or 14 digits with signs between all of them, as 1*2*3*…, are as visible as digits without signs.
     if _DIGIT_BY_DIGIT.fullmatch(text) or _shows_all_between_masks(text):
         return True
     return any(map(_is_the_document, _candidates(text)))
@@ -127,7 +128,7 @@ def lost_its_zeros(document: str) -> bool:
     cases, because so many numbers have the check digits of a CPF or a CNPJ.
     """
     text = _as_people_read_it(document)
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text):  # digits without a 0 in front, as a number is written
         return False
     digits = _alphanumeric(text)
     return bool(cpf.is_valid(digits.zfill(_CPF_LENGTH)) or cnpj.is_valid(digits.zfill(_CNPJ_LENGTH)))
@@ -147,6 +148,7 @@ def is_unmasked(document: str, text: str) -> bool:
     if not all(part in characters for part in _visible_parts(mask)):  # a quick check before the slow one
         return False
     likely_documents = [candidate for candidate in _candidates(plain_text) if candidate.likelihood > 0]
+    # The mask must show at least four characters that agree, because fewer may agree by chance.
     return any(_points_of_mask(mask, candidate.characters) >= _CERTAIN for candidate in likely_documents)
 
 
@@ -195,11 +197,12 @@ def _candidates(text: str) -> Iterator[_Candidate]:
 
 
 def _is_the_document(candidate: _Candidate) -> bool:
-    """True if the visible characters are the tax document itself, judged by the rest of the field.
+    """True if a candidate, 11 or 14 visible characters in a row, is the tax document, judged by the rest of the field.
 
     If the rest has a masked text, as in `123.456.789-09 (***.456.789-**)`, its visible characters must agree with the
     candidate. If the rest has a number that is cut short, that number must agree. If the rest is any other text, the
     candidate needs right check digits or the usual punctuation. If there is no rest, the candidate is the document.
+    Points are added for all that speaks for the candidate: _LIKELY is 2 points, and _CERTAIN is 4.
     """
     pieces = re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{candidate.before} {candidate.after}")
     other_pieces = [piece for piece in pieces if _says_more_than_punctuation(piece)]
@@ -228,7 +231,7 @@ _FEWEST_DIGITS_LEFT = 3
 
 
 def _says_more_than_punctuation(piece: str) -> bool:
-    """True if a piece of the text around a candidate has a sign of a mask, letters or digits.
+    """True if a piece of the text around 11 or 14 visible characters has a sign of a mask, letters or digits.
 
     False for 11 or 14 digits: they are a second document in full, which neither confirms nor denies the first one.
     """
@@ -251,7 +254,7 @@ def _shows_all_between_masks(text: str) -> bool:
         return False
     characters = "".join(_visible_parts(text))
     groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _SIGN.search(between)]
-    fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1
+    fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1  # 14 characters are all that a CNPJ has
     return len(groups_of_signs) >= fewest_groups and _has_right_check_digits(characters)
 
 
@@ -262,6 +265,7 @@ def _has_right_check_digits(characters: str) -> bool:
 
 def _mask_as_pattern(mask: str) -> str:
     """A regular expression for the documents that a masked text may stand for: `...456789..` for `***.456.789-**`."""
+    # Each sign of a mask becomes X first, so that it is not removed with the punctuation.
     with_each_sign_as_x = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)
     return _alphanumeric(with_each_sign_as_x).replace("X", ".")
 

@@ -89,7 +89,7 @@ def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Te
 
     The test is skipped, with a reason, if the run had no key that it might register: then there is nothing to judge.
     """
-    may_register = traffic.selects(register)
+    may_register = traffic.selects(register)  # `register` is the scenario that registers keys
     not_exercised_unless(may_register, NO_REGISTRATION)
     why_nothing_was_sent = traffic.why_not_sent.get("registerPixKey", "")  # for example: the profile has no account
     was_something_sent = not why_nothing_was_sent

@@ -63,7 +63,7 @@ def test_token_of_a_read(operation, log):
 def test_token_of_operations_that_write(log):
     """The report says whether an operation that writes refuses a request without the token before it reads the body.
 
-    Invalid requests show it, which the profile permits with `fuzz`.
+    Invalid requests show it, which the profile permits with `fuzz`. It must also permit one of these operations.
     """
     observation = observed("general.otherTokens", log)
     not_exercised_unless(observation.values, "no answer that could show it")

@@ -31,6 +31,7 @@ def test_no_request_breaks_the_service(requirement_id, log, profile, reproductio
     service without real money). A deviation is reported in any case.
     """
     operation = requirement_id.partition(".")[0]  # such as "executePix" of "executePix.serverError"
+    # Two sentences for the report about requests that show nothing. They are empty if there are no such requests.
     not_sent = kinds_of_invalid_request_not_sent(log, operation)
     tested_nothing = kinds_of_invalid_request_that_tested_nothing(log, profile, operation)
     why_not_tested = why_only_on_a_sandbox(log, profile, operation)  # empty if the requirement was tested

@@ -60,7 +60,7 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     `was_interrupted` is true if a person or the CI system stopped the run.
     """
     run = session.run
-    door = session.door
+    door = session.door  # the only way by which requests leave
     limit = door.ending.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
@@ -102,7 +102,7 @@ def _last_seen(reproduction: Reproduction) -> Text:
     """A sentence about the last request before the service could not be reached any more; empty if it never answered.
 
     If requests were on their way at that moment, these are named instead, because one of them may have crashed the
-    service.
+    service. `reproduction` knows all requests with their answers.
     """
     in_flight = reproduction.in_flight_at_the_end
     if in_flight:
@@ -134,7 +134,8 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
     """
     run = session.run
     exchanges = session.door.exchanges
-    code_by_number = session.door.guard.prepared.codes
+    # Shell lines that execute a transfer again begin with the request that prepares a new one.
+    code_by_number = session.door.guard.prepared.codes  # the transaction code by the number of its preparation
     prepared = [exchange for exchange in exchanges if code_by_number.get(exchange.number)]
     session.resending.preparations = {code_by_number[exchange.number]: exchange.request for exchange in prepared}
     citing_results = [result for result in run.results if with_content or result.verdict == Verdict.FAIL]
@@ -148,7 +149,7 @@ def keep_exchanges(session: Session, *, with_content: bool) -> None:
 
 
 def _in_order(names: Container[str]) -> list[str]:
-    """A list of these operations in the order of the interface document."""
+    """A list of these operations in the order of the interface document, in which every report lists operations."""
     return [name for name in operations() if name in names]
 
 
@@ -161,15 +162,19 @@ def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -
     """
     if reason and _is_declined(exchange):
         return _DECLINED
-    may_be_of_profile = exchange.valid or reason == PERHAPS_PREPARED
-    if may_be_of_profile:
+    # A person has to look up a transfer that a valid request prepared, or that was prepared without a clear answer.
+    needs_its_own_reason = exchange.valid or reason == PERHAPS_PREPARED
+    if needs_its_own_reason:
         return reason
     names_own_account = any(account.encode() in exchange.request.body for account in accounts)
     return _MADE_BY_THE_SUITE if names_own_account else _SYNTHETIC_ACCOUNT
 
 
 def _is_declined(exchange: Exchange) -> bool:
-    """True for an answer that seems to grant the request (code 0), but says Success: "false"."""
+    """True for an answer that contradicts itself: it grants the request (code 0), but says Success: "false".
+
+    Then it is not clear whether a transfer was prepared.
+    """
     if exchange.response is None or not is_granted(exchange):
         return False
     return says_success_false(exchange.response)
@@ -228,12 +233,12 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
         command_to_settle = say(
             "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
         )
-    for number in door.guard.unknown:
+    for number in door.guard.unknown:  # executions of this run without a clear answer
         remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
         yield outcome_unknown(say("exchange {number}", number=number), joined((remedy, command_to_settle)))
-    for entry in door.guard.earlier:
+    for entry in door.guard.earlier:  # executions of earlier runs without a clear answer
         yield outcome_unknown(
             say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name),
             joined((say("look the transfer up"), command_to_settle)),
@@ -264,7 +269,7 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
     """A note on each account of the profile that the service refuses everywhere, because it is probably a wrong one.
 
     At least two operations must have refused the account, and none accepted it. `valid` are the requests that should
-    have succeeded. An answer that only asks to wait (`PASSING`) is no refusal of the account.
+    have succeeded. A temporary refusal, such as one that only asks to wait, says nothing about the account.
     """
     accounts = [secret.value for secret in door.secrets.known if secret.name == ACCOUNT]
     for number, account in enumerate(accounts, 1):
@@ -337,8 +342,8 @@ def _answered_by_gateways(exchanges: Iterable[Exchange]) -> Iterator[Text]:
 def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     """Lines about mistakes that the user can correct: in the token, transaction codes, the journal, or a certificate.
 
-    The guard is the part of the door that decides whether a transaction code may be sent. `valid` are the requests that
-    should have succeeded.
+    The journal is a file with the codes that runs sent. The guard is the part of the suite that decides whether a
+    transaction code may be sent. `valid` are the requests that should have succeeded.
     """
     guard = door.guard
     if guard.token_refused:

@@ -149,7 +149,7 @@ class _Assertions:
     def add(
         self, requirement_id: str, verdict: Verdict, exchanges: Iterable[Exchange], findings: Sequence[Finding] = ()
     ) -> None:
-        """Record a verdict on the requirement, with the numbers of the exchanges that show it.
+        """Record a verdict on the requirement, with the numbers of the exchanges (requests with answers) that show it.
 
         An exchange without a number was not sent by this run, so that the report cannot refer to it.
         """
@@ -208,10 +208,10 @@ def out_of_scope_unless(permitted: object, missing: Text) -> None:
 
 
 def warn(requirement_id: str, finding: Finding, exchanges: Sequence[Exchange]) -> None:
-    """Record a warning for the requirement if there are exchanges that show the finding, else a pass.
+    """Record a warning for the requirement if there are exchanges (requests with answers) that show the finding.
 
-    It is no failure, because the interface document does not promise the behaviour. For example, it does not say that a
-    key which was registered appears in the list, or from when on.
+    Without such exchanges a pass is recorded. A failure is never recorded, because the interface document does not
+    promise the behaviour. For example, it does not say that a registered key appears in the list, or from when on.
     """
     if exchanges:
         ASSERTIONS.add(requirement_id, Verdict.WARN, exchanges, [finding])
@@ -246,7 +246,7 @@ def observe(
 
 
 def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:
-    """Assert that the requirement is met in every exchange that can show it, and that at least one can.
+    """Assert that the requirement is met in every exchange (request with its answer) that can show it, at least one.
 
     Every deviation becomes a finding, not only the first. If only a part of the answers deviates, each finding says how
     many, because perhaps one server of several is faulty. Raises DeviationError if an answer deviates, and NotExercised

@@ -359,7 +359,7 @@ class HtmlPage:
     def fill_row(self, report: Any, cells: list[str]) -> None:
         """Change a row in the table of tests: the keyboard can open it (`tabindex`), and the test id is escaped.
 
-        pytest-html escapes neither the id of a test nor makes its rows accessible by keyboard.
+        pytest-html does not escape the id of a test, and its rows open only by mouse.
         """
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
@@ -370,7 +370,9 @@ class HtmlPage:
         pytest reports a skip as the triple (path, line, "Skipped: reason"). Other reports are not changed.
         """
         if isinstance(report.longrepr, tuple):
-            why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
+            text_of_pytest = str(report.longrepr[-1]).partition(": ")[2]  # without the word "Skipped"
+            why = getattr(report, "why", "") or text_of_pytest
+            # pytest-html shows the lines of this list, so that its content is replaced.
             data[:] = [escape(language(self._reporter.run.profile.language).text(why))]
 
     def add_page_of_suite(self, prefix: list[str], config: pytest.Config) -> None:

@@ -55,7 +55,7 @@ def only_selftests(config: pytest.Config) -> bool:
 
     Without a path on the command line it is false.
     """
-    paths = [_path(config, argument.split("::")[0]) for argument in config.args]
+    paths = [_path(config, argument.split("::")[0]) for argument in config.args]  # without the name of a test
     return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
 
 
@@ -80,7 +80,7 @@ def take_selection_from_pytest(config: pytest.Config) -> None:
     option.last_failed = getattr(option, "lf", False)  # there is no such option with -p no:cacheprovider
     option.lf = False
     if option.ids:
-        ids_of(option.ids)
+        ids_of(option.ids)  # raises if a word is wrong; the result is needed later
 
 
 def wanted_ids(config: pytest.Config) -> frozenset[str]:
@@ -268,13 +268,13 @@ def requirement_ids_of(items: Iterable[pytest.Item], *fixtures: str) -> frozense
     ids = set()
     for item in items:
         requirement = requirement_of(item)
-        is_considered = not fixtures or uses(item, *fixtures)
+        is_considered = not fixtures or uses_fixture(item, *fixtures)
         if requirement and is_considered:
             ids.add(requirement.id)
     return frozenset(ids)
 
 
-def uses(item: pytest.Item, *fixtures: str) -> bool:
+def uses_fixture(item: pytest.Item, *fixtures: str) -> bool:
     """True if a test uses at least one of these pytest fixtures, directly or through another fixture."""
     return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
 
@@ -374,7 +374,7 @@ class Selection:
     """The tested operations, and those that must be asked first, such as the one that prepares a transfer."""
 
     def includes_any(self, *requirement_ids: str) -> bool:
-        """True if one of these requirements is selected."""
+        """True if the user selected at least one of these requirements, so that requests for them are to be sent."""
         return not self.requirements.isdisjoint(requirement_ids)
 
     @property

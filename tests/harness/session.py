@@ -106,7 +106,7 @@ class Interruption:
         """
         while True:
             number = self._reading_end.recv(1)[0]
-            if number == _NO_SIGNAL:
+            if number == _NO_SIGNAL:  # `restore` sends this number to end the thread
                 return
             if number in SIGNALS:
                 self.was_asked = True

@@ -128,6 +128,7 @@ def code_to_resend(profile: Profile, code: str) -> str:
     The user asks to send this code again although an earlier run sent it. Raises ProfileError if that is not allowed:
     if the code was executed or may have moved money, if the profile does not list it, or if the target is a sandbox.
     """
+    # `canonical` ignores letter case and width, as some services do: both forms are the same code.
     supplied_codes = {canonical(supplied): supplied for supplied in profile.transactions.codes}
     supplied = supplied_codes.get(canonical(code))
     if profile.is_sandbox or supplied is None:

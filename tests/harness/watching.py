@@ -200,10 +200,10 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
     """Make the report of pytest say why a test failed or was skipped. Tokens, codes and other secrets are hidden."""
     clean = display.without_known_values  # hides known values in texts that the suite did not write
     failed_in_call = report.failed and report.when == "call"
-    if failed_in_call and test.failing:
+    if failed_in_call and test.failing:  # the service deviates: the findings are the reason
         results = [_shown(result, display) for result in test.failing]
         report.longrepr = "\n".join(f"{result.id}: {result.message}" for result in results)
-    elif report.failed:
+    elif report.failed:  # the suite itself failed: the traceback is the reason
         report.longrepr = clean(str(report.longrepr))
     elif report.skipped and isinstance(report.longrepr, tuple):
         report.why = changed(test.own.why, clean)

@@ -85,16 +85,16 @@ requests are compared, so reads are not in this table."""
 
 
 @scenario(serves=["*.token.accepted", "*.exists"])
-def ask_where_answers_disagree(traffic: Traffic) -> None:
+def repeat_where_answers_disagree(traffic: Traffic) -> None:
     """Send the same request sixteen times to each operation whose answers disagree about the token or the path.
 
     They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
-    answers show whether one node of several is at fault.
+    answers show whether one server of several is at fault.
     """
     for operation in ("executePix", *OPERATIONS_FOUND_ALWAYS_OR_NEVER):
         if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
-        send = _same_request(traffic, operation)
+        send = _request_to_repeat(traffic, operation)
         if send is None:
             continue
         for _ in range(_TIMES_AGAIN):
@@ -130,11 +130,11 @@ def _answers_disagree(log: Log, operation: str) -> bool:
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
     should_be_accepted = [exchange for exchange in with_the_token if exchange.valid or operation == "executePix"]
     one_is_accepted = any(_is_accepted(exchange, kinds) for exchange in should_be_accepted)
-    one_is_refused = any(_kind_of(exchange) in kinds for exchange in should_be_accepted)
+    one_is_refused = any(_kind_of_refusal(exchange) in kinds for exchange in should_be_accepted)
     return one_is_accepted and one_is_refused
 
 
-def _same_request(traffic: Traffic, operation: str) -> Send | None:
+def _request_to_repeat(traffic: Traffic, operation: str) -> Send | None:
     """A function that sends the request which is compared, always the same one.
 
     | operation | request |
@@ -191,9 +191,9 @@ class RefusedAtTimes:
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> RefusedAtTimes:
     """The requests to an operation that were refused at times, although the service accepts the same request otherwise.
 
-    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). One node
-    of several may give them. A conforming service may refuse for a while, too, such as during a lock. So a refusal
-    counts only under these conditions:
+    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). One
+    server of several may give them. A conforming service may refuse for a while, too, such as during a lock. So a
+    refusal counts only under these conditions, where "accepted" means that it is none of these refusals:
 
     - No other request of the run was under way.
     - The request right before it or right after it was accepted.
@@ -207,7 +207,7 @@ def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -
     accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, kinds)]
     refused = []
     for exchange in compared:
-        is_refused = exchange in sent_alone and _kind_of(exchange) in kinds
+        is_refused = exchange in sent_alone and _kind_of_refusal(exchange) in kinds
         if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
     if RefusalKind.TOKEN in kinds and refused:
@@ -246,7 +246,7 @@ def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
     return all(indistinguishable(answer, other) for other in repeated)
 
 
-def _kind_of(exchange: Exchange) -> RefusalKind | None:
+def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
     """The kind of the refusal, such as TOKEN for a 401; None if the answer refuses nothing.
 
     OTHER if there is no answer, or if the token was refused because it had expired: such an exchange counts neither as
@@ -265,7 +265,7 @@ def _is_accepted(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
 
     A refusal because of the content, such as a 400, shows that the token was accepted.
     """
-    kind = _kind_of(exchange)
+    kind = _kind_of_refusal(exchange)
     is_token_accepted = kind is None or kind in _REFUSALS_AFTER_THE_TOKEN_IS_ACCEPTED
     return exchange.credential == VALID and is_token_accepted and kind not in kinds
 
@@ -294,15 +294,15 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
     numbers_of_same_request = [answer.number for answer in accepted if _is_same_request(answer, exchange)]
     same_is_accepted_before = any(number < exchange.number for number in numbers_of_same_request)
     same_is_accepted_after = any(number > exchange.number for number in numbers_of_same_request)
-    if _kind_of(exchange) is RefusalKind.TOKEN:
+    if _kind_of_refusal(exchange) is RefusalKind.TOKEN:
         any_is_accepted_after = any(answer.number > exchange.number for answer in accepted)
         return same_is_accepted_before and any_is_accepted_after
     return same_is_accepted_before and same_is_accepted_after
 
 
-def _is_same_request(one: Exchange, other: Exchange) -> bool:
+def _is_same_request(exchange: Exchange, other: Exchange) -> bool:
     """True if two requests have the same address (path and query) and the same body."""
-    return (one.request.url, one.request.body) == (other.request.url, other.request.body)
+    return (exchange.request.url, exchange.request.body) == (other.request.url, other.request.body)
 
 
 def _real_codes_refused(log: Log, operation: str) -> list[Exchange]:
@@ -312,4 +312,4 @@ def _real_codes_refused(log: Log, operation: str) -> list[Exchange]:
     only if other requests show already that the service refuses the token at times.
     """
     executions = answers_to_real_codes(log) if operation == "executePix" else []
-    return [execution for execution in executions if _kind_of(execution) is RefusalKind.TOKEN]
+    return [execution for execution in executions if _kind_of_refusal(execution) is RefusalKind.TOKEN]

@@ -75,7 +75,7 @@ EXTRA_HEADERS = tuple(
 """Headers that a service might ask for beyond the interface document."""
 
 _SAFE_IN_A_SEGMENT = ";,:@&=+$!'()*~"
-"""Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
+"""Characters that may be in a path segment as they are (RFC 3986, pchar)."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
     """A body of the profile (a JSON value) for invalid requests: nothing in it names somebody but these accounts.
 
     - A text becomes the prefix and the name of its member, such as "pixconf-to", unless it names one of the accounts.
-      In the profile the text `{account}` stands for an account, so it is replaced by the first one.
+      In the profile the text `{account}` means an account, so it is replaced by the first one.
     - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes one cent, because
       off a sandbox a request is sent only with an amount above 0.
     """

@@ -168,7 +168,11 @@ def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile
 
 
 def _covered_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a body for the coverage phase: a few values, of which the usual one is the first."""
+    """JSON schema of one member of a body, from which Schemathesis makes bodies with one unusual member each.
+
+    It does so in its coverage phase, which tries every listed value instead of drawing some. The usual value is the
+    first one, and the example.
+    """
     values = _VALUES_FOR_A_TEXT if isinstance(usual_value, str) else _VALUES_FOR_A_NUMBER
     if name == _DATE:
         values = _VALUES_FOR_A_DATE
@@ -205,7 +209,11 @@ def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
 
 
 def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, _JsonSchema]:
-    """By kind (`_KINDS`), the JSON schema of a body of the operation."""
+    """By kind of body, the JSON schema from which Schemathesis makes bodies of the operation.
+
+    A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Bodies of
+    one kind need a schema of their own. `example_body` has the usual value of each member.
+    """
     free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
     covered = {
         name: _covered_member_schema(operation, name, usual_value, profile)
@@ -407,7 +415,8 @@ class Drawing:
             case = _as_case(operation, schema_case)
             is_new = case.content_type == JSON and _request_of(case) not in sent_anyway
             if is_new:
-                one_of_each.setdefault(tuple(sorted(_kinds_of(case).items())), case)
+                kinds = tuple(sorted(_kinds_of(case).items()))  # sorted, because the order of members does not count
+                one_of_each.setdefault(kinds, case)
         return list(one_of_each.values())
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
@@ -424,17 +433,20 @@ class Drawing:
         yield from generator
 
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
-        """Cases with bodies of all kinds and a usual path parameter, and cases with other path parameters and a usual
-        body. Negative cases, in the words of Schemathesis, are those that break the schema.
+        """The Hypothesis strategy from which requests to an operation are drawn.
 
-        `one_of` draws from each of its strategies equally often. So a kind of body that stands there twice is drawn
-        twice as often.
+        A request has a drawn body and a usual path parameter, or a drawn path parameter and a usual body: if both were
+        unusual, the service would often refuse the one before it reads the other. Negative requests, in the words of
+        Schemathesis, are those that break the schema. `one_of` draws from each of its strategies equally often.
         """
         path_parameter = _example_of_path_parameter(operation, self._profile)
         example_body = documented_members(operation, self._profile)
 
         def cases(kind: str, mode: GenerationMode = GenerationMode.POSITIVE, **fixed: Any) -> st.SearchStrategy[Any]:
-            """A strategy for cases with bodies of one kind. `fixed` are parts of a request that are not drawn."""
+            """The Hypothesis strategy for requests with bodies of one kind, such as "all members".
+
+            `fixed` are parts of a request that are not drawn.
+            """
             source = self._schemas[kind].find_operation_by_id(operation)
             strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=_NO_FEEDBACK, **fixed)
             return strategy
@@ -497,7 +509,10 @@ path parameter."""
 
 
 def _kinds_of(case: Case) -> _Kinds:
-    """The kinds of the values of a case. A documented member that is missing has a kind, too."""
+    """The kind of each value in a case (a request): {"": "digits", "pixKey": "long", "account": "missing"}.
+
+    The empty name is that of the path parameter. Of two requests whose values are of the same kinds, one is sent.
+    """
     kinds = {"": _kind_of(case.path_parameter)}
     body = json.loads(case.body) if case.body else None
     if not isinstance(body, dict):
@@ -507,7 +522,10 @@ def _kinds_of(case: Case) -> _Kinds:
 
 
 def _kind_of(value: Any) -> str:
-    """The kind of a value. Values of one kind are alike for a service, so one of them is sent."""
+    """The kind of a value of a JSON body or a path, such as "digits". Of values of one kind, one is sent.
+
+    A service that is faulty for one of them is probably faulty for the others.
+    """
     if isinstance(value, str):
         is_synthetic = value.startswith(SYNTHETIC_PREFIX)
         return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""), is_synthetic)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import Profile
 from spec.exchange import Exchange
@@ -85,8 +85,8 @@ def _line_for_executions(profile: Profile) -> str:
     It is the limit if there are more codes than it permits; otherwise the number of codes that the run prepares.
     """
     plan = profile.transactions.prepare
-    supplied = len(profile.transactions.codes) + (plan.count if plan else 0)
-    if supplied > profile.limits.executions:
+    number_of_codes = len(profile.transactions.codes) + (plan.count if plan else 0)
+    if number_of_codes > profile.limits.executions:
         return f"limits.executions ({profile.limits.executions})"
     return f"transactions.prepare.count ({plan.count})" if plan else "transactions.prepare"
 
@@ -128,7 +128,7 @@ def _situations_without_the_token(operation: str) -> tuple[Situation, Situation]
     the second one.
     """
     without_token = _with_credential(operation, NO_HEADER)
-    with_another = _with_credential(operation, ANOTHER)
+    with_another = _with_credential(operation, WRONG_TOKEN)
     return (
         Situation(operation, "a request without a token", without_token, _line_for_executions),
         Situation(operation, "a request with another token", with_another, _line_for_tokens),

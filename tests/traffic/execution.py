@@ -25,7 +25,7 @@ from typing import Any
 
 from environments.door.door import NoteAbout
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, UnauthorizedRequest, forms
+from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, WRONG_TOKEN, UnauthorizedRequest, permitted_forms
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -169,10 +169,10 @@ class _Executions:
         """
         send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
         if self._selection_includes(_SCHEME, "executePix.refusal", *_ROBUST):
-            for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
+            for credential in (NO_HEADER, WRONG_TOKEN):
                 send(credential=credential)
         if self._selection_includes(_SCHEME, *_ROBUST):
-            other_schemes = forms(self._profile, among=OTHER_SCHEMES)
+            other_schemes = permitted_forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
@@ -184,7 +184,7 @@ class _Executions:
         """
         # limits.wrong_tokens also counts the later requests for the code that is executed first, so these are reserved.
         later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
-        self._door.budget.keep_to_ask_again(EXECUTE, later_requests)
+        self._door.budget.keep_for_executed_code(EXECUTE, later_requests)
         if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
@@ -530,12 +530,12 @@ class _Executions:
         """Send the request that is sent at the same moment as an execution.
 
         It is a read; or, if the profile does not permit reads, an execution of a made-up (synthetic) code with a wrong
-        token (ANOTHER). Neither can do anything.
+        token. Neither can do anything.
         """
         purpose = Execution.BESIDE_ANOTHER
         if "read" in self._profile.allow:
             return self._traffic.client.send("listAccounts", valid=True, purpose=purpose)
-        return self._send(synthetic(), credential=ANOTHER, purpose=purpose)
+        return self._send(synthetic(), credential=WRONG_TOKEN, purpose=purpose)
 
     def _may_need_more(self) -> bool:
         """True if an execution perhaps needs more than is documented, such as a body, and this was not tried yet.

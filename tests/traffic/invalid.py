@@ -4,8 +4,8 @@ Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Conte
 Schemathesis does not draw them (`drawing.py`), and the tables here have them.
 
 A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
-is a class, with the value that takes the place of the usual one. `invalid_requests` makes a case of each class. The
-rest of the request is valid, or has synthetic identifiers, which begin with the mark of the suite (`SYNTHETIC_PREFIX`).
+is a class, with the value that replaces the usual one. `invalid_requests` makes a case of each class. The
+rest of the request is valid, or has synthetic identifiers, which begin with `pixconf-` (`SYNTHETIC_PREFIX`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from environments.door.limits import DOCUMENT_THE_TOKEN
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
+from environments.door.wrong_tokens import INVALID_CREDENTIALS, NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Profile
 from reports.sentences.wording import grouped
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
@@ -73,13 +73,13 @@ MORE_PATH_PARAMETERS = {
 QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
 MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
-    "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers take of the first line
+    "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers read of the first line
 }
 """For operations without a body: a service that gets a body reads no query."""
 _EMPTY_HEADER = "an empty header"
 _LONG_TOKEN = "an over-long bearer"
 """A token of 4 kB."""
-ALL_CREDENTIALS = (NO_HEADER, ANOTHER, *INVALID_CREDENTIALS)
+ALL_CREDENTIALS = (NO_HEADER, WRONG_TOKEN, *INVALID_CREDENTIALS)
 """Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
 them the other operations get."""
 CONTENT_TYPES = {
@@ -89,9 +89,9 @@ CONTENT_TYPES = {
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
 """For registrations and deletions."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
-"""Bodies that no reader takes for a request. So deletions for an account of the profile have them, too.
+"""Bodies that no reader can understand as a request. So deletions for an account of the profile have them, too.
 
-A careless reader may take the bodies below for a request to delete all keys. Such deletions go to an account of the
+A careless reader may understand the bodies below as a request to delete all keys. Such deletions name an account of the
 profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
@@ -135,7 +135,7 @@ ODD_KEYS = {
 }
 """Keys that a registration has. Deletions have the one with quotes."""
 
-_OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
+_OF_A_READ = frozenset({"unknown", "with an encoded slash", WRONG_TOKEN})
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
 OBSERVED: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(READ_OPERATIONS, _OF_A_READ),
@@ -146,7 +146,7 @@ OBSERVED: Mapping[str, frozenset[str]] = {
             "with a question mark",
         }
     ),
-    "listAccounts": frozenset({"long", ANOTHER}),
+    "listAccounts": frozenset({"long", WRONG_TOKEN}),
     _REGISTER: frozenset(
         {
             "unknown", "a synthetic key", "missing", "null", "a number", "account: text", "account: an object",
@@ -272,7 +272,7 @@ def _all_cases(operation: str, profile: Profile) -> Iterator[Case]:
         more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
         yield from _with_each_value(case, path_parameter, "path_parameter", PATH_PARAMETERS, more)
     yield from _with_each_value(case, "query", "query", QUERIES, MORE_QUERIES if members is None else {})
-    # A wrong credential goes with a body that names nobody, because the operation may need no token.
+    # A wrong credential is sent with a body that names nobody, because the operation may need no token.
     synthetic_members = members_with_synthetic_values(operation, profile)
     case = replace(case, body=as_bytes(synthetic_members) if synthetic_members else None)
     credentials = {name: name for name in _credentials(operation, profile, has_body=bool(members))}
@@ -292,7 +292,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
         return ALL_CREDENTIALS
     if operation in DOCUMENT_THE_TOKEN:
         return [_EMPTY_HEADER]
-    credentials = [NO_HEADER, ANOTHER, _EMPTY_HEADER]
+    credentials = [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:
         credentials.append(_LONG_TOKEN)
     return credentials
@@ -314,7 +314,7 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
     """Invalid registrations: those with an unusual body, member of the body, or Content-Type.
 
     `case` is a usual registration, and `members` are the names and values in its body. Each registration replaces one
-    part of it.
+    part of it. The constants in capital letters are tables of such parts, by the words that describe them.
     """
     yield from _with_each_body(case, TEXTS, NO_OBJECTS, MORE_TEXTS, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
@@ -335,6 +335,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     real money) these must name a made-up key, or be unreadable for every service: otherwise a service may understand
     them as a deletion of all keys.
     """
+    # TEXTS, NO_OBJECTS and UNREADABLE are tables of bodies. UNREADABLE has those that no service can read.
     for_own_account = _deletion_for_own_account(case, profile)
     has_own_account = for_own_account != case
     may_name_own_account = has_own_account and profile.is_sandbox
@@ -355,7 +356,8 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
 def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Iterator[Case]:
     """Invalid preparations of transfers: those with an unusual body, member of the body, or Content-Type.
 
-    `case` is a usual preparation, and `members` are the names and values in its body.
+    `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
+    tables of unusual bodies and Content-Types, by the words that describe them.
     """
     odd_transfers: Values = {}
     if names_own_account(case.operation, profile):
@@ -376,8 +378,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
     """The deletion `case` for an account of the profile instead of a made-up account.
 
-    It is the same case if the profile has no account, or if its body for deletions has no place for a key: then
-    nobody knows which key of the account a service would delete.
+    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
+    which is replaced by a key: then nobody knows which key of the account a service would delete.
     """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)

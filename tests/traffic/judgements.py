@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Prepare
 from spec.answers import (
     RefusalKind,
@@ -91,7 +91,7 @@ def _judgement_of_refused_token(traffic: Traffic, operation: str, refused: Excha
     before the refusal, so the other operation must have accepted the token after it.
     """
     proof = _exchanges_that_prove_the_token(traffic, operation)
-    no_read_succeeded = traffic.client.door.token_monitor.witness is None
+    no_read_succeeded = traffic.client.door.token_monitor.last_granted_read is None
     if not proof:
         return inconclusive(_NO_PROOF_OF_THE_TOKEN, refused)
     success = proof[0]
@@ -130,13 +130,13 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     """
     without_bearer = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
     with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
-    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == ANOTHER]
+    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
     if indistinguishable(with_bearer[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
-    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (ANOTHER, NO_HEADER)]
+    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]
@@ -153,13 +153,13 @@ _NO_SUCCESS_TO_COMPARE_WITH = say(
 )
 
 
-def none_granted(exchanges_to_refuse: list[Exchange], code: str, *others: CodeAndExchanges) -> Judgement:
+def none_granted(exchanges_to_refuse: list[Exchange], code_of_finding: str, *others: CodeAndExchanges) -> Judgement:
     """Judges that none of these requests got what only a valid request may get: a result or a word of success.
 
     All of them must be refused, for example because they have no valid token. The judgement has one finding (the
     description of a deviation), the first of these that an exchange shows:
 
-    1. The finding with the code `code`, such as "executed": a request was granted.
+    1. The finding with the code `code_of_finding`, such as "executed": a request was granted.
     2. The finding "result-in-refusal": an answer says that it refuses, and carries the result nevertheless.
     3. The findings of `others`, in their order. Each of these pairs has the code of a finding and what shows it.
 
@@ -170,10 +170,11 @@ def none_granted(exchanges_to_refuse: list[Exchange], code: str, *others: CodeAn
         if grants_protected_result(exchange) or _says_done_in_a_text(exchange):
             with_result.append(exchange)
     granted = list(filter(is_granted, with_result))
-    for code_of_finding, exchanges in ((code, granted), ("result-in-refusal", with_result), *others):
+    possible_findings = ((code_of_finding, granted), ("result-in-refusal", with_result), *others)
+    for code, exchanges in possible_findings:
         if exchanges:
             credentials, answer = accepted_credentials_in_words(exchanges), answer_in_words(exchanges[0])
-            return deviates(finding(code_of_finding, credentials=credentials, answer=answer), *exchanges)
+            return deviates(finding(code, credentials=credentials, answer=answer), *exchanges)
 
     unreadable = []
     for exchange in exchanges_to_refuse:
@@ -199,21 +200,21 @@ def _says_done_in_a_text(exchange: Exchange) -> bool:
 
 
 def token_is_required(
-    without_token: list[Exchange], valid: list[Exchange], code: str, *others: CodeAndExchanges
+    without_token: list[Exchange], valid: list[Exchange], code_of_finding: str, *others: CodeAndExchanges
 ) -> Judgement:
     """Judges that requests without a valid token (`without_token`) are refused. `valid` are requests with the token.
 
     The judgement deviates if a request without a valid token was accepted. That is so if one of these is true:
 
-    - Its answer says success or carries the result. `code` names this deviation, such as "executed". `others` are
-      further deviations, as pairs: the code of a finding, and the exchanges that show it.
+    - Its answer says success or carries the result. `code_of_finding` names this deviation, such as "executed".
+      `others` are further deviations, as pairs: the code of a finding, and the exchanges that show it.
     - Its answer is the same as the answer to a valid request that succeeded.
     - Its answer is no refusal, and has the same members and types as such an answer, with other values.
 
     If no valid request succeeded, there is nothing to compare with: equal answers may mean that nobody is served. Then
     the judgement is inconclusive.
     """
-    judgement = none_granted(without_token, code, *others)
+    judgement = none_granted(without_token, code_of_finding, *others)
     if judgement.deviates:
         return judgement
     successes = list(filter(is_served, valid))
@@ -477,4 +478,5 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
     remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
+    # The report cites the exchanges with a remark, and one as an example.
     return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))

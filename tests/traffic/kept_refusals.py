@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER
+from environments.door.wrong_tokens import WRONG_TOKEN
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Purpose
 from tests.traffic.refused_credentials import IDENTIFIERS_WITH_ONE_WRONG_TOKEN
@@ -54,16 +54,16 @@ class _Request:
         client.send(self.operation, self.code_or_account, body=self.body, credential=credential, purpose=purpose)
 
     def read_with_a_wrong_token(self) -> None:
-        """Read the balance of the account of this request with a wrong token (ANOTHER).
+        """Read the balance of the account of this request with a wrong token.
 
         A service may keep the refusal of the read, and refuse the valid token for the same account afterwards.
         """
         purpose = KeptRefusal.WRONG_TOKEN_IN_A_READ
-        self.traffic.client.send(_READ, self.code_or_account, credential=ANOTHER, purpose=purpose)
+        self.traffic.client.send(_READ, self.code_or_account, credential=WRONG_TOKEN, purpose=purpose)
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"], needs="fuzz")
-def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
+def send_valid_token_after_wrong_one(traffic: Traffic) -> None:
     """For two codes and two accounts, send a wrong token and right after it the valid one, which must be accepted.
 
     A service at fault keeps its refusal of the wrong token for the code or account, in a cache for instance. For the
@@ -75,28 +75,30 @@ def ask_again_after_wrong_tokens(traffic: Traffic) -> None:
     if not profile.limits.wrong_tokens:
         operations = []
     for operation in filter(traffic.may_send_to, operations):
-        first, second = (_request(traffic, operation, name) for name in identifiers_asked(operation, profile))
-        _ask_after_wrong_tokens(first, second)
+        first, second = (
+            _request(traffic, operation, name) for name in identifiers_with_one_wrong_token(operation, profile)
+        )
+        _send_with_wrong_token_in_between(first, second)
         if operation == _REGISTER and traffic.may_send_to(_READ):
-            _ask_after_wrong_reads(first, second)
+            _send_after_reads_with_wrong_token(first, second)
 
 
-def _ask_after_wrong_tokens(first: _Request, second: _Request) -> None:
+def _send_with_wrong_token_in_between(first: _Request, second: _Request) -> None:
     """Send each of two requests with the valid token, with a wrong one, and with the valid one again.
 
     If the third answer refuses the token, the service may have kept the refusal of the second one. At the end a request
     for another code or account shows whether the caller as such is locked out: then no refusal was kept.
     """
     first.send(KeptRefusal.WITH_THE_TOKEN)
-    first.send(KeptRefusal.WRONG_TOKEN, ANOTHER)
+    first.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
     first.send(KeptRefusal.WITH_THE_TOKEN)
     second.send(KeptRefusal.WITH_THE_TOKEN)
-    second.send(KeptRefusal.WRONG_TOKEN, ANOTHER)
+    second.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
     second.send(KeptRefusal.WITH_THE_TOKEN)
-    _ask_for_another(second)
+    _send_for_another_identifier(second)
 
 
-def _ask_after_wrong_reads(first: _Request, second: _Request) -> None:
+def _send_after_reads_with_wrong_token(first: _Request, second: _Request) -> None:
     """For each account, read the balance with a wrong token, and then send the registration with the valid token.
 
     If the registration is refused, the service may have kept the refusal of the read. A request for another account
@@ -105,10 +107,10 @@ def _ask_after_wrong_reads(first: _Request, second: _Request) -> None:
     for request in (first, second):
         request.read_with_a_wrong_token()
         request.send(KeptRefusal.WITH_THE_TOKEN)
-        _ask_for_another(request)
+        _send_for_another_identifier(request)
 
 
-def _ask_for_another(request: _Request) -> None:
+def _send_for_another_identifier(request: _Request) -> None:
     """Send a request like this one for a new code or account, for which no wrong token was sent.
 
     It is refused only if the service locked the caller out, because of the wrong tokens before.
@@ -116,7 +118,7 @@ def _ask_for_another(request: _Request) -> None:
     _request(request.traffic, request.operation, synthetic()).send(KeptRefusal.FOR_ANOTHER)
 
 
-def identifiers_asked(operation: str, profile: Profile) -> list[str]:
+def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[str]:
     """The codes or accounts that get a wrong token: two codes that do not exist, or two accounts.
 
     On a sandbox the accounts are those of the profile. Elsewhere they are made up (synthetic), because a careless

@@ -2,7 +2,8 @@
 
 An observation is a pair of a situation and a value, such as "with a wrong token" and "401 application/json". It is no
 verdict: the report shows it, because the interface document does not say how a service behaves there. Each public
-function takes an exchange and the log that it is in, and returns None if the exchange shows nothing:
+function takes an exchange and the log that it is in, and returns None if the exchange shows nothing. A parameter
+`_log` is not used: all functions have the same parameters, because the table calls them in the same way.
 
 - A function `situation_by_…` returns the situation that the exchange is in, as a phrase.
 - Any other function returns the value: facts of the answer, or a few words. A value names nobody.
@@ -22,7 +23,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from reports.observed.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import (
     RefusalKind,
@@ -59,7 +60,7 @@ _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 # -- answers as a whole -------------------------------------------------------------------------------------------
 
 
-def answer_if_successful(exchange: Exchange, log: Log) -> Facts | None:
+def answer_if_successful(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer (status, media type, names and types of its members); None if the request did not succeed.
 
     For the requirements about the shape of an answer that the document does not describe. A refusal shows nothing
@@ -68,7 +69,7 @@ def answer_if_successful(exchange: Exchange, log: Log) -> Facts | None:
     return answer_of(exchange) if succeeded(exchange) else None
 
 
-def answer_if_it_stays(exchange: Exchange, log: Log) -> Facts | None:
+def answer_if_it_stays(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer; None if the same request may get another answer in a minute, such as after a server error.
 
     Only an answer that stays the same shows how a service behaves.
@@ -76,13 +77,16 @@ def answer_if_it_stays(exchange: Exchange, log: Log) -> Facts | None:
     return answer_of(exchange) if is_evidence(exchange) else None
 
 
-def answer_to_too_many_requests(exchange: Exchange, log: Log) -> Facts | None:
+def answer_to_too_many_requests(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer if it says that too many requests were sent (status 429); None for any other answer."""
     return answer_of(exchange) if refusal_or_failure(exchange) is RefusalKind.RATE_LIMIT else None
 
 
-def situation_by_operation(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an exchange, named by its operation, such as "listAccounts"; None for an undocumented path."""
+def situation_by_operation(exchange: Exchange, _log: Log) -> Text | None:
+    """The situation under which the report shows a value: the operation, such as "listAccounts".
+
+    None for an undocumented path.
+    """
     return exchange.operation or None
 
 
@@ -112,7 +116,7 @@ _FORMATS = (
 """Formats of identifiers, in words. The first one that fits a text is its format, so narrow ones come first."""
 
 
-def headers_of_limits(exchange: Exchange, log: Log) -> str | None:
+def headers_of_limits(exchange: Exchange, _log: Log) -> str | None:
     """Names of the headers about a rate limit that the answer to a granted request has, such as "RateLimit".
 
     The word "none" if it has none of these headers, and None if the request was not granted.
@@ -120,7 +124,7 @@ def headers_of_limits(exchange: Exchange, log: Log) -> str | None:
     return _names_of_headers(exchange, _HEADERS_OF_LIMITS)
 
 
-def headers_of_versions(exchange: Exchange, log: Log) -> str | None:
+def headers_of_versions(exchange: Exchange, _log: Log) -> str | None:
     """Names of the headers about versions and deprecation that the answer to a granted request has, such as "Sunset".
 
     The word "none" if it has none of these headers, and None if the request was not granted.
@@ -141,13 +145,16 @@ def _names_of_headers(exchange: Exchange, names: Iterable[str]) -> str | None:
     return ", ".join(present) or "none"
 
 
-def situation_by_path_parameter(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an exchange, named by its path parameter: accountId or transactionId; None if it has none."""
+def situation_by_path_parameter(exchange: Exchange, _log: Log) -> Text | None:
+    """The situation under which the report shows a value: the name of the path parameter, such as "accountId".
+
+    None if the path has no parameter.
+    """
     operation = operations().get(exchange.operation)
     return operation.path_parameter if operation else None
 
 
-def format_of_identifier(exchange: Exchange, log: Log) -> str | None:
+def format_of_identifier(exchange: Exchange, _log: Log) -> str | None:
     """The format of the account or transaction code in the path, in words such as "digits"; None if refused.
 
     The identifier itself is not shown.
@@ -173,7 +180,7 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
 
     | without the token | with the token | the token is |
     |---|---|---|
-    | refused because of the caller | | REQUIRED |
+    | refused because of the caller, such as 401 | | REQUIRED |
     | not refused | | NOT_REQUIRED |
     | refused for something else | granted, or another answer | REQUIRED |
     | refused for something else | the same answer | unknown: the text is empty |
@@ -237,7 +244,7 @@ _MISSING = "missing"
 
 
 def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an exchange whose request is large, such as "registerPixKey, pixKey, a very long text".
+    """The situation under which the report shows a value: "registerPixKey, pixKey, a very long text", for example.
 
     It names the operation, the part of the request that is large, and in which way. None if the request is not large.
     """
@@ -247,7 +254,7 @@ def situation_by_large_request(exchange: Exchange, log: Log) -> Text | None:
     return joined((exchange.operation, *exchange.unusual), ", ")
 
 
-def refusal_for_its_size(exchange: Exchange, log: Log) -> Facts | str | None:
+def refusal_for_its_size(exchange: Exchange, _log: Log) -> Facts | str | None:
     """Facts of the answer if a large request was refused because of its size; else words that it was not.
 
     None if the same request may get another answer in a minute.
@@ -288,7 +295,7 @@ def _request_of_class(operation: str, unusual: tuple[str, str], log: Log) -> Exc
 
 
 def _complete_registration(log: Log) -> Exchange | None:
-    """The registration with every field, with which a registration that lacks a field is compared.
+    """The registration with every field and a made-up key. A registration that lacks a field is compared with it.
 
     None if no such registration was sent, or if it may get another answer in a minute: then it is no evidence.
     """
@@ -303,7 +310,7 @@ def _complete_registration(log: Log) -> Exchange | None:
 
 _PHRASES_OF_CREDENTIALS = {
     NO_HEADER: "without a token",
-    ANOTHER: "with a wrong token",
+    WRONG_TOKEN: "with a wrong token",
     "an empty bearer": "with an empty bearer",
     "Basic credentials": "with Basic credentials",
 }
@@ -311,7 +318,7 @@ _PHRASES_OF_CREDENTIALS = {
 
 
 def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an exchange, named by the reason for which the request should be refused.
+    """The situation under which the report shows a refusal: the reason for which the request should be refused.
 
     For example "with a wrong token" or "body: cut short". None if the request is valid, or if another requirement shows
     how such a request is refused.
@@ -326,7 +333,7 @@ def situation_by_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
 
 
 def situation_by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an exchange: its operation, and the reason for which the request should be refused.
+    """The situation under which the report shows a value: the operation, and why the request should be refused.
 
     For example "listAccounts, with a wrong token". None for an undocumented path, and if there is no such reason.
     """
@@ -337,15 +344,13 @@ def situation_by_operation_and_what_is_refused(exchange: Exchange, log: Log) -> 
 
 
 def _situation_by_credential(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of a request with a wrong credential, such as "without a token".
+    """The situation under which the report shows the refusal of a wrong credential, such as "without a token".
 
     None if its answer may depend on something else than the credential.
     """
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
-    if (
-        exchange.operation in WRITES_PERHAPS_WITHOUT_TOKEN
-    ):  # it writes, and may need no token: only requests with unreadable bodies count
+    if exchange.operation in WRITES_PERHAPS_WITHOUT_TOKEN:  # only its requests with unreadable bodies count
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None
         if _need_by_unreadable_body(exchange, log) != REQUIRED:
@@ -354,9 +359,10 @@ def _situation_by_credential(exchange: Exchange, log: Log) -> Text | None:
 
 
 def _situation_by_unusual_part(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an invalid request: which part is invalid, and how, such as "body: cut short".
+    """The situation under which the report shows the refusal of an invalid request: which part is invalid, and how.
 
-    None if another requirement, named in a comment here, shows how such requests are answered.
+    For example "body: cut short". None if another requirement, named in a comment here, shows how such requests are
+    answered.
     """
     _, how_it_is_unusual = exchange.unusual
     is_other_account = exchange.operation == _REGISTER and exchange.unusual == _OTHER_ACCOUNT
@@ -412,7 +418,7 @@ def _answer_to_unknown_code(log: Log) -> Exchange | None:
     return None
 
 
-def code_of_refusal(exchange: Exchange, log: Log) -> str | None:
+def code_of_refusal(exchange: Exchange, _log: Log) -> str | None:
     """The value of the envelope field `code` in a refusal, such as "17"; None if there is none."""
     if exchange.response is None or not is_refused(exchange):
         return None
@@ -433,24 +439,24 @@ _ABSENT = object()
 
 
 def situation_by_code_and_status(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an execution result whose status is observed.
+    """The situation under which the report shows the status of an execution result.
 
-    It is named by the operation that prepared the transfer. If the code is one of the profile, nobody knows how its
-    transfer was prepared. Then the status itself names the situation, such as "DONE for a supplied code".
+    It is the operation that prepared the transfer, such as "transferP2p". If the code is one of the profile,
+    nobody knows how its transfer was prepared. Then the status names the situation: "DONE for a supplied code".
     """
     return _situation_by_code(exchange, _status_in_result(exchange), log)
 
 
 def situation_by_code_and_account_type(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of an execution result whose account type is observed.
+    """The situation under which the report shows the account type of an execution result.
 
-    It is named by the operation that prepared the transfer. If the code is one of the profile, nobody knows how its
-    transfer was prepared. Then the account type itself names the situation, such as "1 for a supplied code".
+    It is the operation that prepared the transfer, such as "transferP2p". If the code is one of the profile,
+    nobody knows how its transfer was prepared. Then the account type names the situation: "1 for a supplied code".
     """
     return _situation_by_code(exchange, _account_type_in_result(exchange), log)
 
 
-def status_in_result(exchange: Exchange, log: Log) -> str | None:
+def status_in_result(exchange: Exchange, _log: Log) -> str | None:
     """The status of an execution result, such as "DONE".
 
     For a code of the profile only the word "seen", because the situation (`situation_by_code_and_status`) already names
@@ -459,7 +465,7 @@ def status_in_result(exchange: Exchange, log: Log) -> str | None:
     return _value_or_seen(exchange, _status_in_result(exchange))
 
 
-def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
+def account_type_in_result(exchange: Exchange, _log: Log) -> str | None:
     """The account type of an execution result, such as "1".
 
     For a code of the profile only the word "seen", because the situation (`situation_by_code_and_account_type`) already
@@ -468,7 +474,7 @@ def account_type_in_result(exchange: Exchange, log: Log) -> str | None:
     return _value_or_seen(exchange, _account_type_in_result(exchange))
 
 
-def unit_of_date(exchange: Exchange, log: Log) -> str | None:
+def unit_of_date(exchange: Exchange, _log: Log) -> str | None:
     """The unit of the date in an execution result, such as milliseconds, guessed from its number of digits."""
     date = _in_result(exchange, "date")
     if not isinstance(date, Decimal):  # numbers of JSON are read as Decimal
@@ -478,7 +484,7 @@ def unit_of_date(exchange: Exchange, log: Log) -> str | None:
     return f"{unit} since 1970" if unit else f"10^{power_of_ten}"
 
 
-def status_before_execution(exchange: Exchange, log: Log) -> str | None:
+def status_before_execution(exchange: Exchange, _log: Log) -> str | None:
     """The status of a transfer in the answer to its preparation, before it is executed; None if it was not prepared."""
     if not succeeded(exchange):
         return None
@@ -487,7 +493,7 @@ def status_before_execution(exchange: Exchange, log: Log) -> str | None:
 
 
 def _situation_by_code(exchange: Exchange, value: str | None, log: Log) -> Text | None:
-    """The situation of a value that depends on the transfer: the operation that prepared it, such as "transferP2p".
+    """The situation under which the report shows a value of a transfer: the operation that prepared it ("transferP2p").
 
     The transfers of codes in the profile may differ from run to run, so their values cannot be compared between runs.
     So for such a code the situation is the value itself, such as "DONE for a supplied code", and what is observed is
@@ -525,7 +531,10 @@ def _account_type_in_result(exchange: Exchange) -> str | None:
 
 
 def _in_result(exchange: Exchange, field: str) -> object:
-    """The value of a field of an execution result; _ABSENT if there is no result, or no such field in it."""
+    """The value of a field of an execution result; the marker _ABSENT if there is no result, or no such field in it.
+
+    None is no marker for that, because it is the value null.
+    """
     data = data_of(exchange.response) if is_judged_as_success(exchange) else None
     return (data or {}).get(field, _ABSENT)
 
@@ -565,7 +574,7 @@ def _accepted_or_refused(exchange: Exchange) -> str:
     return ACCEPTED if registered(exchange) else REFUSED
 
 
-def word_of_success(exchange: Exchange, log: Log) -> str | None:
+def word_of_success(exchange: Exchange, _log: Log) -> str | None:
     """The value of the field Success in the answer to a registration, such as "true".
 
     Another text than true or false is not shown, because it may hold data. None if there is no such field, or if the
@@ -580,8 +589,8 @@ def word_of_success(exchange: Exchange, log: Log) -> str | None:
     return value if value in _WORDS_OF_SUCCESS else "another value"
 
 
-def situation_by_number_as_type(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of a registration with digits as key type, such as "1 = EMAIL".
+def situation_by_number_as_type(exchange: Exchange, _log: Log) -> Text | None:
+    """The situation under which the report shows how digits are answered as key type, such as "1 = EMAIL".
 
     The phrase also names the type of the key, because a service may check whether the key fits the digits. The key is
     an e-mail address in each of these registrations.
@@ -589,13 +598,13 @@ def situation_by_number_as_type(exchange: Exchange, log: Log) -> Text | None:
     return f"{type_sent(exchange)} = EMAIL"
 
 
-def outcome_of_registration(exchange: Exchange, log: Log) -> str | None:
+def outcome_of_registration(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration: "accepted" or "refused"; None if it may be answered otherwise in a minute."""
     return _accepted_or_refused(exchange) if is_evidence(exchange) else None
 
 
 def situation_by_missing_field(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of a registration that lacks a field of its body: the name of the field, such as "pixKey".
+    """The situation under which the report shows whether a field is required: the name of the field, such as "pixKey".
 
     None if no field is missing.
     """
@@ -645,8 +654,8 @@ def outcome_with_another_account(exchange: Exchange, log: Log) -> str | None:
     return outcomes[need]
 
 
-def situation_by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of a valid registration: type and format of its key, such as "PHONE, + and digits".
+def situation_by_type_and_format(exchange: Exchange, _log: Log) -> Text | None:
+    """The situation under which the report shows which keys are accepted: type and format, "PHONE, + and digits".
 
     For a RANDOM key only the type, because services ask for it in different ways: the field pixKey is empty or left
     out, for example. So its format is the value that is observed.
@@ -657,7 +666,7 @@ def situation_by_type_and_format(exchange: Exchange, log: Log) -> Text | None:
     return key_type if key_type == "RANDOM" else joined((key_type, _format_of_key(exchange)), ", ")
 
 
-def accepted_format(exchange: Exchange, log: Log) -> str | None:
+def accepted_format(exchange: Exchange, _log: Log) -> str | None:
     """The word "accepted" if a key was registered; for a RANDOM key the format in which pixKey was sent.
 
     None if the key was refused, because the reason may be another one than its format. The situation has the format of
@@ -674,20 +683,21 @@ def _format_of_key(exchange: Exchange) -> str:
     return format_of(body["pixKey"]) if "pixKey" in body else "left out"
 
 
-def situation_by_type_of_a_synthetic_key(exchange: Exchange, log: Log) -> Text | None:
-    """The situation of a registration whose key is a made-up text that is no phone number, e-mail address or the like.
+def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text | None:
+    """The situation under which the report shows whether a text that is no key of its type is accepted.
 
-    For example "EMAIL, a text that is no such key". None for any other registration.
+    For example "EMAIL, a text that is no such key". None for a registration with any other key.
     """
     if exchange.unusual != _COMPLETE:
         return None
     return joined((type_sent(exchange), "a text that is no such key"), ", ")
 
 
-def outcome_of_a_synthetic_key(exchange: Exchange, log: Log) -> str | None:
+def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
 
-    None if the answer does not depend on the key: it is a refusal of the caller, or may be another one in a minute.
+    None if the answer does not depend on the key: it is a refusal of the caller, such as 401, or may be another one
+    in a minute.
     """
     if exchange.response is None or not is_evidence(exchange) or refusal_of_the_caller(exchange.response):
         return None

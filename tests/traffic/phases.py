@@ -2,9 +2,10 @@
 
 1. Preflight: `check_target`.
 2. Alone and in order: the keys, then the executions, then transfers that are only prepared, then sequences of all
-   three. Within this phase wrong tokens, two registrations and two executions go at the same moment as another request.
+   three. Within this phase wrong tokens, two registrations and two executions are sent at the same moment as another
+   request.
 3. Together: all that names nobody, or only reads.
-4. In pairs that leave at the same moment; then stand-ins, together: what a service may take for a token.
+4. In pairs, each at the same moment; then, together, what some services accept instead of a token (stand-ins).
 5. What the answers leave open, and what may have changed since; and the generated requests, together.
 6. Clean up: keys that the run registered are deleted.
 
@@ -17,6 +18,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -37,12 +39,12 @@ from spec.requirements import Requirement
 from spec.rules import Reproduction
 from tests.harness.options import examples_of
 from tests.harness.pen import LineOfSuite
-from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses
+from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture
 from tests.harness.session import Session
-from tests.traffic.at_times import ask_where_answers_disagree
+from tests.traffic.at_times import repeat_where_answers_disagree
 from tests.traffic.execution import execute, send_first_code_at_the_end
 from tests.traffic.existence import send_requests_about_existence
-from tests.traffic.kept_refusals import ask_again_after_wrong_tokens
+from tests.traffic.kept_refusals import send_valid_token_after_wrong_one
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.keys.registration import register
 from tests.traffic.property import Generation
@@ -65,18 +67,18 @@ AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_reque
 """Scenarios that are sent together, because they name nobody, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
-WITH_STAND_INS: tuple[Scenario, ...] = (ask_again_after_wrong_tokens, send_stand_ins)
-"""Wrong tokens that name nobody. They go behind the others, because a service that locks the caller out after them
-would answer nothing else."""
+WITH_STAND_INS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)
+"""Requests with wrong tokens that name nobody. They are sent after the others, because a service that locks the caller
+out after them would answer nothing else."""
 AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
     send_reads_after_changes,
     send_first_code_at_the_end,
     send_requests_about_existence,
 )
-"""Scenarios that go after all others, because they depend on the answers so far: these leave a question open, or may
-have changed since."""
-LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, ask_where_answers_disagree)
-"""What other answers are compared with. It is sent last, so that it takes no place in limits.transfers from them."""
+"""Scenarios that are sent after all others, because they depend on the answers so far: these answers do not settle a
+question, or may have changed since."""
+LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
+"""What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
@@ -165,29 +167,32 @@ def send_everything(
     sent_by_scenarios = traffic.selection.tested_operations if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, observed=sent_by_scenarios)
     sequences = None
-    if profile.accounts and any(uses(item, "sequences") for item in items_in_scope):
+    if profile.accounts and any(uses_fixture(item, "sequences") for item in items_in_scope):
         selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
-    _draw(run_traffic, config, seed, items_in_scope)
+    _begin_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
     return run_traffic
 
 
-def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
-    """Draw the sequences of operations, and note to which operations the tests (`items`) need generated requests.
+def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
+    """Start to draw the sequences of operations, and the generated requests that the tests (`items`) need.
 
-    The generated requests are drawn later, in a thread. How many are drawn depends on the option --examples and on the
-    profile.
+    They are drawn in a thread of their own, one after the other, while other requests wait for their answers. How many
+    are drawn depends on the option --examples and on the profile.
     """
     profile = run_traffic.traffic.profile
+    thread = ThreadPoolExecutor(1, "pix-drawing")
+    if run_traffic.sequences is not None:  # first, because the sequences are sent first
+        run_traffic.sequences.begin(thread, seed, examples_of(config, profile))
     for item in items:
-        if uses(item, "generation"):
+        if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
-    if run_traffic.sequences is not None:
-        run_traffic.sequences.draw(seed, examples_of(config, profile))
+    run_traffic.generation.begin(thread)
+    thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 
 
 def _share_transfers(traffic: Traffic) -> None:
@@ -198,7 +203,7 @@ def _share_transfers(traffic: Traffic) -> None:
     """
     preparing = [operation for operation in PREPARING_OPERATIONS if traffic.may_send_to(operation)]
     with_valid_body = [operation for operation in preparing if operation in traffic.profile.requests]
-    traffic.client.door.budget.share_transfers(preparing, with_valid_body)
+    traffic.client.door.budget.divide_transfers(preparing, with_valid_body)
 
 
 def _send_in_phases(run_traffic: RunTraffic) -> None:
@@ -208,10 +213,9 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     """
     traffic, generation = run_traffic.traffic, run_traffic.generation
     sequences = run_traffic.sequences
-    generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
     if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
-        sequences.follow()
+        sequences.send()
     traffic.send(AT_ONCE)  # reads and invalid requests, which change nothing
     traffic.send(SIDE_BY_SIDE)  # pairs of requests at the same moment, to find answers that are mixed up
     traffic.send(WITH_STAND_INS)  # wrong tokens: late, because a service may lock the caller out after them
@@ -233,7 +237,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteAbout.CUT, why, operation)
+        door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------
@@ -241,7 +245,7 @@ def _note_lockouts(traffic: Traffic) -> None:
 _ERASE_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
 _SHOWN_IN_PLACE_S, _SHOWN_IN_A_LOG_S = 0.25, 15
-"""Seconds between two lines of progress: on a terminal, in the place of the line before; elsewhere below it."""
+"""Seconds between two lines of progress: on a terminal, instead of the line before; elsewhere below it."""
 
 
 def check_target(session: Session) -> None:

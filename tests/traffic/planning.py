@@ -78,7 +78,7 @@ def _print_plan(profile: Profile, resend: Container[str], session: pytest.Sessio
     """
     config = session.config
     plan = planned(config, profile, resend, session.items)
-    journal, trouble, _ = journal_in_words(profile)  # where it is, and why it cannot be used
+    journal, trouble, _ = journal_in_words(profile)  # where it is, and why no code of the profile is sent
     if config.getoption("new_journal"):
         trouble = "--new-journal starts it, and what can be read of an old one still counts"
     about_the_journal = "; ".join(text for text in (journal, trouble) if text)
@@ -129,7 +129,7 @@ def _last_run(config: pytest.Config, profile: Profile, ids: Collection[str]) -> 
     It is the run in the folder that --report-dir names; without that option, the last run with this profile that is
     about requirements with these ids.
     """
-    without_secrets = Display(listed_secrets(profile)).line  # a file of a report is shown without tokens and accounts
+    without_secrets = Display(listed_secrets(profile)).line  # hides accounts, keys and codes in a line of an old report
     report_folder = config.getoption("report_dir")
     if report_folder:
         return last_run(Path(report_folder), without_secrets)
@@ -165,11 +165,11 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     denied = frozenset(name for name in tested_operations if name and not permits(profile, name))
     return Plan(
         door.exchanges,
-        denied=denied,
+        denied=denied,  # operations that the profile does not permit
         executes=traffic.selection.needs_real_codes,
-        barred=list(door.guard.barred),
-        cut=list(door.unsent),
-        few=list(few_exchanges(traffic)),
+        barred=list(door.guard.barred),  # codes that earlier runs sent
+        cut=list(door.unsent),  # limits that keep requests back
+        few=list(few_exchanges(traffic)),  # what is tested with few requests only
         journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 
@@ -221,7 +221,7 @@ class _PlanningWire:
             if "*" in path_to_key:  # means each item of the list, so the names before it lead to the list itself
                 path_to_key = path_to_key[: path_to_key.index("*")]
             return _nested(path_to_key, [])
-        fields = operations()[operation].result
+        fields = operations()[operation].result  # the last type of the field error, for example, is null
         return {field.name: _SUCCESSFUL.get(field.name, _VALUES[field.types[-1]]) for field in fields}
 
 

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Sequence
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import (
-    ANOTHER,
     NO_HEADER,
     OTHER_SCHEMES,
+    WRONG_TOKEN,
     UnauthorizedRequest,
-    forms,
+    permitted_forms,
     table_of_unauthorized_requests,
 )
 from environments.profiles.model import Profile
@@ -108,7 +108,7 @@ def _registrations_outside_the_table(profile: Profile) -> int:
     a sandbox for accounts of the profile, to see whether the service keeps a refusal for an account.
     """
     with_own_accounts = len(profile.accounts[:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]) if profile.is_sandbox else 0
-    return _WITH_A_REGISTERED_KEY + len(forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
+    return _WITH_A_REGISTERED_KEY + len(permitted_forms(profile, among=OTHER_SCHEMES)) + with_own_accounts
 
 
 def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
@@ -117,7 +117,7 @@ def _whole_table(traffic: Traffic, operation: str) -> list[UnauthorizedRequest]:
     Which wrong tokens there are depends on the valid token: only a signed token (JWT) can get another signature. Only
     a registration has a body, which some of the requests write in an unusual way.
     """
-    names = [form.name for form in forms(traffic.profile, traffic.client.door.secrets.token())]
+    names = [form.name for form in permitted_forms(traffic.profile, traffic.client.door.secrets.token())]
     return table_of_unauthorized_requests(names, has_a_body=operation == "registerPixKey")
 
 
@@ -149,7 +149,7 @@ def send_first_code_again(client: Client) -> None:
     """
     code = client.door.guard.first_executed
     if code:
-        for credential in (NO_HEADER, ANOTHER):  # ANOTHER: a wrong token
+        for credential in (NO_HEADER, WRONG_TOKEN):
             client.send("executePix", code, credential=credential)
 
 

@@ -21,7 +21,7 @@ from itertools import product
 from typing import Any
 
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Profile, fill
 from reports.result.verdicts import RequirementResult, Verdict
 from spec.answers import answer_in_words, is_refusal
@@ -59,8 +59,8 @@ class Reference(Purpose):
 
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
-_INVALID_CREDENTIALS = (NO_HEADER, ANOTHER)
-"""What unreadable requests have instead of the valid token: no token, and a wrong one (ANOTHER)."""
+_INVALID_CREDENTIALS = (NO_HEADER, WRONG_TOKEN)
+"""What unreadable requests have instead of the valid token: no token, and a wrong one."""
 
 
 _SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in ABOUT_ALL_REQUESTS]
@@ -87,7 +87,7 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     operation needs the token, the answers differ. No request can do anything, because nobody can read its body.
     """
     operations = list(filter(traffic.may_send_to, WRITES_PERHAPS_WITHOUT_TOKEN))
-    if not traffic.selection.includes_any("general.otherTokens"):
+    if not traffic.selection.includes_any("general.otherTokens"):  # that requirement is about all of them
         operations = traffic.tested_among(*operations)
     cases = []
     for operation in operations:
@@ -96,10 +96,12 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     _send_cases(traffic, cases, Unreadable.IS_THE_TOKEN_WANTED)
 
 
-_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
+_OPERATIONS_THAT_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING_OPERATIONS)
 """Operations whose malformed requests name an account that nobody has, except on a sandbox."""
-_ROBUST_WITH_AN_ACCOUNT = [f"{name}.{end_of_id}" for name, end_of_id in product(_NAME_AN_ACCOUNT, ROBUSTNESS)]
-_TIMES_OF_A_REFERENCE = 2
+_ROBUST_WITH_AN_ACCOUNT = [
+    f"{name}.{end_of_id}" for name, end_of_id in product(_OPERATIONS_THAT_NAME_AN_ACCOUNT, ROBUSTNESS)
+]
+_VALID_REQUESTS_TO_COMPARE_WITH = 2
 """Valid requests for an unknown account to each operation. Two, because the words in which their answers differ, such
 as a time, must not be compared."""
 
@@ -116,8 +118,8 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     if profile.is_sandbox:
         return
     cases = []
-    for operation in traffic.tested_among(*_NAME_AN_ACCOUNT):
-        for _ in range(_TIMES_OF_A_REFERENCE):
+    for operation in traffic.tested_among(*_OPERATIONS_THAT_NAME_AN_ACCOUNT):
+        for _ in range(_VALID_REQUESTS_TO_COMPARE_WITH):
             cases.append(_request_for_an_unknown_account(operation, profile))
     _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
 
@@ -139,7 +141,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
     of all keys, so another body is sent, which names a made-up key.
     """
     members = documented_members(operation, profile)
-    if operation in PREPARING_OPERATIONS:
+    if operation in PREPARING_OPERATIONS:  # the caller replaces the accounts in such a body by made-up ones
         return Case(operation, body=as_bytes(members))
     account = synthetic()
     key = f"{synthetic()}@example.com"
@@ -304,13 +306,17 @@ def _is_malformed(exchange: Exchange, members: Members) -> bool:
     content_type = dict(exchange.request.headers).get("Content-Type")
     if content_type != JSON or not isinstance(body, dict):
         return True
+    # A body without the field, such as that of a transfer, has no key type that could be wrong.
     has_documented_type = body.get("pixKeyType", KEY_TYPES[0]) in KEY_TYPES
     has_members = all(_is_of_the_same_type(body.get(name), value) for name, value in members.items())
     return not (has_documented_type and has_members)
 
 
 def _is_of_the_same_type(value: Any, documented: Any) -> bool:
-    """True if a value has the same JSON type as the documented one: both are numbers; or else not empty, and alike."""
+    """True if a value in a body has the same JSON type as the documented one, and is not empty (such as "" or {}).
+
+    Any number is as good as another, also 0.
+    """
     if is_number(documented):
         return is_number(value)
     return bool(value) and isinstance(value, type(documented))

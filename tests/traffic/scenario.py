@@ -9,7 +9,8 @@ with.
 Two things are sent with every selection: the preflight (listAccounts), and the reads that are repeated to see whether
 the token has expired.
 
-A scenario returns nothing. It hands requests that may go together with those of other scenarios to `send_together`.
+A scenario returns nothing. It hands requests that may be sent together with those of other scenarios to
+`send_together`.
 
 Self-tests: reports/sentences/test_plan.py.
 """
@@ -39,7 +40,7 @@ class Scenario:
 
     send: Callable[[Traffic], None]
     serves: tuple[str, ...]
-    """Requirement ids, in which `*` stands for anything."""
+    """Requirement ids, in which `*` means any text, such as "executePix.*"."""
     needs: str = ""
     """A permission of the profile, beyond those of the operations; empty if it needs none."""
 
@@ -54,13 +55,13 @@ class Scenario:
 def scenario(*, serves: Sequence[str], needs: str = "") -> Callable[[Callable[[Traffic], None]], Scenario]:
     """Decorator that turns a function that sends requests into a `Scenario`, so that a run can choose it.
 
-    `serves` are ids of requirements that the requests show, in which `*` stands for anything, such as "executePix.*".
+    `serves` are ids of requirements that the requests show, in which `*` means any text, such as "executePix.*".
     `needs` is a permission of the profile that the operations do not need by themselves, such as "fuzz" for invalid
     requests. It is empty if the scenario needs none.
     """
 
     def declare(send: Callable[[Traffic], None]) -> Scenario:
-        """The decorated function as a scenario, which takes its place in the module."""
+        """The decorated function as a scenario, which replaces it in the module."""
         return Scenario(send, tuple(serves), needs)
 
     return declare

@@ -1,6 +1,6 @@
-"""Sequences of requests: their steps, and how the steps of one sequence are taken.
+"""Sequences of requests: their steps, and how the requests of one sequence are sent.
 
-`drawing.py` has Hypothesis draw them, and `stateful.py` decides which are followed, and when. Steps of a sequence
+`drawing.py` has Hypothesis draw them, and `stateful.py` decides which are sent, and when. Steps of a sequence
 register, delete and list its key, read the balance, and, on a sandbox, prepare and execute transfers.
 """
 
@@ -43,7 +43,7 @@ USUAL_SEQUENCE_OF_A_TRANSFER = (
     Step.PREPARE, Step.REGISTER, Step.LIST, Step.EXECUTE, Step.LIST, Step.BALANCE, Step.EXECUTE_AGAIN, Step.LIST,
     Step.BALANCE,
 )  # fmt: skip
-"""An example that is always followed: the list and the balance after each of both executions, with a key that is
+"""An example that is always sent: the list and the balance after each of both executions, with a key that is
 registered before them."""
 SEQUENCE_OF_SEVERAL_TRANSFERS = (
     Step.PREPARE, Step.EXECUTE, Step.PREPARE, Step.EXECUTE, Step.BALANCE, Step.PREPARE, Step.LIST, Step.EXECUTE,
@@ -56,8 +56,8 @@ A request without a token comes right before two executions, on the same connect
 it changes nothing. With the one of `neighbours.py`, there are three, because one node of several may be at fault."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
-Followed = list[tuple[Step, Exchange]]
-"""The steps of a sequence that were taken, with their answers."""
+StepsWithAnswers = list[tuple[Step, Exchange]]
+"""The steps of a sequence that were sent, with their answers."""
 
 
 def executes(sequence: Sequence[Step]) -> bool:
@@ -144,7 +144,7 @@ def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
 
 
 @dataclass
-class Following:
+class SequenceSender:
     """Sends the requests of one sequence, step by step. It knows the key and the transfers of the sequence."""
 
     registrar: Registrar
@@ -153,7 +153,7 @@ class Following:
     purpose: Purpose
     key: PixKey | None
     """None if the run may not register and delete a key."""
-    followed: Followed = field(default_factory=list)
+    steps_sent: StepsWithAnswers = field(default_factory=list)
     key_is_registered: bool = False
     _prepared: list[str] = field(default_factory=list)
     """Codes of the transfers that were prepared and not executed, the oldest first."""
@@ -161,16 +161,16 @@ class Following:
     """The code that was executed last; empty if none was."""
 
     def send_step(self, step: Step) -> None:
-        """Send the request of a step, and add the step with its answer to `followed`.
+        """Send the request of a step, and add the step with its answer to `steps_sent`.
 
         Nothing is added if the request is not sent, because the step is impossible at this moment or not permitted.
         """
         exchange = self._send_request_of(step)
         if exchange is not None:
-            self.followed.append((step, exchange))
+            self.steps_sent.append((step, exchange))
 
     def end(self) -> None:
-        """Delete the key if it is still registered, so that the run leaves no key behind at the service."""
+        """Delete the key if it is still registered, so that no key of the run stays at the service."""
         if self.key_is_registered:
             self.send_step(Step.DELETE)
 
@@ -280,24 +280,24 @@ class Following:
         return client.send("executePix", self._executed, purpose=self.purpose)
 
 
-# -- keys that an execution takes away ---------------------------------------------------------------------------------
+# -- keys that an execution removes ------------------------------------------------------------------------------------
 
 _LISTS_THAT_LACK_A_KEY = 2
 """Lists that must lack a key, because one list may lag behind."""
 
 
-def executions_that_lose_a_key(followed: Followed, key: PixKey, key_at: str | None) -> list[Exchange]:
+def executions_that_lose_a_key(steps_sent: StepsWithAnswers, key: PixKey, key_at: str | None) -> list[Exchange]:
     """The executions of a sequence after which two lists lack the key, although a list showed it before.
 
-    `followed` has the steps of the sequence that were sent, with their answers. A registration or deletion of the key
-    in between may explain that the key is gone, so the search begins anew after it. `key_at` is the JSON pointer to the
-    keys in a list; None if the profile does not know it.
+    `steps_sent` has the steps of the sequence that were sent, with their answers. A registration or deletion of the key
+    in between may explain that the key is gone, so the search starts again after it. `key_at` is the JSON pointer to
+    the keys in a list; None if the profile does not give it.
     """
     losing_executions: list[Exchange] = []
     is_shown = False  # True if the last list showed the key
     execution: Exchange | None = None  # the first one since a list showed the key
     lists_that_lack_it = 0  # since that execution
-    for step, exchange in followed:
+    for step, exchange in steps_sent:
         if step in (Step.REGISTER, Step.DELETE):
             is_shown = False
             execution = None

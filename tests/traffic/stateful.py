@@ -1,14 +1,15 @@
-"""The sequences of a run: which of them are followed, and what they show. To follow a sequence is to send its requests.
+"""The sequences of a run: which of them are sent, and what they show.
 
 Some faults show only after certain other requests. So steps in a drawn order register, delete and list a key and read
 the balance, and every answer is judged by the rules of its operation. On a sandbox, other sequences also prepare and
-execute transfers. If an answer deviates, parts of the sequence are followed, to find the shortest one that still shows
+execute transfers. If an answer deviates, parts of the sequence are sent, to find the shortest one that still shows
 the deviation. No part of a sequence with an execution is, because it would execute another transfer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -27,9 +28,9 @@ from tests.traffic.sequences import (
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
-    Followed,
-    Following,
+    SequenceSender,
     Step,
+    StepsWithAnswers,
     executes,
     executions_that_lose_a_key,
     possible_steps,
@@ -43,7 +44,7 @@ _SEQUENCES_PER_EXAMPLE = 0.4
 _TRANSFERS_PER_EXAMPLE = 0.33
 """Sequences with transfers. With the default of 18 examples there are six: about 50 requests, of which 15 execute."""
 _MOST_AGAIN = 3
-"""Sequences with a deviation that are followed once more, alone. A few show whether the service was only busy."""
+"""Sequences with a deviation that are sent once more, alone. A few show whether the service was only busy."""
 _MOST_SHORTER = 40
 """Most requests of one search for a shorter sequence that shows a finding: about eight parts of a sequence."""
 _MOST_SHORTER_IN_ALL = 80
@@ -81,14 +82,21 @@ class DrawnSequences:
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
         self._with_transfers: list[tuple[Step, ...]] = []
+        self._drawn: Future[None] | None = None
 
-    def draw(self, seed: int, examples: int) -> None:
-        """Draw sequences of operations, so that `follow` can send them. The more `examples`, the more sequences.
+    def begin(self, thread: Executor, seed: int, examples: int) -> None:
+        """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
-        With the same `seed` the same sequences are drawn. Sequences with transfers are drawn only if transfers may be
-        executed.
+        The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send` waits until
+        they are drawn. Schemathesis is imported before, for the reason that `Generation.begin` gives.
         """
-        from tests.traffic.drawing import draw_sequences  # here, because importing Schemathesis takes most of a second
+        import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
+
+        self._drawn = thread.submit(self._draw, seed, examples)
+
+    def _draw(self, seed: int, examples: int) -> None:
+        """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
+        from tests.traffic.drawing import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, situations_of_keys)
@@ -115,75 +123,81 @@ class DrawnSequences:
             and self.selection.needs_real_codes
         )
 
-    def follow(self) -> None:
-        """Send the requests of all sequences that were drawn, keep their answers for judging, and execute one transfer
-        twice.
+    def send(self) -> None:
+        """Send the requests of all sequences that were drawn, and execute one transfer twice. Answers are kept.
 
         The first sequence registers and deletes a key of the profile, if the run may delete one. Each other sequence
-        has a made-up key of its own, so that they can be sent at the same time. Sequences with transfers are sent one
-        after the other. At the end, sequences with a deviation are sent again.
+        has a made-up key of its own, so that they can be sent at the same time, on a sandbox with the first one.
+        Sequences with transfers are sent one after the other. At the end, sequences with a deviation are sent again.
         """
-        first, *others = self._with_keys
-        own_key = self.registrar.reusable_key()
-        followed_first = self._follow_sequence(first, own_key)
-        self._add_answers(followed_first, self.findings_without_transfers)
+        if self._drawn is not None:
+            self._drawn.result()
+        keys = [self.registrar.reusable_key()]
+        keys += [self._synthetic_key() for _ in self._with_keys[1:]]
+        sequences_with_keys = list(zip(self._with_keys, keys, strict=True))
+        count_alone = 0 if self.profile.is_sandbox else 1
+        steps_of_sequences = self._send_sequences_together(sequences_with_keys[:count_alone])
         self._execute_twice()
-        self._follow_with_transfers()
-        followed_together = self._follow_together(others)
-        self._follow_deviating_again([followed_first, *followed_together], self._with_keys)
+        self._send_sequences_with_transfers()
+        steps_of_sequences += self._send_sequences_together(sequences_with_keys[count_alone:])
+        self._send_deviating_again(steps_of_sequences, self._with_keys)
 
-    def _follow_together(self, sequences: Sequence[Sequence[Step]]) -> list[Followed]:
+    def _send_sequences_together(
+        self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]
+    ) -> list[StepsWithAnswers]:
         """Send the requests of several sequences of keys at the same time, and keep their answers for judging.
 
         Returns for each sequence the steps that were sent, with their answers.
         """
-        sends = [partial(self._follow_sequence, sequence, self._synthetic_key()) for sequence in sequences]
-        all_followed = self.registrar.together.send_all(sends)
-        for followed in all_followed:
-            self._add_answers(followed, self.findings_without_transfers)
-        return all_followed
+        sends = [partial(self._send_sequence, sequence, key) for sequence, key in sequences_with_keys]
+        steps_of_sequences = self.registrar.together.send_all(sends)
+        for steps_sent in steps_of_sequences:
+            self._add_answers(steps_sent, self.findings_without_transfers)
+        return steps_of_sequences
 
-    def _follow_deviating_again(self, all_followed: Iterable[Followed], sequences: Iterable[Sequence[Step]]) -> None:
+    def _send_deviating_again(
+        self, steps_of_sequences: Iterable[StepsWithAnswers], sequences: Iterable[Sequence[Step]]
+    ) -> None:
         """Send the first few sequences of keys with a deviation once more, alone, and keep their answers for judging.
 
         The service may have been busy with other requests the first time. And a robustness requirement, such as "no
-        server error", is broken only by a deviation that shows twice. `all_followed` has, in the order of `sequences`,
-        the steps of each that were sent, with their answers.
+        server error", is broken only by a deviation that shows twice. `steps_of_sequences` has, in the order of
+        `sequences`, the steps of each that were sent, with their answers.
         """
         deviating = []
-        for sequence, followed in zip(sequences, all_followed, strict=True):
-            if _has_deviating_answer(followed):
+        for sequence, steps_sent in zip(sequences, steps_of_sequences, strict=True):
+            if _has_deviating_answer(steps_sent):
                 deviating.append(sequence)
         for sequence in deviating[:_MOST_AGAIN]:
-            self._add_answers(self._follow_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
+            self._add_answers(self._send_sequence(sequence, self._synthetic_key()), self.findings_without_transfers)
 
-    def _follow_with_transfers(self) -> None:
+    def _send_sequences_with_transfers(self) -> None:
         """Send the sequences with transfers, one after the other, and keep their answers for judging.
 
         The first one with a deviation is sent once more, with another transfer, because a robustness requirement is
         broken only by a deviation that shows twice. Nothing is sent once no transfer may be executed any more, because
         of a limit for example: the transfers of a sequence would be prepared, and never executed.
         """
-        may_follow_again = True
+        may_send_again = True
         for sequence in self._with_transfers:
             if self.client.door.guard.count_possible_executions() == 0:
                 return
-            followed = self._follow_with_transfer(sequence)
-            if may_follow_again and _has_deviating_answer(followed):
-                may_follow_again = False
-                self._follow_with_transfer(sequence)
+            steps_sent = self._send_sequence_with_transfers(sequence)
+            if may_send_again and _has_deviating_answer(steps_sent):
+                may_send_again = False
+                self._send_sequence_with_transfers(sequence)
 
-    def _follow_with_transfer(self, sequence: Sequence[Step]) -> Followed:
+    def _send_sequence_with_transfers(self, sequence: Sequence[Step]) -> StepsWithAnswers:
         """Send a sequence with transfers, and keep its answers for judging. Returns the steps sent, with their answers.
 
         It also notes executions after which the lists of keys lack the key of the sequence, for a warning.
         """
         key = self._synthetic_key()
-        followed = self._follow_sequence(sequence, key)
-        self._add_answers(followed, self.findings_with_transfers)
+        steps_sent = self._send_sequence(sequence, key)
+        self._add_answers(steps_sent, self.findings_with_transfers)
         if key is not None:
-            self.executions_losing_a_key += executions_that_lose_a_key(followed, key, self.profile.key_at)
-        return followed
+            self.executions_losing_a_key += executions_that_lose_a_key(steps_sent, key, self.profile.key_at)
+        return steps_sent
 
     def send_shorter_sequences(self) -> None:
         """For each finding (a deviation), search for the shortest part of its sequence that still shows it.
@@ -203,43 +217,43 @@ class DrawnSequences:
                 search_for_shorter_sequence(steps, search.shows)
                 requests_left -= search.times_sent
 
-    def follow_shorter(self, sequence: Sequence[Step], findings: Findings) -> Followed:
+    def send_shorter_sequence(self, sequence: Sequence[Step], findings: Findings) -> StepsWithAnswers:
         """Send a part of a drawn sequence, and add its answers to `findings`, which judges them.
 
         Returns the steps that were sent, with their answers. The search for a shorter sequence calls this method.
         """
-        followed = self._follow_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
-        self._add_answers(followed, findings, how_unusual=SMALLER)
-        return followed
+        steps_sent = self._send_sequence(sequence, self._synthetic_key(), InSequence.SHORTER)
+        self._add_answers(steps_sent, findings, how_unusual=SMALLER)
+        return steps_sent
 
     def _synthetic_key(self) -> PixKey | None:
         """A new made-up key for a sequence; None if the run may not register and delete made-up keys."""
         return self.registrar.synthetic_key() if self.registrar.synthetic_key_for_deletions() else None
 
-    def _follow_sequence(
+    def _send_sequence(
         self, sequence: Sequence[Step], key: PixKey | None, purpose: Purpose = InSequence.STEP
-    ) -> Followed:
+    ) -> StepsWithAnswers:
         """Send the request of each step of a sequence, and return the steps that were sent, with their answers.
 
         A step is left out if the profile does not permit it, or if no selected requirement needs its operation. `key`
         is the key that the sequence registers and deletes; it is deleted at the end if it is still registered. Nothing
         is sent once a limit of the profile has kept a request back (`why_incomplete`).
         """
-        following = Following(self.registrar, self.profile, self.selection, purpose, key)
+        sender = SequenceSender(self.registrar, self.profile, self.selection, purpose, key)
         if not self.findings_without_transfers.why_incomplete and not self.findings_with_transfers.why_incomplete:
             for step in sequence:
-                following.send_step(step)
-        following.end()
-        return following.followed
+                sender.send_step(step)
+        sender.end()
+        return sender.steps_sent
 
-    def _add_answers(self, followed: Followed, findings: Findings, how_unusual: str = "") -> None:
+    def _add_answers(self, steps_sent: StepsWithAnswers, findings: Findings, how_unusual: str = "") -> None:
         """Add the answers of a sequence to `findings`, which judges them. Each has the steps that led to it.
 
         `how_unusual` is SMALLER if the sequence is a part of another one. The report does not count such a sequence,
         because the number of parts depends on the search.
         """
-        steps = tuple(step for step, _ in followed)
-        for count, (_, exchange) in enumerate(followed, 1):
+        steps = tuple(step for step, _ in steps_sent)
+        for count, (_, exchange) in enumerate(steps_sent, 1):
             self._add_answer(exchange, steps[:count], findings, how_unusual)
 
     def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
@@ -280,16 +294,14 @@ class DrawnSequences:
         selected requirements and the profile do not permit to read balances. No balance is read once a limit of the
         profile has kept a request back (`why_incomplete`).
         """
-        answers: dict[str, Exchange] = {}
-        if "getBalance" not in self.selection.operations:
-            return answers
-        for account in self.profile.accounts[:_MOST_BALANCES]:
-            if self.findings_with_transfers.why_incomplete:
-                break
-            answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
+        if "getBalance" not in self.selection.operations or self.findings_with_transfers.why_incomplete:
+            return {}
+        accounts = self.profile.accounts[:_MOST_BALANCES]
+        read = partial(self.client.send, "getBalance", valid=True, purpose=Repetition.BALANCE)
+        answers = self.registrar.together.send_all([partial(read, account) for account in accounts])
+        for answer in answers:
             self._add_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
-            answers[account] = answer
-        return answers
+        return dict(zip(accounts, answers, strict=True))
 
 
 @dataclass
@@ -306,7 +318,7 @@ class _Search:
     times_sent: int = 0
     """Requests that were sent for it."""
     shown_by: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    """By steps, whether they show the finding. Sequences that were followed before are in it, too."""
+    """By steps, whether they show the finding. Sequences that were sent before are in it, too."""
 
     def __post_init__(self) -> None:
         """Note which sequences of the run, and which beginnings of them, show the finding, so that none is sent again.
@@ -328,15 +340,16 @@ class _Search:
         """
         steps = tuple(step.value for step in sequence)
         if steps not in self.shown_by:
-            may_be_followed = self.times_sent + len(steps) < self.most  # one less: it may delete its key at the end
-            followed = self.sequences.follow_shorter(sequence, self.findings) if may_be_followed else []
-            self.times_sent += len(followed)
-            self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in followed)
+            # One request less than `most`, because the sequence may end with a deletion of its key.
+            may_be_sent = self.times_sent + len(steps) < self.most
+            steps_sent = self.sequences.send_shorter_sequence(sequence, self.findings) if may_be_sent else []
+            self.times_sent += len(steps_sent)
+            self.shown_by[steps] = any(self._is_shown(exchange) for _, exchange in steps_sent)
         return self.shown_by[steps]
 
     def _is_shown(self, exchange: Exchange) -> bool:
         """True if this exchange shows the finding, which is the deviation that the search is about."""
-        if not _is_judged_by(self.requirement_id, exchange):
+        if not _is_judged_by(self.requirement_id, exchange):  # a step of another operation
             return False
         findings = judge(self.requirement_id, exchange).findings
         # Without the numbers of exchanges, two findings are equal if they describe the same deviation.
@@ -348,12 +361,12 @@ def _is_judged_by(requirement_id: str, exchange: Exchange) -> bool:
     return requirement_id.startswith(f"{exchange.operation}.")
 
 
-def _has_deviating_answer(followed: Followed) -> bool:
+def _has_deviating_answer(steps_sent: StepsWithAnswers) -> bool:
     """True if an answer in a sequence of requests deviates from a requirement of its operation.
 
-    `followed` has the steps of the sequence that were sent, with their answers.
+    `steps_sent` has the steps of the sequence that were sent, with their answers.
     """
-    for _, exchange in followed:
+    for _, exchange in steps_sent:
         for requirement_id in requirements_of(exchange.operation, valid=True):
             if judge(requirement_id, exchange).deviates:
                 return True

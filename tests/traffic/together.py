@@ -69,11 +69,11 @@ class Together:
             return list(map(_call, sends))
         count_before = len(self._door.exchanges)
         # Twice as many threads as requests that may be under way, because some threads wait: for the other request of
-        # a pair that leaves at the same moment, or until the door lets one more request out.
+        # a pair that is sent at the same moment, or until the door permits one more request.
         threads = min(len(sends), 2 * self._door.backoff.most_at_start)
         with ThreadPoolExecutor(threads, "pix-together") as pool:
             results = list(pool.map(_call, sends))
-        self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: nothing else is on the wire
+        self._send_doubtful_again(self._door.exchanges[count_before:])  # after the pool: no other request is under way
         return self._with_later_answers(results)
 
     def _with_later_answers(self, results: Iterable[T]) -> list[T]:

@@ -39,7 +39,7 @@ from reports.sentences.headline import (
 from reports.sentences.wording import grouped, level_by_level
 from reports.showing.evidence import ShownExchange, ShownRequest, ShownResponse
 from reports.showing.json_tokens import Token, is_json_like, tokens
-from reports.showing.show import BYTE_ORDER_MARK, CUT, printable
+from reports.showing.show import BYTE_ORDER_MARK, END_OF_CUT_BODY, printable
 from spec.findings import Finding
 from spec.interface import operations
 from spec.json_text import pointer, read_json
@@ -293,7 +293,7 @@ def _lines_of_body(text: str) -> list[Line]:
     JSON gets a line for each member and item, even if the body was cut short. Any other text keeps its own lines.
     """
     json_text = text.removeprefix(BYTE_ORDER_MARK)
-    is_cut_json = is_json_like(json_text) and json_text.endswith(CUT)
+    is_cut_json = is_json_like(json_text) and json_text.endswith(END_OF_CUT_BODY)
     if is_cut_json or read_json(json_text.encode("utf-8", "replace")).readable:
         return _json_lines(text)
     return [Line(line) for line in text.splitlines()]

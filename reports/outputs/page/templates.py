@@ -144,5 +144,5 @@ class _Filters:
         return "\n".join(map(self._command_line, lines.split("\n")))
 
     def _command_line(self, line: str) -> str:
-        """A shell line, translated if it is a comment."""
+        """A shell line in the language of the page: translated if it is a comment, unchanged if it is a command."""
         return self._language.text(line) if line.startswith(_COMMENT) else line

@@ -9,7 +9,7 @@ from reports.showing.show import Display
 from tests.selftest.services.one_run import CODE
 from tests.selftest.services.signed import SignsItsToken
 
-TOKEN, ANOTHER = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
+TOKEN, WRONG_TOKEN = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
 
 
 @pytest.fixture
@@ -35,15 +35,15 @@ def test_a_code_that_becomes_known_is_guarded_and_hidden(manual_run):
 
 def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
     """After a refresh the next request carries the new token, and output shows neither the new nor the old one."""
-    target = Target("http://127.0.0.1", secrets, fetch=lambda: ANOTHER)
+    target = Target("http://127.0.0.1", secrets, fetch=lambda: WRONG_TOKEN)
     display = Display(secrets)
-    shown_before = display.without_known_values(f"{TOKEN} {ANOTHER}")
+    shown_before = display.without_known_values(f"{TOKEN} {WRONG_TOKEN}")
 
     assert target.refresh()
     assert not target.refresh()
-    assert secrets.token() == ANOTHER
-    assert shown_before == f"<token> {ANOTHER}"
-    assert display.without_known_values(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <token>"
+    assert secrets.token() == WRONG_TOKEN
+    assert shown_before == f"<token> {WRONG_TOKEN}"
+    assert display.without_known_values(f"{TOKEN} {WRONG_TOKEN} {WRONG_TOKEN.swapcase()}") == "<token> <token> <token>"
 
 
 def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):

@@ -23,7 +23,7 @@ from environments.door.wrong_tokens import NO_HEADER
 from environments.sandbox import Response, Service
 from environments.secret_values import Secrets
 from reports.showing.json_tokens import tokens
-from reports.showing.show import CUT, Display
+from reports.showing.show import END_OF_CUT_BODY, Display
 from spec.exchange import VALID, json_error
 from spec.findings import MOST_POINTERS, Conclusion
 from spec.json_text import MAX_VALUES
@@ -79,7 +79,7 @@ def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
     """Of a long body the report shows the beginning, of at most 1,000 tokens of JSON, and the number of its bytes."""
     shown_text = Display(Secrets({})).body(body)
 
-    assert shown_text.endswith(f"… ({len(body)}{CUT}")
+    assert shown_text.endswith(f"… ({len(body)}{END_OF_CUT_BODY}")
     assert len(list(tokens(shown_text.partition("…")[0]))) <= 1_000
 
 

@@ -149,7 +149,7 @@ def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_opera
     they are empty objects. A refused one does not count, so a limit of 2 is enough for all of them.
     """
     manual_run = ManualRun(service, tmp_path, transfers=limit)
-    manual_run.door.budget.share_transfers(PREPARING_OPERATIONS, PREPARING_OPERATIONS)
+    manual_run.door.budget.divide_transfers(PREPARING_OPERATIONS, PREPARING_OPERATIONS)
     for _ in range(6):
         manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
     for operation in PREPARING_OPERATIONS:

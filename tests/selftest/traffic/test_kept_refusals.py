@@ -8,7 +8,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Refusal, Service
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import sent_in_memory, try_in_memory
-from tests.traffic.kept_refusals import KeptRefusal, identifiers_asked
+from tests.traffic.kept_refusals import KeptRefusal, identifiers_with_one_wrong_token
 
 ACCEPTED = frozenset({"executePix.token.accepted", "registerPixKey.token.accepted"})
 SANDBOX = load("sandbox")
@@ -69,8 +69,11 @@ def test_a_wrong_token_goes_between_two_equal_requests_and_another_one_follows()
 
 def test_off_a_sandbox_no_account_of_the_profile_is_asked():
     """A service may take a registration without a key for one of an empty key."""
-    own = identifiers_asked("registerPixKey", SANDBOX)
-    elsewhere = [*identifiers_asked("registerPixKey", BANK), *identifiers_asked("executePix", BANK)]
+    own = identifiers_with_one_wrong_token("registerPixKey", SANDBOX)
+    elsewhere = [
+        *identifiers_with_one_wrong_token("registerPixKey", BANK),
+        *identifiers_with_one_wrong_token("executePix", BANK),
+    ]
 
     assert own == list(SANDBOX.accounts)
     assert all(place.startswith(SYNTHETIC_PREFIX) for place in elsewhere)

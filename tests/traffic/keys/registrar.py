@@ -116,7 +116,7 @@ class Registrar:
             return True
         if not self.deletes_keys:
             return False
-        is_of_an_earlier_run = self.keys.take_over(key)
+        is_of_an_earlier_run = self.keys.count_as_registered_if_recorded(key)
         if not is_of_an_earlier_run or not self.keys.may_be_deleted(key.key):
             return False
         deletion = self.delete(key, self.account, valid=False)
@@ -134,7 +134,8 @@ class Registrar:
     def reusable_key(self) -> PixKey | None:
         """A key that the run may register and delete again and again; None if there is none.
 
-        It is the first such key of the profile that is not RANDOM; or else the synthetic key, which the suite made up.
+        Drawn sequences of requests use it. It is the first such key of the profile that is not RANDOM; or else the
+        synthetic key, which the suite made up.
         """
         for key in keys_with_a_value(self.profile.pix_keys):
             if self._account_may_have(key) and self.keys.may_be_deleted(key.key):
@@ -195,9 +196,10 @@ class Registrar:
         return self.is_deleted(registration)
 
     def is_deleted(self, registration: Exchange) -> bool:
-        """True if the key of a registration does not exist now: it was deleted, or is perhaps registered only later.
+        """True if the key of a registration does not exist now: it was deleted, or the service made none so far.
 
-        LATER: the registration was granted, but no list ever showed the key.
+        LATER: the registration was granted, but no list ever showed the key. A slow service may register it later, even
+        after a deletion that succeeded.
         """
         key = self.keys.key_of(registration)
         return key is not None and (not key.may_still_exist or key.state is KeyState.LATER)

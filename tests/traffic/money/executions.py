@@ -181,7 +181,10 @@ def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
 
 
 def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
-    """The wrong tokens that did not spend a code: the code was sent with them, and was executed afterwards."""
+    """The wrong tokens that did no harm to a code: it was sent with them, and the service executed it afterwards.
+
+    So they are not the reason if another code is refused after them.
+    """
     wrong_tokens = _wrong_tokens_by_code(log)
     harmless: set[_WrongToken] = set()
     for success in successful_executions(log):

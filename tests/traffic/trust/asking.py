@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from reports.sentences.wording import capped
 from spec.exchange import Exchange
 from spec.interface import SYNTHETIC_PREFIX
@@ -30,6 +30,7 @@ from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
     ORDER_OF_PROOF,
+    PURPOSES_IN_A_SERIES,
     REQUESTS_AT_THE_START,
     TIMES_SENT_AGAIN,
     Trust,
@@ -80,8 +81,9 @@ def send_stand_ins(traffic: Traffic) -> None:
     3. If an answer is not the usual refusal, more requests are sent, to prove that the stand-in is let in.
     """
     senders = _senders(traffic)
+    traffic.together.send_all([sender.send_series for sender in senders])
     for sender in senders:
-        sender.send_series()
+        sender.follow_up_the_series()
     refusing = [sender for sender in senders if are_all_refused_in_first_series(traffic.log, sender.operation)]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)  # those that the service set, or made-up ones
@@ -141,9 +143,10 @@ class _Sender:
         self._registrar = Registrar(traffic.client, traffic.profile)
 
     def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
-        """Send a request without the valid token, for a synthetic code or account.
+        """Send a request without the valid token, for a synthetic (made-up) code or account.
 
-        It has the stand-in instead of the token; `StandIn()`, which is empty, makes a request without any token.
+        It has the stand-in instead of the token, such as a header that a gateway sets. `StandIn()`, which is empty,
+        makes a request without any token.
         """
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
@@ -156,48 +159,46 @@ class _Sender:
         if is_about_the_identifier(answer) and not answer_with_the_token(answer, self._log):
             self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
 
-    def _send(self, purpose: Trust, key_type: str, **sent: Any) -> Exchange:
+    def _send(self, purpose: Trust, key_type: str, **options: Any) -> Exchange:
         """Send an execution of a synthetic code, or a registration at a synthetic account.
 
-        If the service registers the key nevertheless, it is deleted. `sent` are options of `Client.send`.
+        If the service registers the key nevertheless, it is deleted. `options` are those of `Client.send`.
         """
         if self.operation == "executePix":
-            return self._client.send(self.operation, synthetic(), purpose=purpose, **sent)
-        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **sent)
+            return self._client.send(self.operation, synthetic(), purpose=purpose, **options)
+        answer = self._registrar.register_at_synthetic_account(key_type, purpose, **options)
         self._registrar.delete_key_of(answer)
         return answer
 
     # -- requests without a stand-in --------------------------------------------------------------------------------
 
-    def send_series(self) -> None:
-        """Send a series: a read and three requests without the valid token. If only some are refused, send more series.
+    def send_series(self, reads: int = 1) -> None:
+        """Send some reads, and right after them, on the same connection, three requests without the valid token.
+
+        Two of them have no token, and one has a wrong token (WRONG_TOKEN). Some services do not check the token on a
+        connection that was authorized before.
+        """
+        for _ in range(reads):
+            self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
+        self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS)
+        self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL)
+        self.send_without_token(StandIn(WRONG_TOKEN), Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
+
+    def follow_up_the_series(self) -> None:
+        """Compare the first series with the valid token. If only some of its requests are refused, send more series.
 
         More series show whether the answer depends on the position in the series. They begin with one, two or three
         reads: if two servers take turns, and one of them does not check tokens, then in series of equal length always
         the same position would meet that server.
         """
-        first_series = self._send_one_series()
+        first_series = self._log.of(self.operation, *PURPOSES_IN_A_SERIES)
         if not any(is_refused_for_the_token(answer, self._log) for answer in first_series):
             return  # the operation seems to need no token, so there is nothing to compare with
         for answer in first_series:
             self._send_with_the_token(answer)
         if are_only_some_refused_in_first_series(self._log, self.operation):
             for number in range(TIMES_SENT_AGAIN):
-                self._send_one_series(reads=1 + number % 3)
-
-    def _send_one_series(self, reads: int = 1) -> list[Exchange]:
-        """Send some reads, and right after them, on the same connection, three requests without the valid token.
-
-        Two of them have no token, and one has a wrong token (ANOTHER). Some services do not check the token on a
-        connection that was authorized before. Returns the exchanges of the three requests.
-        """
-        for _ in range(reads):
-            self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
-        return [
-            self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS),
-            self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL),
-            self.send_without_token(StandIn(ANOTHER), Trust.WRONG_TOKEN_AFTER_A_REFUSAL),
-        ]
+                self.send_series(reads=1 + number % 3)
 
     def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.
@@ -217,8 +218,9 @@ class _Sender:
     def stand_ins_within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
         """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
-        Stand-ins without that header are all sent. Of the others the last ones are left out, so that the limit still
-        permits the requests that prove of one stand-in that it is let in.
+        A stand-in is what some services trust instead of a token, such as a header that a gateway sets. Stand-ins
+        without an Authorization header are all sent. Of the others the last are left out, so that the limit permits the
+        requests that prove of one stand-in that it is let in.
         """
         wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
@@ -227,7 +229,10 @@ class _Sender:
         return [stand_in for stand_in in all_stand_ins if stand_in not in left_out]
 
     def send_more_after(self, stand_in: StandIn, answer: Exchange) -> None:
-        """Send more requests after the answer to a stand-in that may have been let in, to prove that, and which part.
+        """Send more requests after the answer to a stand-in, to prove that it is let in, and which part of it.
+
+        A stand-in is what some services trust instead of a token, such as a group of headers. It is let in if a request
+        with it is answered as if it had the valid token.
 
         - First each part of the stand-in is sent on its own, such as one half of its headers. If no part is proved to
           be let in, the stand-in is proved as a whole.
@@ -247,13 +252,15 @@ class _Sender:
             self._prove_that_it_is_let_in(stand_in)
 
     def _number_let_in(self) -> int:
-        """Number of stand-ins that this operation let in, as was proved so far."""
+        """Number of stand-ins that this operation certainly let in so far: it took them for the valid token."""
         return len(stand_ins_let_in(self._log, self.operation))
 
     def _send_parts_of(self, stand_in: StandIn) -> None:
         """Send each part of a stand-in on its own, and more requests after each answer (`send_more_after`).
 
-        Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
+        A stand-in is what some services trust instead of a token, such as a group of headers; each half of the group is
+        a part. So the one header is found that the service trusts. Nothing is sent if the stand-in has no parts, or if
+        as many parts as _MOST_PARTS were sent to the operation.
         """
         parts_left = _MOST_PARTS - len(self._log.of(self.operation, Trust.ONE_PART))
         parts = stand_in.parts()[:parts_left]
@@ -264,10 +271,10 @@ class _Sender:
     def _prove_that_it_is_let_in(self, stand_in: StandIn) -> None:
         """Send a stand-in several times, with requests without any token in between (ORDER_OF_PROOF).
 
-        The stand-in is proved to be let in if it gets the answer of the valid token each time, and the others are
-        refused. Each request is sent alone; if that proves nothing, at the same moment as a valid request that does
-        nothing. If the stand-in is proved, a read with it is sent, too, which shows whether a filter in front of the
-        service refuses any request with this stand-in.
+        A stand-in is what some services trust instead of a token, such as a header. It is proved to be let in if it
+        gets the answer of the valid token each time, and the others are refused. Each request is sent alone; if that
+        proves nothing, at the same moment as a valid request that does nothing. If the stand-in is proved, a read with
+        it is sent, too, which shows whether a filter in front of the service refuses any request with this stand-in.
         """
         send = partial(self.send_without_token, stand_in, Trust.STAND_IN_AGAIN)
         self._send_in_order_of_proof(stand_in.key_type, send)
@@ -297,7 +304,7 @@ class _Sender:
 
 
 def _options_for(stand_in: StandIn) -> dict[str, Any]:
-    """The options of `Client.send` for a request with a stand-in instead of the token.
+    """The options of `Client.send` for a request with a stand-in instead of the token, such as a certain header.
 
     The name of the stand-in is in `spelling`, the unusual ways in which a request is written, so that reports show it.
     """

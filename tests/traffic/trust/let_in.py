@@ -61,8 +61,8 @@ REQUESTS_AT_THE_START = 2
 three."""
 PURPOSES_IN_A_SERIES = (Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL, Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 """A series: these requests one after the other, on one connection, right after a read that succeeds."""
-_IN_TURN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}
-ORDER_OF_PROOF = tuple(_IN_TURN[sign] for sign in "-++-+--++--+-++-")
+_PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}
+ORDER_OF_PROOF = tuple(_PURPOSE_BY_SIGN[sign] for sign in "-++-+--++--+-++-")
 """Requests without a token (-) and with a stand-in (+) that show whether the stand-in was let in.
 
 The order is irregular because a service may have several nodes that take turns: such nodes, whatever their order, do

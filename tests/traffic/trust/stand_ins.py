@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 from environments.door.wrong_tokens import (
-    ANOTHER,
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
-    forms,
+    WRONG_TOKEN,
+    permitted_forms,
     ways_with_the_documented_path,
 )
 from environments.profiles.model import Profile
@@ -88,7 +88,7 @@ def _address_headers(address: str) -> Headers:
 
 
 def _with_one_value(names: Iterable[str], value: str) -> Headers:
-    """Headers with these names, each with the same value."""
+    """Headers with these names, each with the same value, such as `X-Admin: true` and `X-Debug: true`."""
     return tuple((name, value) for name in names)
 
 
@@ -129,7 +129,7 @@ class StandIn:
     """The key type of a registration."""
 
     def parts(self) -> list[StandIn]:
-        """Smaller stand-ins, each with a part of this one, to find out which part a service trusts.
+        """Smaller stand-ins, each with a part of this one, to find out which part a service trusts instead of a token.
 
         They are the first and the second half of its headers, or of its query. The parts of EVERYTHING, which has the
         headers of several families, are these families. Empty if it has fewer than two headers and query parts.
@@ -163,13 +163,13 @@ def _halves(pairs: Headers) -> list[Headers]:
 
 
 def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
-    """All stand-ins that are sent to an operation instead of the token, the likeliest first.
+    """All stand-ins that are sent to an operation instead of the token, the likeliest first: headers, queries, cookies.
 
     `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. Outside a sandbox
     nothing names a person: a header names a made-up user, and a registration names an e-mail address, which the suite
     makes up.
     """
-    wrong_tokens = [form.name for form in forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
+    wrong_tokens = [form.name for form in permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
     # Registrations on a sandbox name keys of all types in turn. `types` has no end.
     types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
@@ -184,8 +184,8 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
         StandIn(name=COOKIE, headers=cookie),
         *_unusual_spellings(operation, profile),
-        StandIn(ANOTHER, name=COOKIE, headers=cookie),
-        StandIn(ANOTHER, name=EVERYTHING, headers=everything),
+        StandIn(WRONG_TOKEN, name=COOKIE, headers=cookie),
+        StandIn(WRONG_TOKEN, name=EVERYTHING, headers=everything),
         *_empty_bearer_with_each_key_type(operation, profile),
         *(StandIn(name, key_type=key_type) for name, key_type in zip(wrong_tokens, types, strict=False)),
     ]
@@ -216,7 +216,7 @@ def cookies_of(log: Log, profile: Profile) -> Headers:
 
     On a sandbox they are those that the service set in its answers to the valid token. If it set none, they have usual
     names and a made-up value. Outside a sandbox they are always made up, because a real session is worth as much as the
-    token, which is not sent in this way either.
+    token.
     """
     latest: dict[str, str] = {}
     answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]

@@ -631,16 +631,16 @@ def test_a_key_that_an_earlier_run_registered_is_taken_over(key, recorded, befor
         history.record.note(ACCOUNT, key.type, key.key, recorded, ours=False)
     history.list(before)
 
-    assert history.keys.take_over(key) is is_taken
+    assert history.keys.count_as_registered_if_recorded(key) is is_taken
     assert history.states == ({key.key: KeyState.REGISTERED} if is_taken else {})
-    assert not RecordedKeys(None).list(before).keys.take_over(key)
+    assert not RecordedKeys(None).list(before).keys.count_as_registered_if_recorded(key)
 
 
 def test_a_key_is_not_taken_over_without_a_list_of_before(history):
     """Without a list the key may be at another account by now."""
     history.record.note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
 
-    assert not history.keys.take_over(PROFILE_KEYS[1])
+    assert not history.keys.count_as_registered_if_recorded(PROFILE_KEYS[1])
 
 
 # -- the value of a key that the service made ------------------------------------------------------------------------

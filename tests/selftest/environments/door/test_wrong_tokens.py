@@ -12,13 +12,13 @@ from difflib import SequenceMatcher
 import pytest
 
 from environments.door.wrong_tokens import (
-    ANOTHER,
     FORMS,
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     RESTORABLE,
+    WRONG_TOKEN,
     authorization,
-    forms,
+    permitted_forms,
     signed_parts,
     table_of_unauthorized_requests,
     wrong_tokens,
@@ -92,7 +92,7 @@ def test_a_form_for_signed_tokens_becomes_another_text_if_the_token_is_not_signe
     """
     name = "the token with an expired exp"
 
-    assert authorization(name, TEXT) == f"Bearer {wrong_tokens(TEXT)[ANOTHER]}"
+    assert authorization(name, TEXT) == f"Bearer {wrong_tokens(TEXT)[WRONG_TOKEN]}"
 
 
 def test_an_unknown_form_is_a_key_error():
@@ -104,7 +104,7 @@ def test_an_unknown_form_is_a_key_error():
 @pytest.mark.parametrize(
     ("name", "flaws", "claims"),
     [
-        (ANOTHER, {"signature"}, {}),
+        (WRONG_TOKEN, {"signature"}, {}),
         ("the token without a signature (none)", {"algorithm", "signature"}, {}),
         ("the token without its signature", {"signature"}, {}),
         ("the token with an expired exp", {"signature", "exp"}, {"exp": 1_000_000_000}),
@@ -166,7 +166,7 @@ def test_the_wrong_token_for_a_short_token_is_random(token):
 
     The random one has 128 bits.
     """
-    assert re.fullmatch(f"{SYNTHETIC_PREFIX}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
+    assert re.fullmatch(f"{SYNTHETIC_PREFIX}[0-9a-f]{{32}}", wrong_tokens(token)[WRONG_TOKEN])
     assert "the token without a signature (none)" not in wrong_tokens(token)
 
 
@@ -245,14 +245,14 @@ def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(numbe
     assert set().union(*rows_by_code) == set(table)
     assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
     assert {rows_of_code[1].credential for rows_of_code in rows_by_code} == {NO_HEADER}
-    assert rows_by_code[0][0] == (ANOTHER, ())
+    assert rows_by_code[0][0] == (WRONG_TOKEN, ())
 
 
 @each_token
 @pytest.mark.parametrize("has_a_body", [True, False])
 def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
     """A service that refuses an unusual spelling of the header would hide what it does with the token."""
-    names = [form.name for form in forms(load("sandbox"), token)]
+    names = [form.name for form in permitted_forms(load("sandbox"), token)]
     requests_with_a_token = [
         request
         for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)

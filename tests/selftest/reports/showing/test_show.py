@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from environments.secret_values import Secrets
-from reports.showing.show import SHOWN, Display, shape
+from reports.showing.show import MOST_BYTES_SHOWN, Display, shape
 from spec.facts import NAME_WORDS, WORDS, is_name, is_plain_value, words_of
 from spec.interface import personal_fields
 from tests.selftest.services.echoing import encodings
@@ -164,12 +164,12 @@ def test_the_body_keeps_its_layout(display):
     """
     table = b"name;balance\nmaria;10\nthe account is blocked"
     layout = b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "000000"'
-    large = display.body(b'{"x": "' + b'"a":' * SHOWN, "application/json")
+    large = display.body(b'{"x": "' + b'"a":' * MOST_BYTES_SHOWN, "application/json")
 
     assert display.body(table) == "name;balance\naaaaa;99\nthe account is blocked"
     assert display.body(layout) == '\\ufeff{"success": 999999,\n "code": 0, "code": "999999"'
     assert large.endswith("… (16007 bytes in all)")
-    assert len(large) < SHOWN + 100
+    assert len(large) < MOST_BYTES_SHOWN + 100
 
 
 def test_a_personal_member_is_its_shape(display):

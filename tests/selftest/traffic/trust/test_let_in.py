@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
 from spec.exchange import VALID, FailureKind
 from spec.log import Log
 from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, unanswered
@@ -77,7 +77,7 @@ def test_what_tells_of_the_identifier(exchange, tells):
 
 def test_a_result_for_anybody_is_named():
     """Any request without the valid token counts that got a result. What was sent with the token does not."""
-    with_a_stand_in = execution(EXECUTION_RESULT, purpose=Trust.STAND_IN, credential=ANOTHER, valid=False)
+    with_a_stand_in = execution(EXECUTION_RESULT, purpose=Trust.STAND_IN, credential=WRONG_TOKEN, valid=False)
     log = log_of(replace(with_a_stand_in, purpose=Trust.WITH_THE_TOKEN), with_a_stand_in, *in_order())
 
     assert [exchange.number for exchange in granted_to_anybody(log, "executePix")] == [2]
