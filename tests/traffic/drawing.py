@@ -138,19 +138,19 @@ _DATE = "date"
 # -- the schema for drawing --------------------------------------------------------------------------------------------
 
 _ONE_UNUSUAL_MEMBER = "one unusual member"
-_USUAL_MEMBERS = "usual members"
+_ONE_USUAL_MEMBER = "one usual member"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
-_KINDS = (_ONE_UNUSUAL_MEMBER, _USUAL_MEMBERS, _ALL_MEMBERS, _ANY_MEMBERS)
+_KINDS = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
 """Kinds of bodies, compared with the example body: a complete, usual one (`documented_members` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
-- Usual members: it makes these bodies, too. Each has one of the usual members alone, or some of them.
+- One usual member: it makes these bodies, too. Each has one of the usual members, and no other one.
 - All members: each of them has a drawn value.
 - Any members: the same, but some of the members are missing.
 
-None of the bodies has a member that is not documented. Bodies with several values of `_COMBINED_VALUES` are drawn
-without a schema (`_combined_bodies`)."""
+None of the bodies has a member that is not documented. Bodies with several unusual members are in
+`combining.py`."""
 
 
 def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
@@ -223,7 +223,7 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
     return {
         _ALL_MEMBERS: _closed(free, required=True),
         _ANY_MEMBERS: _closed(free, required=False),
-        _USUAL_MEMBERS: _closed(usual, required=False),
+        _ONE_USUAL_MEMBER: {**_closed(usual, required=False), "maxProperties": 1},
         _ONE_UNUSUAL_MEMBER: _closed(covered, required=True),
     }
 
@@ -398,7 +398,7 @@ class Drawing:
 
     def coverage(self, operation: str) -> list[Case]:
         """Bodies that differ from the usual one in one member (of another type, missing, empty, not documented), and
-        bodies with some of the usual members.
+        bodies with one of the usual members alone.
 
         Of bodies with values of the same kinds it has the first one. Requests of `invalid.py` are left out. Empty for
         an operation without a body, because the texts in its path are drawn ones.
@@ -407,7 +407,7 @@ class Drawing:
             return []
         schema_cases = [
             *self._covered(operation, _ONE_UNUSUAL_MEMBER, list(GenerationMode)),
-            *self._covered(operation, _USUAL_MEMBERS, [GenerationMode.POSITIVE]),
+            *self._covered(operation, _ONE_USUAL_MEMBER, [GenerationMode.POSITIVE]),
         ]
         sent_anyway = {_request_of(case) for case in invalid_requests(operation, self._profile)}
         one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
