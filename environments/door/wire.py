@@ -190,7 +190,8 @@ class Wire(HTTPAdapter):
                     raise TimeoutError
             except _ERRORS as error:
                 failure = _failure_of(error, deadline, self._limits.timeout)
-                raw = deadline.head  # the status and the headers, if they were read
+                raw = deadline.head  # the status and the headers; None if they were not read
+                # NOT_HTTP after the headers means that only the body is malformed, such as one that breaks off.
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
                 why_broken = str(failure.message)
