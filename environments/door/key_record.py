@@ -113,7 +113,10 @@ class KeyRecord(EventLog):
         return not is_same_key or is_of_another_run
 
     def _events_at_this_address(self) -> list[Event]:
-        """The events of keys at the address (`base_url`) that this run tests. The file may have those of others."""
+        """The events (what became of a key) at the address (`base_url`) that this run tests.
+
+        The file may also have events of other addresses, whose keys this run must not delete.
+        """
         address = self._address()
         return [event for event in self.events() if event.get("address") == address]
 
