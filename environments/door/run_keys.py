@@ -198,7 +198,7 @@ class Keys:
         yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
         if self._record is None:
             return
-        for _, event in self._record.remaining_keys(self.accounts):
+        for event in self._record.events_of_made_up_keys():
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
 
@@ -521,15 +521,18 @@ class Keys:
         """
         if account not in self.accounts:
             return
-        before = self.lists.before.get(account)
-        was_shown_before = before is not None and before.shows(value)
         is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in value
-        is_new_here = not was_shown_before and self._key_with_value(value, account) is None
         is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
-        if presence.is_shown and is_synthetic and is_new_here:
+        if presence.is_shown and is_synthetic and self._is_new_at(account, value):
             self._add_listed(key, value, account)
         elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
+
+    def _is_new_at(self, account: str, value: str) -> bool:
+        """True if the list before the run did not show this key, and no answer so far showed it at this account."""
+        before = self.lists.before.get(account)
+        was_shown_before = before is not None and before.shows(value)
+        return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
         """Change the state of a refused key of unknown value (RANDOM: the service makes the key) by a list.
