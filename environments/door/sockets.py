@@ -67,7 +67,7 @@ class Watchdog:
             self._thread.start()
 
     def close(self) -> None:
-        """End the thread that shuts down sockets, and wait until it has ended."""
+        """End the thread that shuts down sockets whose time is up, and wait until it has ended, at the end of a run."""
         self._is_over.set()
         if self._thread:
             self._thread.join()
@@ -97,7 +97,10 @@ class Deadline:
     def __init__(
         self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
     ) -> None:
-        """Begin the time of a request: the seconds of the watchdog, or less if the run ends before."""
+        """Begin the time for the answer to a request: `watchdog.seconds`, or less if the run ends before.
+
+        If the run is stopped already, the time is up at once, because nothing may be sent any more.
+        """
         self.afresh, self.sends = afresh, sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False
@@ -138,8 +141,16 @@ class Deadline:
         self._watchdog.deadlines.remove(self)
 
 
-_of_this_thread = threading.local()
-"""Its member `deadline` is the deadline of the request that the thread sends."""
+class _OfThisThread(threading.local):
+    """What each thread has of its own."""
+
+    deadline: Deadline
+    """The deadline of the request that the thread sends."""
+    last_connection: Any = None
+    """The connection of its last request; None before the first one."""
+
+
+_of_this_thread = _OfThisThread()
 
 
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
@@ -212,7 +223,7 @@ class _Head:
         return _BLANKS_BEFORE_COLON.sub(rb"\1:", line)
 
     def __getattr__(self, name: str) -> Any:
-        """Any other method or member: that of the file."""
+        """Any other method or member of the file, unchanged, because `http.client` uses this object as that file."""
         return getattr(self._file, name)
 
 
@@ -308,10 +319,17 @@ class _PoolOfRecentConnections:
     """A pool that gives a request only a connection which was used in the last `KEPT_S` seconds, or a new one.
 
     A service closes a connection that is idle, and a request that is sent at that moment is lost.
+
+    A thread gets the connection of its last request again, if it is free. So requests that one thread sends in order go
+    over one connection, although other threads send, too.
     """
 
+    pool: Any
+    """The free connections of `urllib3`, as a queue whose last one is taken first; None once it is closed."""
     found_closed = False
     """True if the service closed a connection without having said that it would."""
+    _taking = threading.Lock()
+    """Lets one thread at a time take a connection."""
 
     def _get_conn(self, timeout: float | None = None) -> Any:
         """A connection for the request of this thread. If it has no socket, it connects anew when it sends.
@@ -320,17 +338,33 @@ class _PoolOfRecentConnections:
         one (`Deadline.afresh`). `found_closed` is set if the service has closed a connection that it did not announce
         to close: the connection answered before, and has no socket now.
         """
-        connection = super()._get_conn(timeout)  # type: ignore[misc]
+        with self._taking:
+            self._move_to_end_of_queue(_of_this_thread.last_connection)
+            connection = super()._get_conn(timeout)  # type: ignore[misc]
+        _of_this_thread.last_connection = connection
         deadline = _of_this_thread.deadline
         has_no_socket = connection.sock is None  # it is new, or `urllib3` found it closed by the service
         if has_no_socket:
             has_answered_before = connection.answered_at > 0
             if has_answered_before:
                 self.found_closed = True
-        elif deadline.afresh or time.monotonic() - connection.answered_at > KEPT_S:
+        elif deadline.afresh or _is_idle_for_too_long(connection):
             _close_and_wait_for_service(connection)
         deadline.afresh = connection.sock is None
         return connection
+
+    def _move_to_end_of_queue(self, connection: Any) -> None:
+        """Move a free connection to the end of the queue, so that it is taken next: the queue gives its last one first.
+
+        Nothing is moved if `connection` is None (the thread has sent nothing so far), if another thread uses it, or if
+        it was idle for too long.
+        """
+        if connection is None or self.pool is None or _is_idle_for_too_long(connection):
+            return
+        with self.pool.mutex:
+            if connection in self.pool.queue:
+                self.pool.queue.remove(connection)
+                self.pool.queue.append(connection)
 
     def _put_conn(self, conn: Any) -> None:
         """Return a connection to the pool after its request, if it is open.
@@ -342,11 +376,21 @@ class _PoolOfRecentConnections:
             super()._put_conn(conn)  # type: ignore[misc]
 
 
+def _is_idle_for_too_long(connection: Any) -> bool:
+    """True if a connection had its last answer more than `KEPT_S` seconds ago: the service may close it right now."""
+    answered_at: float = connection.answered_at
+    return time.monotonic() - answered_at > KEPT_S
+
+
 class _WatchedPool(_PoolOfRecentConnections, HTTPConnectionPool):
+    """A pool of connections without TLS."""
+
     ConnectionCls = _WatchedConnection
 
 
 class _WatchedTlsPool(_PoolOfRecentConnections, HTTPSConnectionPool):
+    """A pool of connections with TLS."""
+
     ConnectionCls = _WatchedTlsConnection
 
 

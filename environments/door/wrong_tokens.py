@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _RANDOM_TOKEN = f"{SYNTHETIC_PREFIX}{secrets.token_hex(16)}"
 """The wrong token if the right one is short. It is random, so it is nobody's token."""
 _FEWEST_HIDDEN = 16
-"""Letters and digits of the right token that a wrong token must lack. Then nobody can restore the right one from it."""
+"""Letters and digits of the right token that a wrong token must lack. Even if all of them are hexadecimal digits, there
+are 2 to the power of 64 possibilities, so nobody can find the right token from the wrong one by trying."""
 _EXPIRED = 1_000_000_000
 """Seconds since 1970: a day of the year 2001."""
 _NEVER_EXPIRES = 4_102_444_800
@@ -80,20 +81,26 @@ def secret_parts_of(token: str) -> tuple[str, ...]:
 
 
 def _decoded(part: str) -> bytes:
-    """The bytes of a part of a signed token, which is in base64url. Raises ValueError if it is not."""
+    """The bytes of a part (header, claims or signature) of a signed token, which is a text in base64url.
+
+    Raises ValueError if the text is not base64url.
+    """
     padding = "=" * (-len(part) % 4)  # base64 has a multiple of four characters; signed tokens leave the `=` out
     return urlsafe_b64decode(part + padding)
 
 
 def _encoded(data: bytes) -> str:
-    """The bytes in base64url without `=` at the end, as a part of a signed token has them."""
+    """The bytes as the text of a part of a signed token: in base64url, without `=` at the end.
+
+    A signed token has three such parts, the header, the claims and the signature.
+    """
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _part_with_members(part: str, **members: object) -> str:
     """The header or the claims of a signed token, with some members of its JSON object replaced or added."""
     changed = {**json.loads(_decoded(part)), **members}
-    return _encoded(json.dumps(changed, separators=(",", ":")).encode())
+    return _encoded(json.dumps(changed, separators=(",", ":")).encode())  # without blanks, as signed tokens are
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------
@@ -125,9 +132,9 @@ def _with_another_signature(token: str) -> str:
     |---|---|
     | signed (header, claims, signature) | the same with another signature |
     | any other | a text of the same length, with other letters and digits |
-    | the part that would be replaced has fewer than 16 letters and digits | a random text |
+    | any, if the part that would be replaced has fewer than 16 letters and digits | a random text |
 
-    In the last row the right token could be guessed from what is left of it.
+    In the last row somebody who sees the rest of the right token could guess the missing part.
     """
     beginning = ""
     part_to_replace = token
@@ -180,7 +187,8 @@ def _signature(header: str, claims: str, key: bytes) -> str:
 def _unsigned(token: str) -> str | None:
     """A wrong token with made-up claims, whose header says that it is not signed: `"alg": "none"` (RFC 7519 section 6).
 
-    Some services accept that. None if the right token is signed, because another form does the same with its claims.
+    Some services accept that. None if the right token is signed: then the form "the token without a signature (none)"
+    is sent, which has the claims of the right token.
     """
     if signed_parts(token):
         return None
@@ -316,7 +324,10 @@ _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 
 
 def _form_of_word(word: str) -> Form:
-    """The form of the header with a common word as the token, such as `Bearer test`."""
+    """The form of the Authorization header with a common word as the token, such as `Bearer test`.
+
+    Developers sometimes leave a check in a service that accepts such a word.
+    """
     return Form(f"the text {word}", scheme=f"Bearer {word}")
 
 
@@ -385,9 +396,11 @@ def authorization(credential: str, token: str) -> str | None:
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
     form = BY_NAME[credential]
-    if form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES):
+    has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)
+    if has_the_right_token:
         return form.scheme + token
-    if form.make is None:
+    has_no_token_of_its_own = form.make is None  # such as "an empty bearer", or `Bearer test`, which is all scheme
+    if has_no_token_of_its_own:
         return form.scheme.rstrip()
     tokens_by_form = wrong_tokens(token)
     wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
@@ -420,7 +433,7 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 FOR_A_REGISTERED_KEY = "a key that is registered"
 """The way that changes nothing in the request. It is special because its key is registered already when it is sent."""
 _SCHEME_OF_HEADER = ("Authorization", r"^\w+ ?")
-"""The scheme and the space behind it."""
+"""What a way replaces to change the scheme: the header, and the pattern of the first word and the space behind it."""
 _SEGMENT_PIX = "pix/(?=(keys/)?[^/]*$)"
 """The segment `pix` of the documented path, whatever stands in the address before it."""
 Replacement = str | Callable[[re.Match[str]], str]
@@ -445,8 +458,9 @@ WAYS: Mapping[str, tuple[str, str, Replacement]] = {
 """Ways on which a check of the token may depend. By name of the way: `url` or a header, the pattern that is replaced
 once in it, and the replacement.
 
-The ways of the scheme come first, because a request without a header cannot have them; then come the likeliest ones. A
-scheme is spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface document shows `Bearer`.
+The ways of the scheme come first: a request without a header has no scheme, so these ways are tried only with a wrong
+token. The others are in the order in which services are likely to fail. A scheme is spelled as RFC 9110 sections 11.1
+and 11.4 permit; the interface document shows `Bearer`.
 """
 
 
@@ -462,17 +476,19 @@ def write_in_way(request: PreparedRequest, way: str) -> None:
     elif part:
         request.headers[part] = re.sub(pattern, replacement, request.headers.get(part, ""), count=1)
     if way == _CHUNKED_BODY:
-        del request.headers["Content-Length"]
+        del request.headers["Content-Length"]  # RFC 9112 section 6.2: never beside Transfer-Encoding
 
 
 def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
     """The names of the unusual ways to write a request that keep its path and the word Bearer as they are documented.
 
-    Examples are "a query" and "another Accept". `has_a_body` is true for a request with a body.
+    Examples are "a query" and "another Accept". They show whether a service forgets to check the token of a request
+    that it must understand. In another path it may rightly find no operation. `has_a_body` is true for a request with a
+    body.
     """
     ways = []
     for way, (part, _, replacement) in WAYS.items():
-        changes_request = way != FOR_A_REGISTERED_KEY
+        changes_request = way != FOR_A_REGISTERED_KEY  # that name only says which key the request has
         keeps_scheme_and_path = part != "Authorization" and _way_keeps_path(part, replacement)
         if changes_request and keeps_scheme_and_path and _can_be_written_in_way(way, has_a_body=has_a_body):
             ways.append(way)

@@ -62,23 +62,27 @@ def _reads_of_last_account(traffic: Traffic) -> list[Send]:
     return reads
 
 
-def requests_before_registrations(traffic: Traffic) -> list[Send]:
-    """Functions that each send one request right before a registration: refused requests, and one read of each sort.
+def requests_before_registrations(traffic: Traffic) -> tuple[list[Send], list[Send]]:
+    """Functions that each send one request right before a registration, in two lists.
 
-    The answer of a service at fault may depend on the request before. There are three rounds of refused requests: one
-    without a token, if a selected requirement needs that, and one that is refused for what it says. In the second round
-    the latter is an execution of a code that does not exist, because a refusal by another operation may count, too.
+    The answer of a service at fault may depend on the request before. The first list has one request of each sort: one
+    without a token, if a selected requirement needs that, one that is refused for what it says, an execution of a code
+    that does not exist, and one read of each sort. The second list has the refused requests once more, because a
+    connection that carried them may be at one of several nodes.
     """
-    refusals: list[Send] = []
-    for round_number in range(_TIMES):
-        if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
-            refusals.append(partial(_send_unreadable, traffic, NO_HEADER, RightBefore.REFUSED_CALLER))
-        if round_number == 1 and traffic.may_send_to(_EXECUTE):
-            purpose = RightBefore.REFUSED_REQUEST
-            refusals.append(partial(traffic.client.send, _EXECUTE, synthetic(), purpose=purpose))
-        else:
-            refusals.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
-    return [*refusals, *_reads_of_last_account(traffic)]
+    without_a_token = partial(_send_unreadable, traffic, NO_HEADER, RightBefore.REFUSED_CALLER)
+    unreadable = partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST)
+    unknown_code = partial(traffic.client.send, _EXECUTE, synthetic(), purpose=RightBefore.REFUSED_REQUEST)
+
+    first_ones: list[Send] = [unreadable]
+    others: list[Send] = [unreadable] * (_TIMES - 1)
+    if traffic.may_send_to(_EXECUTE):
+        first_ones.append(unknown_code)
+        others.pop()
+    if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
+        first_ones.append(without_a_token)
+        others += [without_a_token] * (_TIMES - 1)
+    return [*first_ones, *_reads_of_last_account(traffic)], others
 
 
 def requests_before_executions(traffic: Traffic, unknown_code: str) -> Iterator[Send]:

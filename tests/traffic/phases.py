@@ -18,6 +18,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -170,25 +171,28 @@ def send_everything(
         selection = selection_of(requirement_ids_of(items_in_scope, "traffic", "sequences"), profile)
         sequences = DrawnSequences(client, profile, selection, reproduction)
     run_traffic = RunTraffic(traffic, generation, sequences)
-    _draw(run_traffic, config, seed, items_in_scope)
+    _begin_to_draw(run_traffic, config, seed, items_in_scope)
     _send_in_phases(run_traffic)
     _note_lockouts(traffic)
     return run_traffic
 
 
-def _draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
-    """Draw the sequences of operations, and note to which operations the tests (`items`) need generated requests.
+def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, items: Sequence[pytest.Item]) -> None:
+    """Start to draw the sequences of operations, and the generated requests that the tests (`items`) need.
 
-    The generated requests are drawn later, in a thread. How many are drawn depends on the option --examples and on the
-    profile.
+    They are drawn in a thread of their own, one after the other, while other requests wait for their answers. How many
+    are drawn depends on the option --examples and on the profile.
     """
     profile = run_traffic.traffic.profile
+    thread = ThreadPoolExecutor(1, "pix-drawing")
+    if run_traffic.sequences is not None:  # first, because the sequences are sent first
+        run_traffic.sequences.begin(thread, seed, examples_of(config, profile))
     for item in items:
         if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
             run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
-    if run_traffic.sequences is not None:
-        run_traffic.sequences.draw(seed, examples_of(config, profile))
+    run_traffic.generation.begin(thread)
+    thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 
 
 def _share_transfers(traffic: Traffic) -> None:
@@ -209,7 +213,6 @@ def _send_in_phases(run_traffic: RunTraffic) -> None:
     """
     traffic, generation = run_traffic.traffic, run_traffic.generation
     sequences = run_traffic.sequences
-    generation.begin()  # it draws in a thread of its own while other requests wait for their answers
     traffic.send(IN_ORDER)  # registrations, executions and preparations, one after the other
     if sequences is not None:  # after the executions: it executes a transfer twice if limits.executions permits more
         sequences.send()

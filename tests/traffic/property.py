@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
@@ -96,23 +96,26 @@ class Generation:
         self._examples[operation] = examples
         self._seed = seed
 
-    def begin(self) -> None:
-        """Start a thread that draws all requests, so that other requests can be sent meanwhile.
+    def begin(self, thread: Executor) -> None:
+        """Have this thread draw all requests, so that other requests can be sent meanwhile.
 
-        Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads parse Python at
-        once (SystemError: AST constructor recursion depth mismatch).
+        Schemathesis is imported before, because CPython 3.11 fails if two threads parse Python at once (SystemError:
+        AST constructor recursion depth mismatch).
         """
         is_anything_to_draw = bool(self._examples)
         if is_anything_to_draw:
-            from tests.traffic.drawing import Drawing
+            import tests.traffic.drawing  # noqa: F401 - for the thread
 
-            self._drawing = Drawing(self._profile)
-            thread = ThreadPoolExecutor(1, "pix-drawing")
-            self._drawn = thread.submit(self._draw_all, self._drawing)
-            thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
+            self._drawn = thread.submit(self._draw_all)
 
-    def _draw_all(self, drawing: Drawing) -> list[Case]:
+    def _draw_all(self) -> list[Case]:
         """The requests to all operations for which `draw` was called. They are not sent yet."""
+        if not self._examples:
+            return []
+        from tests.traffic.drawing import Drawing
+
+        drawing = Drawing(self._profile)
+        self._drawing = drawing
         cases: list[Case] = []
         for operation in self._examples:
             cases += self._cases_of(operation, drawing)
@@ -134,11 +137,9 @@ class Generation:
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send everything that was drawn at the same time, and keep the answers.
 
-        `together` sends many requests at once.
+        `together` sends many requests at once. If `begin` was not called, everything is drawn now.
         """
-        if self._drawn is None:
-            self.begin()
-        drawn = self._drawn.result() if self._drawn else []
+        drawn = self._drawn.result() if self._drawn else self._draw_all()
         cases = with_transfers_last(list(self._without_reads_that_are_enough(drawn)))
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         answers = together.send_all(sends)

@@ -9,6 +9,7 @@ the deviation. No part of a sequence with an execution is, because it would exec
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -23,6 +24,7 @@ from tests.traffic.collecting import Findings, requirements_of
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
+    SEQUENCE_OF_SEVERAL_TRANSFERS,
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
@@ -80,14 +82,21 @@ class DrawnSequences:
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
         self._with_transfers: list[tuple[Step, ...]] = []
+        self._drawn: Future[None] | None = None
 
-    def draw(self, seed: int, examples: int) -> None:
-        """Draw sequences of operations, so that `send` can send them. The more `examples`, the more sequences.
+    def begin(self, thread: Executor, seed: int, examples: int) -> None:
+        """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
-        With the same `seed` the same sequences are drawn. Sequences with transfers are drawn only if transfers may be
-        executed.
+        The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send` waits until
+        they are drawn. Schemathesis is imported before, for the reason that `Generation.begin` gives.
         """
-        from tests.traffic.drawing import draw_sequences  # here, because importing Schemathesis takes most of a second
+        import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
+
+        self._drawn = thread.submit(self._draw, seed, examples)
+
+    def _draw(self, seed: int, examples: int) -> None:
+        """Draw sequences of operations. Sequences with transfers are drawn only if transfers may be executed."""
+        from tests.traffic.drawing import draw_sequences
 
         count = max(1, round(_SEQUENCES_PER_EXAMPLE * examples))
         self._with_keys = draw_sequences(f"{seed} sequences", count, STEPS_OF_KEYS, situations_of_keys)
@@ -99,7 +108,7 @@ class DrawnSequences:
                 STEPS_OF_TRANSFERS,
                 situations_of_transfers,
                 possible=possible_steps,
-                example=USUAL_SEQUENCE_OF_A_TRANSFER,
+                examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
             )
 
     def _may_execute(self) -> bool:
@@ -118,24 +127,29 @@ class DrawnSequences:
         """Send the requests of all sequences that were drawn, and execute one transfer twice. Answers are kept.
 
         The first sequence registers and deletes a key of the profile, if the run may delete one. Each other sequence
-        has a made-up key of its own, so that they can be sent at the same time. Sequences with transfers are sent one
-        after the other. At the end, sequences with a deviation are sent again.
+        has a made-up key of its own, so that they can be sent at the same time, on a sandbox with the first one.
+        Sequences with transfers are sent one after the other. At the end, sequences with a deviation are sent again.
         """
-        first, *others = self._with_keys
-        own_key = self.registrar.reusable_key()
-        first_steps = self._send_sequence(first, own_key)
-        self._add_answers(first_steps, self.findings_without_transfers)
+        if self._drawn is not None:
+            self._drawn.result()
+        keys = [self.registrar.reusable_key()]
+        keys += [self._synthetic_key() for _ in self._with_keys[1:]]
+        sequences_with_keys = list(zip(self._with_keys, keys, strict=True))
+        count_alone = 0 if self.profile.is_sandbox else 1
+        steps_of_sequences = self._send_sequences_together(sequences_with_keys[:count_alone])
         self._execute_twice()
         self._send_sequences_with_transfers()
-        other_steps = self._send_sequences_together(others)
-        self._send_deviating_again([first_steps, *other_steps], self._with_keys)
+        steps_of_sequences += self._send_sequences_together(sequences_with_keys[count_alone:])
+        self._send_deviating_again(steps_of_sequences, self._with_keys)
 
-    def _send_sequences_together(self, sequences: Sequence[Sequence[Step]]) -> list[StepsWithAnswers]:
+    def _send_sequences_together(
+        self, sequences_with_keys: Sequence[tuple[Sequence[Step], PixKey | None]]
+    ) -> list[StepsWithAnswers]:
         """Send the requests of several sequences of keys at the same time, and keep their answers for judging.
 
         Returns for each sequence the steps that were sent, with their answers.
         """
-        sends = [partial(self._send_sequence, sequence, self._synthetic_key()) for sequence in sequences]
+        sends = [partial(self._send_sequence, sequence, key) for sequence, key in sequences_with_keys]
         steps_of_sequences = self.registrar.together.send_all(sends)
         for steps_sent in steps_of_sequences:
             self._add_answers(steps_sent, self.findings_without_transfers)
@@ -280,16 +294,14 @@ class DrawnSequences:
         selected requirements and the profile do not permit to read balances. No balance is read once a limit of the
         profile has kept a request back (`why_incomplete`).
         """
-        answers: dict[str, Exchange] = {}
-        if "getBalance" not in self.selection.operations:
-            return answers
-        for account in self.profile.accounts[:_MOST_BALANCES]:
-            if self.findings_with_transfers.why_incomplete:
-                break
-            answer = self.client.send("getBalance", account, valid=True, purpose=Repetition.BALANCE)
+        if "getBalance" not in self.selection.operations or self.findings_with_transfers.why_incomplete:
+            return {}
+        accounts = self.profile.accounts[:_MOST_BALANCES]
+        read = partial(self.client.send, "getBalance", valid=True, purpose=Repetition.BALANCE)
+        answers = self.registrar.together.send_all([partial(read, account) for account in accounts])
+        for answer in answers:
             self._add_answer(answer, (Step.BALANCE,), self.findings_with_transfers)
-            answers[account] = answer
-        return answers
+        return dict(zip(accounts, answers, strict=True))
 
 
 @dataclass

@@ -157,8 +157,9 @@ def send_reads_after_changes(traffic: Traffic) -> None:
     Nothing is sent if the run sends no request that may change an account, such as a registration.
     """
     if traffic.selection.operations & _OPERATIONS_THAT_CHANGE_ACCOUNTS:
-        for operation in _operations_that_were_read(traffic):
-            _send_read(traffic, operation, Reading.AFTER_CHANGES)
+        reads = _operations_that_were_read(traffic)
+        purpose = Reading.AFTER_CHANGES
+        traffic.together.send_all([partial(_send_read, traffic, operation, purpose) for operation in reads])
 
 
 @scenario(serves=["executePix.token.accepted", "registerPixKey.token.accepted"])

@@ -17,7 +17,7 @@ Self-tests: promises/test_keys.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -97,6 +97,7 @@ class _Attempt:
 
     key_or_body: PixKey | dict[str, Any]
     """The key to register at the account of the run; or the whole body of the request."""
+    purpose: Registering
     credential: str = VALID
     spelling: tuple[str, ...] = ()
     """The unusual ways in which the request is written; empty if it is written as documented."""
@@ -210,11 +211,11 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
         return
     purpose = Registering.WITHOUT_A_TOKEN
     keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
-    without_header = [_Attempt(key, NO_HEADER) for key in keys]
-    _send_and_delete(context.registrar, purpose, without_header, with_companions=True)
+    without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
+    _send_and_delete(context.registrar, without_header, with_companions=True)
     keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
-    with_another_token = [_Attempt(key, WRONG_TOKEN) for key in keys_but_email]
-    _send_and_delete(context.registrar, purpose, with_another_token, with_companions=True)
+    with_another_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_but_email]
+    _send_and_delete(context.registrar, with_another_token, with_companions=True)
 
 
 def _send_other_schemes(context: _StepContext) -> None:
@@ -227,8 +228,8 @@ def _send_other_schemes(context: _StepContext) -> None:
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
         requests = [UnauthorizedRequest(form.name) for form in permitted_forms(registrar.profile, among=OTHER_SCHEMES)]
-        attempts = _with_synthetic_keys(registrar, requests)
-        _send_and_delete(registrar, Registering.OTHER_SCHEME, attempts, with_companions=True)
+        attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
+        _send_and_delete(registrar, attempts, with_companions=True)
 
 
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
@@ -265,8 +266,8 @@ def _send_other_name_of_random(context: _StepContext) -> None:
     random_key = _own_keys_by_type(context).get("RANDOM")
     if random_key is not None:
         keys.append(random_key)
-    attempts = [_Attempt(replace(key, type="EVP")) for key in keys]
-    _send_and_delete(context.registrar, Registering.OTHER_NAME_OF_RANDOM, attempts)
+    attempts = [_Attempt(replace(key, type="EVP"), Registering.OTHER_NAME_OF_RANDOM) for key in keys]
+    _send_and_delete(context.registrar, attempts)
 
 
 def _send_undocumented_types(context: _StepContext) -> None:
@@ -291,8 +292,8 @@ def _send_undocumented_types(context: _StepContext) -> None:
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
         if undocumented.with_an_empty_key:
             body["pixKey"] = ""
-        attempts.append(_Attempt(body))
-    _send_and_delete(registrar, Registering.UNDOCUMENTED_TYPE, attempts)
+        attempts.append(_Attempt(body, Registering.UNDOCUMENTED_TYPE))
+    _send_and_delete(registrar, attempts)
 
 
 def _own_keys_by_type(context: _StepContext) -> dict[str, PixKey]:
@@ -317,7 +318,7 @@ def _send_without_a_type(context: _StepContext) -> None:
         type_is_empty = body_sent(exchange)["pixKeyType"] in EMPTY
         if type_is_empty and registered(exchange):
             body = {name: value for name, value in body_sent(exchange).items() if name != "pixKeyType"}
-            _send_and_delete(registrar, Registering.WITHOUT_A_TYPE, [_Attempt(body)])
+            _send_and_delete(registrar, [_Attempt(body, Registering.WITHOUT_A_TYPE)])
             return
 
 
@@ -346,8 +347,8 @@ def _send_remaining_wrong_tokens(context: _StepContext) -> None:
     purpose = Registering.WITHOUT_A_TOKEN
     usual_requests = [request for request in context.unsent_requests if not request.spelling]
     unusual_requests = [request for request in context.unsent_requests if request.spelling]
-    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, usual_requests), with_companions=True)
-    _send_and_delete(registrar, purpose, _with_synthetic_keys(registrar, unusual_requests))
+    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, usual_requests), with_companions=True)
+    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, unusual_requests))
 
 
 def _send_other_spellings(context: _StepContext) -> None:
@@ -361,12 +362,12 @@ def _send_other_spellings(context: _StepContext) -> None:
     registrar = context.registrar
     if not registrar.deletes_keys:
         return
-    lower_case_key = replace(registrar.synthetic_key(), type="email")
-    _send_and_delete(registrar, Registering.LOWER_CASE, [_Attempt(lower_case_key)])
+    attempts = [_Attempt(replace(registrar.synthetic_key(), type="email"), Registering.LOWER_CASE)]
     if registrar.keys.may_tell_random_by_lists:
         for number in ("1", "2"):
             key = replace(registrar.synthetic_key(), type=number)
-            _send_and_delete(registrar, Registering.NUMERIC, [_Attempt(key)])
+            attempts.append(_Attempt(key, Registering.NUMERIC))
+    _send_and_delete(registrar, attempts)
 
 
 def _register_random_keys(context: _StepContext) -> None:
@@ -387,8 +388,10 @@ def _register_until_enough(context: _StepContext) -> None:
     """Register a key of each type again and again, and delete it, until the run has enough answers for each type.
 
     If one server of several is at fault, only several answers show it. Right before each of the first registrations
-    another request is sent, which is refused, or a read: the answer of a service at fault may depend on it. Outside a
-    sandbox only the made-up (synthetic) key is registered again.
+    another request is sent, which is refused, or a read: the answer of a service at fault may depend on it. One of each
+    sort is sent alone, because the service may be at fault after any such request. The others are sent side by side,
+    because the fault may be one of the connection that carried them. Outside a sandbox only the made-up (synthetic) key
+    is registered again.
 
     RANDOM keys, whose values the service makes, are deleted when a few of them are registered.
     """
@@ -396,37 +399,71 @@ def _register_until_enough(context: _StepContext) -> None:
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
-    requests_left = requests_before_registrations(context.traffic)
+    before_one_alone, before_one_beside_others = requests_before_registrations(context.traffic)
     random_registrations: list[Exchange] = []
     while bodies:
-        requests_before = requests_left[: len(bodies)]
-        requests_left = requests_left[len(bodies) :]
-        answers = _register_once_more(registrar, bodies, requests_before)
+        if not before_one_alone and not before_one_beside_others:
+            bodies = _with_more_random(registrar.log, bodies, _MOST_RANDOM_KEYS_AT_ONCE - len(random_registrations))
+        answers = _register_right_after(registrar, bodies[: len(before_one_alone)], before_one_alone)
+        answers += _register_side_by_side(registrar, bodies[len(answers) :], before_one_beside_others)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
-        bodies = [body for body in bodies if _needs_more_answers(registrar.log, body, refused_types)]
+        bodies = _bodies_that_need_more_answers(registrar.log, bodies, refused_types)
         if len(random_registrations) >= _MOST_RANDOM_KEYS_AT_ONCE or not bodies:
             _delete_random_keys(registrar, random_registrations)
             random_registrations = []
 
 
-def _register_once_more(
-    registrar: Registrar, bodies: Sequence[dict[str, Any]], requests_before: Sequence[Send]
+def _register_right_after(
+    registrar: Registrar, bodies: Sequence[dict[str, Any]], requests_before: list[Send]
 ) -> list[Exchange]:
-    """Send a registration with each of these bodies, and return the exchanges.
+    """Send a registration with each of these bodies, alone and right after another request. Returns the exchanges.
 
-    `requests_before` are functions that send another request, which may disturb the registration after it. There may be
-    fewer of them than bodies. Each is called right before one registration, which is sent alone. The other
-    registrations are sent at the same time.
+    `requests_before` are functions that send such a request, at least as many as bodies. Those that were called are
+    removed from the list.
     """
     answers = []
-    for body, send_request_before in zip(bodies, requests_before, strict=False):
-        send_request_before()
-        answers.append(registrar.register(body, Registering.ONCE_MORE))
-    bodies_left = bodies[len(answers) :]
-    sends = [partial(registrar.register, body, Registering.ONCE_MORE) for body in bodies_left]
-    return answers + registrar.together.send_all(sends)
+    for body in bodies:
+        send_request_before = requests_before.pop(0)
+        answers.append(_send_in_order(send_request_before, partial(registrar.register, body, Registering.ONCE_MORE)))
+    return answers
+
+
+def _register_side_by_side(
+    registrar: Registrar, bodies: Sequence[dict[str, Any]], requests_before: list[Send]
+) -> list[Exchange]:
+    """Send registrations with these bodies at the same time. Returns the exchanges.
+
+    `requests_before` are functions that send a request right before one of them, over the same connection. There may be
+    fewer than bodies. Those that were called are removed from the list.
+    """
+    sends: list[Send] = []
+    for body in bodies:
+        send = partial(registrar.register, body, Registering.ONCE_MORE)
+        if requests_before:
+            send = partial(_send_in_order, requests_before.pop(0), send)
+        sends.append(send)
+    return registrar.together.send_all(sends)
+
+
+def _send_in_order(*sends: Send) -> Exchange:
+    """Send requests one after the other, over one connection if it stays open, and return the last exchange."""
+    exchanges = [send() for send in sends]
+    return exchanges[-1]
+
+
+def _with_more_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The bodies, in which that of a RANDOM key stands as often as the type needs answers, but at most so often.
+
+    Each of these registrations makes another key, so they can be sent at the same time.
+    """
+    bodies_of_round: list[dict[str, Any]] = []
+    for body in bodies:
+        is_random = body["pixKeyType"] == "RANDOM"
+        times = min(_count_of_missing_answers(log, body), most) if is_random else 1
+        bodies_of_round += [body] * times
+    return bodies_of_round
 
 
 def _delete_random_keys(registrar: Registrar, registrations: list[Exchange]) -> None:
@@ -461,12 +498,23 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
 
     False for a type in `refused_types`, which the service refused in the last round: it would refuse the next one, too.
     """
+    return body["pixKeyType"] not in refused_types and _count_of_missing_answers(log, body) > 0
+
+
+def _bodies_that_need_more_answers(
+    log: Log, bodies: Iterable[dict[str, Any]], refused_types: Container[str]
+) -> list[dict[str, Any]]:
+    """The bodies whose key types need more answers, one of each type."""
+    body_of_type = {body["pixKeyType"]: body for body in bodies}
+    return [body for body in body_of_type.values() if _needs_more_answers(log, body, refused_types)]
+
+
+def _count_of_missing_answers(log: Log, body: Mapping[str, Any]) -> int:
+    """Number of registrations of the key type in this body that the log needs beside those that it has."""
     key_type = body["pixKeyType"]
-    if key_type in refused_types:
-        return False
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
     enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH_ANSWERS
-    return len(same_type) < enough
+    return max(0, enough - len(same_type))
 
 
 def _clean_up(context: _StepContext) -> None:
@@ -539,17 +587,17 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
 # -- registrations that must be refused, or may be refused --------------------------------------------------------
 
 
-def _with_synthetic_keys(registrar: Registrar, requests: list[UnauthorizedRequest]) -> list[_Attempt]:
+def _with_synthetic_keys(
+    registrar: Registrar, purpose: Registering, requests: list[UnauthorizedRequest]
+) -> list[_Attempt]:
     """For each of these requests without the valid token, a registration of a made-up (synthetic) key.
 
     They are not sent yet.
     """
-    return [_Attempt(registrar.synthetic_key(), request.credential, request.spelling) for request in requests]
+    return [_Attempt(registrar.synthetic_key(), purpose, request.credential, request.spelling) for request in requests]
 
 
-def _send_and_delete(
-    registrar: Registrar, purpose: Registering, attempts: Sequence[_Attempt], *, with_companions: bool = False
-) -> None:
+def _send_and_delete(registrar: Registrar, attempts: Sequence[_Attempt], *, with_companions: bool = False) -> None:
     """Send registrations at the same time that the service must refuse, or may refuse. Delete the keys it registers.
 
     With `with_companions`, each is sent at the same moment as a valid request that does nothing: some services accept a
@@ -558,16 +606,15 @@ def _send_and_delete(
     """
     sends: list[Send] = []
     for attempt in attempts:
-        key = attempt.key_or_body
-        token_and_spelling = {"credential": attempt.credential, "spelling": attempt.spelling}
-        sends.append(partial(registrar.register, key, purpose, valid=False, **token_and_spelling))
+        register = partial(registrar.register, attempt.key_or_body, attempt.purpose, valid=False)
+        sends.append(partial(register, credential=attempt.credential, spelling=attempt.spelling))
     if with_companions:
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
     else:
         answers = registrar.together.send_all(sends)
     sent_registrations = [answer for answer in answers if answer.number]  # 0: not sent, because of limits.wrong_tokens
-    if purpose in _LISTS_ARE_READ_AFTER:
-        _read_lists_after_granted(registrar, sent_registrations)
+    may_be_listed = [answer for answer in sent_registrations if answer.purpose in _LISTS_ARE_READ_AFTER]
+    _read_lists_after_granted(registrar, may_be_listed)
     registrar.delete_keys_of(sent_registrations)
 
 
@@ -593,17 +640,28 @@ def _register_and_delete(
     purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
     first_answer = registrar.register(key, purpose)
     if registered(first_answer):
-        for request in requests_to_send():
-            is_for_this_key = FOR_A_REGISTERED_KEY in request.spelling
-            named_key = key if is_for_this_key else registrar.synthetic_key()
-            attempt = _Attempt(named_key, request.credential, request.spelling)
-            _send_and_delete(registrar, Registering.WITHOUT_A_TOKEN, [attempt])
+        _send_right_behind(registrar, key, requests_to_send())
         registrar.read_key_list()
         registrar.register(key, Registering.SECOND_TIME)
     elif was_list_readable:
         _read_lists_after_refusal(registrar, first_answer)
     is_deleted = registrar.delete_key_of(first_answer)
     return is_deleted and registrar.keys.seems_free(key.key)
+
+
+def _send_right_behind(registrar: Registrar, registered_key: PixKey, requests: Sequence[UnauthorizedRequest]) -> None:
+    """Send unauthorized requests right after a granted registration: with its key if they say so, else a synthetic key.
+
+    The first one goes alone, because it has to be the next request on the connection of the registration. The others
+    go at the same time.
+    """
+    attempts = []
+    for request in requests:
+        is_for_registered_key = FOR_A_REGISTERED_KEY in request.spelling
+        key = registered_key if is_for_registered_key else registrar.synthetic_key()
+        attempts.append(_Attempt(key, Registering.WITHOUT_A_TOKEN, request.credential, request.spelling))
+    for attempts_at_once in (attempts[:1], attempts[1:]):
+        _send_and_delete(registrar, attempts_at_once)
 
 
 def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from environments.door.client import Client
@@ -17,11 +18,12 @@ from environments.door.journal import canonical
 from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
-from spec.answers import data_of, is_granted
+from spec.answers import data_of, is_granted, refusal_or_failure
 from spec.exchange import Exchange, Purpose
 from spec.facts import facts_as_text, facts_of
 from spec.json_text import is_number, leaves_of, read_json
 from spec.requirements import requirements
+from tests.traffic.together import Together
 
 _CODE = re.compile("[!-~]{1,200}")
 """A code that may be sent: printable ASCII without blanks. A text of more than 200 characters is rather a token or a
@@ -37,17 +39,38 @@ def prepare_executable_transfers(
 
     The door, through which all requests of a run are sent, keeps the transaction code of each answer. The payees are
     the keys of the profile, one after the other. If the code of a transfer was not found, no further transfer is
-    prepared, because it could not be executed either. None is prepared if the profile has no `transactions.prepare`.
+    prepared, because it could not be executed either. None is prepared if the profile has no `transactions.prepare`. On
+    a sandbox the first one is prepared alone, and the others at the same time.
     """
     plan = profile.transactions.prepare
     preparations: list[Exchange] = []
     if plan is None:
         return preparations
+    if profile.is_sandbox:
+        preparations = _prepare_at_once(client, profile, plan, most, purpose)
     while len(preparations) < most:
         one_has_no_code = client.door.guard.prepared.has("")  # "" is kept if the code was not found
         if one_has_no_code:
             break
         preparations.append(prepare_one_transfer(client, profile, plan, len(preparations), purpose))
+    return preparations
+
+
+def _prepare_at_once(
+    client: Client, profile: Profile, plan: Prepare, most: int, purpose: Purpose | None
+) -> list[Exchange]:
+    """Prepare the first of these transfers alone, and if that gave a code, the others at the same time.
+
+    Returns the exchanges without those that were refused beside others, because a service may do one at a time.
+    """
+    preparations = [prepare_one_transfer(client, profile, plan, 0, purpose)] if most else []
+    if not client.door.guard.prepared.codes_of(preparations):
+        return preparations
+    sends = [partial(_send_preparation, client, profile, plan, number, purpose) for number in range(1, most)]
+    for exchange in Together(client).send_all(sends):
+        _learn_code(client, profile, plan, exchange)
+        if exchange.was_alone or not refusal_or_failure(exchange):
+            preparations.append(exchange)
     return preparations
 
 
@@ -58,22 +81,36 @@ def prepare_one_transfer(
 
     `plan` says which request prepares a transfer, and where its answer has the code. `number_of_payee` says which key
     of the profile is the payee (see `filled_body`).
+    """
+    exchange = _send_preparation(client, profile, plan, number_of_payee, purpose)
+    _learn_code(client, profile, plan, exchange)
+    return exchange
+
+
+def _send_preparation(
+    client: Client, profile: Profile, plan: Prepare, number_of_payee: int, purpose: Purpose | None
+) -> Exchange:
+    """Send the request that prepares a transfer to this payee, and return the exchange."""
+    body = filled_body(plan.json, profile, number_of_payee)
+    return client.send(plan.operation, json=body, valid=True, purpose=purpose)
+
+
+def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Exchange) -> None:
+    """Have the door keep the transaction code of an answer.
 
     If the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
     documented, because that is a fault of the service and not of the profile.
     """
     door = client.door
-    body = filled_body(plan.json, profile, number_of_payee)
-    exchange = client.send(plan.operation, json=body, valid=True, purpose=purpose)
-    if exchange.response and is_granted(exchange):
-        code = code_in(exchange.response, plan.code_at)
-        trouble = _why_not_executable(code, exchange, plan, door.secrets, profile.transactions.codes)
-        if trouble:
-            door.note(NoteAbout.SET_UP, trouble)
-            code = ""  # means: the transfer cannot be executed
-        door.secrets.learn(CODE, code)  # so that no report shows the code
-        door.guard.prepared.learn(exchange.number, code)
-    return exchange
+    if preparation.response is None or not is_granted(preparation):
+        return
+    code = code_in(preparation.response, plan.code_at)
+    trouble = _why_not_executable(code, preparation, plan, door.secrets, profile.transactions.codes)
+    if trouble:
+        door.note(NoteAbout.SET_UP, trouble)
+        code = ""  # means: the transfer cannot be executed
+    door.secrets.learn(CODE, code)  # so that no report shows the code
+    door.guard.prepared.learn(preparation.number, code)
 
 
 def amounts_of(preparations: Iterable[Exchange]) -> set[object]:

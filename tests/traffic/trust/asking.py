@@ -30,6 +30,7 @@ from tests.traffic.refused_credentials import credentials_tried_in_words
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.trust.let_in import (
     ORDER_OF_PROOF,
+    PURPOSES_IN_A_SERIES,
     REQUESTS_AT_THE_START,
     TIMES_SENT_AGAIN,
     Trust,
@@ -80,8 +81,9 @@ def send_stand_ins(traffic: Traffic) -> None:
     3. If an answer is not the usual refusal, more requests are sent, to prove that the stand-in is let in.
     """
     senders = _senders(traffic)
+    traffic.together.send_all([sender.send_series for sender in senders])
     for sender in senders:
-        sender.send_series()
+        sender.follow_up_the_series()
     refusing = [sender for sender in senders if are_all_refused_in_first_series(traffic.log, sender.operation)]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)  # those that the service set, or made-up ones
@@ -170,35 +172,33 @@ class _Sender:
 
     # -- requests without a stand-in --------------------------------------------------------------------------------
 
-    def send_series(self) -> None:
-        """Send a series: a read and three requests without the valid token. If only some are refused, send more series.
+    def send_series(self, reads: int = 1) -> None:
+        """Send some reads, and right after them, on the same connection, three requests without the valid token.
+
+        Two of them have no token, and one has a wrong token (WRONG_TOKEN). Some services do not check the token on a
+        connection that was authorized before.
+        """
+        for _ in range(reads):
+            self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
+        self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS)
+        self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL)
+        self.send_without_token(StandIn(WRONG_TOKEN), Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
+
+    def follow_up_the_series(self) -> None:
+        """Compare the first series with the valid token. If only some of its requests are refused, send more series.
 
         More series show whether the answer depends on the position in the series. They begin with one, two or three
         reads: if two servers take turns, and one of them does not check tokens, then in series of equal length always
         the same position would meet that server.
         """
-        first_series = self._send_one_series()
+        first_series = self._log.of(self.operation, *PURPOSES_IN_A_SERIES)
         if not any(is_refused_for_the_token(answer, self._log) for answer in first_series):
             return  # the operation seems to need no token, so there is nothing to compare with
         for answer in first_series:
             self._send_with_the_token(answer)
         if are_only_some_refused_in_first_series(self._log, self.operation):
             for number in range(TIMES_SENT_AGAIN):
-                self._send_one_series(reads=1 + number % 3)
-
-    def _send_one_series(self, reads: int = 1) -> list[Exchange]:
-        """Send some reads, and right after them, on the same connection, three requests without the valid token.
-
-        Two of them have no token, and one has a wrong token. Some services do not check the token on a
-        connection that was authorized before. Returns the exchanges of the three requests.
-        """
-        for _ in range(reads):
-            self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
-        return [
-            self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS),
-            self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL),
-            self.send_without_token(StandIn(WRONG_TOKEN), Trust.WRONG_TOKEN_AFTER_A_REFUSAL),
-        ]
+                self.send_series(reads=1 + number % 3)
 
     def send_again_after_the_start(self) -> None:
         """Send requests without a token again if those in the first second of the run may have been let in.

@@ -278,7 +278,7 @@ def test_a_random_key_that_an_earlier_run_left_may_be_deleted(tmp_path):
     """The key record (a file that runs leave for later ones) has the value of the key, so the door sends the deletion."""
     door, value_in_record = client_of_profile(tmp_path), str(uuid4())
     door.door.keys._record = SimpleNamespace(
-        remaining_keys=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": value_in_record})],
+        events_of_made_up_keys=lambda: [{"type": "RANDOM", "key": value_in_record}],
         note=lambda *_, **__: 0,
     )
     send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(value_in_record, "RANDOM"))
