@@ -1,6 +1,9 @@
 """A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
 
 import socket
+import threading
+from collections import defaultdict
+from functools import partial
 
 import pytest
 
@@ -9,8 +12,9 @@ from spec.rules import judge
 from tests.selftest.services.closing import ClosesConnections, ClosesTheFirst, at_once, by_a_reset, when_a_code_arrives
 from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
 from tests.selftest.services.secured import Certificates, Secured
-from tests.selftest.services.serving import real_codes_received, served_by
+from tests.selftest.services.serving import SocketService, real_codes_received, served_by
 from tests.selftest.services.waiting import HANG_LIMIT_S
+from tests.traffic.together import Together
 
 CODES = (CODE, OTHER_CODE, "SBX-CPF-1")
 
@@ -158,3 +162,32 @@ def test_requests_that_may_move_money_have_a_fresh_connection(service, manual_ru
         manual_run.client.send(operation, json={}, valid=valid)
 
     assert [request.path for request in service.received[2:]] == service.reused
+
+
+class NotesConnections(SocketService):
+    """Notes over which connections the requests for each path come."""
+
+    def __init__(self):
+        super().__init__()
+        self.connections_by_path = defaultdict(set)
+
+    def answer(self, connection, request):
+        self.connections_by_path[request.path].add(connection.getpeername())
+        super().answer(connection, request)
+
+
+@served_by(NotesConnections)
+def test_the_requests_of_a_thread_go_over_one_connection(service, tmp_path):
+    """Two threads send ten requests each. Both connections are free before either thread sends its next request."""
+    client = ManualRun(service, tmp_path, parallel=2).client
+    both_are_answered = threading.Barrier(2)
+
+    def send_in_order(account):
+        for _ in range(10):
+            client.send("getBalance", account)
+            both_are_answered.wait(HANG_LIMIT_S)
+
+    Together(client).send_all([partial(send_in_order, "ac-0001"), partial(send_in_order, "ac-0002")])
+
+    assert sorted(map(len, service.connections_by_path.values())) == [1, 1]
+    assert not set.intersection(*service.connections_by_path.values())
