@@ -28,7 +28,13 @@ from tests.harness.process import end_without_a_verdict
 from tests.harness.reporter import Reporter
 from tests.harness.selection import MARKERS, leave_out_unwanted, requirement_ids_of
 from tests.harness.session import SESSION
-from tests.harness.starting import Opened, is_about_a_service, one_line_for_wrong_use, open_asked_run, read_command_line
+from tests.harness.starting import (
+    RunParts,
+    is_about_a_service,
+    one_line_for_wrong_use,
+    open_asked_run,
+    read_command_line,
+)
 from tests.harness.watching import begin_test, judge_test, note_end_of_phase
 from tests.traffic.phases import check_target, send_showing_progress
 from tests.traffic.planning import InPlaceOfTests, what_to_print
@@ -110,7 +116,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     plugins = session.config.pluginmanager
     conformance_run = plugins.get_plugin("conformance-run")
-    plugins.register(_LastWord(conformance_run.reporter if conformance_run else None), "conformance-last-word")
+    plugins.register(_VerdictPrinter(conformance_run.reporter if conformance_run else None), "conformance-last-word")
 
 
 @pytest.hookimpl(trylast=True)
@@ -145,7 +151,7 @@ class _Printing:
 class ConformanceRun:
     """The hooks of a run. With --recorded it has no session: it sends nothing, and judges files instead of tests."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: RunParts) -> None:
         """`opened` has the parts of the run, such as the record, the reporter, and the door that sends requests."""
         self.run = opened.run
         self.reporter = opened.reporter
@@ -293,7 +299,7 @@ class ConformanceRun:
 # -- the end of every session -----------------------------------------------------------------------------------------
 
 
-class _LastWord:
+class _VerdictPrinter:
     """Prints the verdict as the last line, and sets the exit status, after all other plugins printed and decided."""
 
     def __init__(self, reporter: Reporter | None) -> None:

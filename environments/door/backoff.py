@@ -334,7 +334,7 @@ def _kind_of_request(exchange: Exchange) -> tuple[str, bool]:
     """The kind of a request: its operation, and whether it has the valid token, such as `("listPixKeys", True)`.
 
     All invalid requests are of one kind, whatever the operation: `("", True)` or `("", False)`. If one request of a
-    kind was answered "later" each time, the others of its kind are not sent again.
+    kind was answered "come back later" each time, the others of its kind are not sent again.
     """
     operation = exchange.operation if exchange.valid else ""
     return operation, exchange.credential == VALID

@@ -119,7 +119,10 @@ class Ending:
             raise LimitError(STOPPED)
 
     def sleep(self, seconds: float) -> None:
-        """Wait for this time, or until the run is stopped, or until only cleaning up is permitted."""
+        """Wait for this time, or less: until the run is stopped, or until only cleaning up is permitted.
+
+        Cleaning up is to delete the keys that the run registered, at its end.
+        """
         with self.lock:
             self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._seconds_to_next_end)))
 

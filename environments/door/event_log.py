@@ -66,13 +66,19 @@ class LogKey:
     of_environment: bytes | None = field(default=None, repr=False)
 
     def read(self) -> bytes:
-        """The secret key with which digests are made; empty if there is none so far. Raises OSError."""
+        """The secret key with which the digests in the log are made; empty if there is none so far.
+
+        A key from an environment variable comes first, so that pipelines need no file. Raises OSError.
+        """
         if self.of_environment:
             return self.of_environment
         return self.file.read_bytes() if self.file.exists() else b""
 
     def make(self) -> None:
-        """Write a random secret key of 256 bits to the file, if there is no key so far. Raises OSError."""
+        """Write a random secret key of 256 bits to the file, if there is no key so far.
+
+        With this key the digests in the log are made. Raises OSError.
+        """
         if not self.read():
             replace_file(self.file, secrets.token_bytes(32))
 
@@ -115,7 +121,10 @@ class EventLog:
 
     @as_journal_error()
     def events(self) -> list[Event]:
-        """The events of the file, in its order. Damaged lines are left out. Raises JournalError."""
+        """The events of the file (one JSON object a line), in its order. Damaged lines are left out.
+
+        Raises JournalError if the file cannot be read.
+        """
         events = map(event_in, self._lines())
         return [event for event in events if event is not None]
 

@@ -372,7 +372,7 @@ class ExecutionGuard:
         | SUCCESS with a wrong token | one proof is enough: no further code is sent with a wrong token |
         | REFUSED | why the transfer was not executed, for the report |
         | UNKNOWN, twice in a row | no further code is sent |
-        | any, and the answer is 401 | no code is sent until another token is accepted |
+        | any, if the answer to the valid token is 401 | no code is sent until another token is accepted |
         """
         if outcome is Outcome.SUCCESS:
             self.executed += 1

@@ -302,7 +302,8 @@ def _asks_for_a_new_key(sending: Sending) -> bool:
 def _new_uuid_in(sending: Sending) -> str | None:
     """The key in the body of a registration of type RANDOM (or EVP), if it is a random UUID; else None.
 
-    Nobody else has such a key, so it may be registered, although neither the profile nor the suite's prefix shows it.
+    Nobody else has such a key, so it may be registered, although it is not in the settings of the run (the profile),
+    and does not begin with `pixconf-` as other keys that the suite makes up.
     """
     key, key_type = key_and_type_in(sending.plain_request.body)
     is_registration = sending.reachable_operations == {_REGISTER} and key_type in _MADE_BY_THE_SERVICE

@@ -162,11 +162,11 @@ class Journal(EventLog):
         number. Raises JournalError if a file cannot be read.
         """
         lines = self._lines()
-        counted = self._signed_number_of_lines()
-        if counted is None:
+        signed_number = self._signed_number_of_lines()
+        if signed_number is None:
             return f"{self._count_file} is missing, edited, or not signed with the key of the journal"
-        if not counted <= len(lines) <= counted + 1:
-            return f"it has {len(lines)} lines and had {counted}"
+        if not signed_number <= len(lines) <= signed_number + 1:
+            return f"it has {len(lines)} lines and had {signed_number}"
         for number, is_unchanged in enumerate(_lines_are_unchanged(self.key.read(), lines), 1):
             if not is_unchanged:
                 return f"line {number} was edited, or written with another key"
@@ -203,7 +203,10 @@ class Journal(EventLog):
         return f"{count} {digest_of(self.key.read(), f'{count} lines')}"
 
     def _write_count(self, count: int) -> None:
-        """Replace the number of lines in the second file by this one, with its signature."""
+        """Write the number of lines of the journal to the file beside it, with a digest as signature.
+
+        A later run compares it with the lines, to notice if the journal was shortened.
+        """
         replace_file(self._count_file, self._with_signature(count).encode())
 
     # -- writing ----------------------------------------------------------------------------------------------
@@ -217,13 +220,13 @@ class Journal(EventLog):
         """
         with self.locked():
             lines = self._lines()
-            counted = self._signed_number_of_lines()
+            signed_number = self._signed_number_of_lines()
             self._append_event(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
             # If the number was missing or edited, or if lines were removed, the files must not fit together afterwards:
             # then `fault` would not find it any more. So a missing number stays missing, and it grows by one only.
-            if counted is not None:
-                self._write_count(max(counted + 1, len(lines)))
+            if signed_number is not None:
+                self._write_count(max(signed_number + 1, len(lines)))
 
     @as_journal_error()
     def start(self) -> None:
@@ -262,7 +265,10 @@ class Journal(EventLog):
     # -- reading ----------------------------------------------------------------------------------------------
 
     def entry(self, code: str) -> JournalEntry | None:
-        """The last outcome of a transaction code, as the journal has it; None if it has none. Raises JournalError."""
+        """The last outcome of a transaction code in the journal, such as SENT or REFUSED, with its time and run.
+
+        None if no run has sent or prepared the code. Raises JournalError if the file cannot be read.
+        """
         digest = self.digest(canonical(code))
         return next((entry for entry in self.entries() if entry.digest == digest), None)
 
@@ -288,9 +294,10 @@ class Journal(EventLog):
         return None if may_be_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:
-        """The last outcome of each code in the journal. Codes come in the order of their first line.
+        """The last outcome of each transaction code in the journal, in the order of their first lines.
 
-        Raises JournalError.
+        The codes are known by their digests alone. A request that prepares a transfer counts as a code until its answer
+        gave the real one. Raises JournalError if the file cannot be read.
         """
         states_by_digest: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():

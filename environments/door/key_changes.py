@@ -263,13 +263,16 @@ class KeyChanges:
         return None
 
     def _end_deletion(self) -> None:
-        """Let the next deletion begin. It is called when this deletion is over, and the lists after it were read."""
+        """Let the next deletion begin, because deletions are sent one after the other.
+
+        It is called when this deletion has its final answer and the lists after it were read.
+        """
         self._is_deleting = False
         self._ending.wake_waiting_threads()
 
 
 def _registers(sending: Sending) -> bool:
-    """True if the request registers a key (POST /v1/pix/keys/{accountId})."""
+    """True if the request is meant to register a key (POST /v1/pix/keys/{accountId}), valid or not."""
     return sending.intent.operation == "registerPixKey"
 
 

@@ -144,7 +144,11 @@ class Budget:
         return first_request is not sending
 
     def wait_for_rate_limit(self) -> None:
-        """Wait until `limits.rate`, the number of requests a second, permits the next request."""
+        """Wait until `limits.rate`, the number of requests a second, permits the next request.
+
+        The requests are spread evenly: with a rate of 4, one is sent each quarter of a second. Without a rate nothing
+        waits.
+        """
         if not self.limits.rate:
             return
         now = self.ending.clock()
@@ -255,7 +259,7 @@ class Budget:
 
     @property
     def executions_left(self) -> int:
-        """Number of transfers that limits.executions still permits to execute."""
+        """Number of transfers that the run may still execute until limits.executions is reached."""
         return max(0, self.limits.executions - self._counts["executions"])
 
 

@@ -60,7 +60,10 @@ class Prepared:
             self._reasons[code] = reason
 
     def has(self, code: str) -> bool:
-        """True if this run prepared the transfer of this transaction code. Otherwise people prepared it."""
+        """True if this run prepared the transfer of this transaction code.
+
+        Otherwise people prepared it, and an earlier run may have executed it.
+        """
         return code in self.codes.values()
 
     def codes_of(self, exchanges: Iterable[Exchange]) -> list[str]:

@@ -191,7 +191,7 @@ class Keys:
         yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
         if self._record is None:
             return
-        for _, event in self._record.remaining_keys(self.accounts):
+        for event in self._record.events_of_made_up_keys():
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
 
@@ -229,7 +229,10 @@ class Keys:
         return still_listed
 
     def seems_free(self, value: str) -> bool:
-        """True if the key is not registered, as far as the answers tell, so that a registration may succeed."""
+        """True if the key is not registered, as far as the answers and lists of this run show.
+
+        So a registration of it may succeed, and is not a repeated one.
+        """
         return self._state_of(value) in SEEMINGLY_NOT_REGISTERED
 
     def _state_of(self, value: str) -> KeyState:
@@ -253,7 +256,10 @@ class Keys:
         return None
 
     def key_of(self, exchange: Exchange) -> RunKey | None:
-        """The key that this exchange registered, or may have registered; None if there is none."""
+        """The key of the run that this exchange (a request with its answer) registered, or may have registered.
+
+        None if it registered no key.
+        """
         for key in self._keys:
             if exchange.number in key.exchanges:
                 return key
@@ -301,7 +307,10 @@ class Keys:
         self._set_state(key, state)  # writes a line with the new value
 
     def set_last_states(self) -> None:
-        """Set the last state of each key, which the report shows. It is called once, when nothing more is sent."""
+        """Set the last state of each key, which the report shows. It is called at the end of the run.
+
+        Then it is known whether any list of keys was read in the run, and no later list can change a state.
+        """
         for key in self._keys:
             self._set_state(key, state_at_the_end(key, was_any_list_read=bool(self.lists.last)))
 
@@ -434,7 +443,10 @@ class Keys:
             key.exchanges.append(exchange.number)
 
     def _update_by_deletion(self, exchange: Exchange) -> None:
-        """Change the state of each key that is not registered any more, as the answer to this deletion shows."""
+        """Change the state of each key that is not registered any more, as the answer to this DELETE shows.
+
+        The lists of keys are told which keys the request named, so that these do not count as vanished.
+        """
         self.lists.note_deletion(exchange)
         for key in self.not_cleaned_up():
             if is_gone_after(key, exchange):
@@ -457,23 +469,27 @@ class Keys:
                 self._update_key_without_value(key, listing, account)
                 continue
             presence = presence_of(key, key.value, listing, before)
-            if self._is_at(key, account):
+            if self._counts_as_account_of_key(key, account):
                 self._update_by_own_account(key, presence)
             else:
                 self._update_by_other_account(key, key.value, presence, account)
 
-    def _is_at(self, key: RunKey, account: str) -> bool:
+    def _counts_as_account_of_key(self, key: RunKey, account: str) -> bool:
         """True if the list of this account counts as the list of the account of the key.
 
-        For a key of the profile (the settings of the run) that was not sent so far, each list counts, because the key
-        may be registered at any account of the profile.
+        So it does if it is that account, or if the key has no account so far. For a key of the profile (the settings of
+        the run) that was not sent so far, each list counts, because it may be registered at any account of the profile.
         """
         is_its_account = account == key.account or not key.account
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
         return is_its_account or may_be_anywhere
 
     def _update_by_own_account(self, key: RunKey, presence: Presence) -> None:
-        """Change the state of a key by the list of its account. `presence` says whether the list shows the key."""
+        """Change the state of a key by a list of its account. `presence` says whether the list shows the key.
+
+        If the registration was accepted and the key is certainly not in the list, that is noted (`was_missed`): the
+        service may register the key later, or not at all.
+        """
         if presence.may_be_shown:
             key.was_listed = True
         is_certainly_absent = presence.is_absent and not presence.may_be_shown
@@ -496,15 +512,18 @@ class Keys:
         """
         if account not in self.accounts:
             return
-        before = self.lists.before.get(account)
-        was_shown_before = before is not None and before.shows(value)
         is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in value
-        is_new_here = not was_shown_before and self._key_with_value(value, account) is None
         is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
-        if presence.is_shown and is_synthetic and is_new_here:
+        if presence.is_shown and is_synthetic and self._is_new_at(account, value):
             self._add_listed(key, value, account)
         elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
+
+    def _is_new_at(self, account: str, value: str) -> bool:
+        """True if the list before the run did not show this key, and no answer so far showed it at this account."""
+        before = self.lists.before.get(account)
+        was_shown_before = before is not None and before.shows(value)
+        return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
         """Change the state of a refused key of unknown value (RANDOM: the service makes the key) by a list.
@@ -579,7 +598,10 @@ def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
 
 
 def _is_named_in(texts: list[str], value: str | None) -> bool:
-    """True if one of the texts of a request body has the key with this value in it. Not so if the value is unknown."""
+    """True if one of these texts, which are those of a request body, has the key with this value in it.
+
+    False if the value is unknown (None) or empty, because every text has an empty text in it.
+    """
     if not value:
         return False
     return any(contains_key(text, value) for text in texts)

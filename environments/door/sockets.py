@@ -67,7 +67,7 @@ class Watchdog:
             self._thread.start()
 
     def close(self) -> None:
-        """End the thread that shuts down sockets, and wait until it has ended."""
+        """End the thread that shuts down sockets whose time is up, and wait until it has ended, at the end of a run."""
         self._is_over.set()
         if self._thread:
             self._thread.join()
@@ -97,7 +97,10 @@ class Deadline:
     def __init__(
         self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
     ) -> None:
-        """Begin the time of a request: the seconds of the watchdog, or less if the run ends before."""
+        """Begin the time for the answer to a request: `watchdog.seconds`, or less if the run ends before.
+
+        If the run is stopped already, the time is up at once, because nothing may be sent any more.
+        """
         self.afresh, self.sends = afresh, sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False
@@ -220,7 +223,7 @@ class _Head:
         return _BLANKS_BEFORE_COLON.sub(rb"\1:", line)
 
     def __getattr__(self, name: str) -> Any:
-        """Any other method or member: that of the file."""
+        """Any other method or member of the file, unchanged, because `http.client` uses this object as that file."""
         return getattr(self._file, name)
 
 

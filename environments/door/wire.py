@@ -190,7 +190,8 @@ class Wire(HTTPAdapter):
                     raise TimeoutError
             except _ERRORS as error:
                 failure = _failure_of(error, deadline, self._limits.timeout)
-                raw = deadline.head  # the status and the headers, if they were read
+                raw = deadline.head  # the status and the headers; None if they were not read
+                # NOT_HTTP after the headers means that only the body is malformed, such as one that breaks off.
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
                 why_broken = str(failure.message)
@@ -221,7 +222,8 @@ class Wire(HTTPAdapter):
         """
         if len(body) > ALWAYS_READ:
             about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
-            self._weight += len(body) + _WEIGHT_OF_A_VALUE * min(about_values, MAX_VALUES)
+            judged_values = min(about_values, MAX_VALUES)  # the suite judges no more values of a body
+            self._weight += len(body) + _WEIGHT_OF_A_VALUE * judged_values
             self._operations_with_long_bodies.add(operation)
 
 
@@ -326,7 +328,10 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled."""
+    """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled.
+
+    `urllib3` wraps the error that tells most, such as that of TLS, into several others.
+    """
     if error is not None:
         yield error
         yield from _causes(error.__cause__)

@@ -80,20 +80,26 @@ def secret_parts_of(token: str) -> tuple[str, ...]:
 
 
 def _decoded(part: str) -> bytes:
-    """The bytes of a part of a signed token, which is in base64url. Raises ValueError if it is not."""
+    """The bytes of a part (header, claims or signature) of a signed token, which is a text in base64url.
+
+    Raises ValueError if the text is not base64url.
+    """
     padding = "=" * (-len(part) % 4)  # base64 has a multiple of four characters; signed tokens leave the `=` out
     return urlsafe_b64decode(part + padding)
 
 
 def _encoded(data: bytes) -> str:
-    """The bytes in base64url without `=` at the end, as a part of a signed token has them."""
+    """The bytes as the text of a part of a signed token: in base64url, without `=` at the end.
+
+    A signed token has three such parts, the header, the claims and the signature.
+    """
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _part_with_members(part: str, **members: object) -> str:
     """The header or the claims of a signed token, with some members of its JSON object replaced or added."""
     changed = {**json.loads(_decoded(part)), **members}
-    return _encoded(json.dumps(changed, separators=(",", ":")).encode())
+    return _encoded(json.dumps(changed, separators=(",", ":")).encode())  # without blanks, as signed tokens are
 
 
 # -- what is made from a token --------------------------------------------------------------------------------------
@@ -316,7 +322,10 @@ _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
 
 
 def _form_of_word(word: str) -> Form:
-    """The form of the header with a common word as the token, such as `Bearer test`."""
+    """The form of the Authorization header with a common word as the token, such as `Bearer test`.
+
+    Developers sometimes leave a check in a service that accepts such a word.
+    """
     return Form(f"the text {word}", scheme=f"Bearer {word}")
 
 
@@ -472,7 +481,7 @@ def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
     """
     ways = []
     for way, (part, _, replacement) in WAYS.items():
-        changes_request = way != FOR_A_REGISTERED_KEY
+        changes_request = way != FOR_A_REGISTERED_KEY  # that name only says which key the request has
         keeps_scheme_and_path = part != "Authorization" and _way_keeps_path(part, replacement)
         if changes_request and keeps_scheme_and_path and _can_be_written_in_way(way, has_a_body=has_a_body):
             ways.append(way)

@@ -86,8 +86,10 @@ def document_of(run: Run) -> RunDocument:
         generated=_generated(run),
         counts=counts(result.results),
         coverage=coverage(result.results),
+        # Reasons why requests were not sent, such as a limit that was reached, with the operations.
         cut=tuple(CutShort(why=why, operations=tuple(names)) for why, names in run.unsent.items()),
         granted=tuple(sorted(granted)),
+        # Operations that were called with the valid token and never succeeded.
         granted_nothing=tuple(name for name in run.grants.operations_asked(result.operations) if name not in granted),
         findings=tuple(findings_by_cause(requirements, lines_that_resend_one)),
         requirements=tuple(requirements),
@@ -97,11 +99,12 @@ def document_of(run: Run) -> RunDocument:
         record=_accepted_record(run),
         left_behind=tuple(run.not_cleaned_up_in_words),
         not_cleaned_up=tuple(_key_not_cleaned_up(key) for key in run.not_cleaned_up),
-        comparison=None,
+        comparison=None,  # added later
         latency=latency(run.exchanges.values()),
         exchanges=tuple(_listed_exchange(run.exchanges[number], run.started) for number in sorted(run.exchanges)),
         headline="",
     )
+    # The headline is made from the document itself.
     return document.model_copy(update={"headline": str(headline(document))})
 
 

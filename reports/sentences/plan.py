@@ -173,7 +173,8 @@ def _wrong_tokens_left_out(plan: Plan, profile: Profile, name: str, credentials:
 def _limit_of_wrong_tokens(profile: Profile) -> str:
     """A line that says how many requests with a wrong token may be sent to which operations (limits.wrong_tokens).
 
-    More such requests may have identifiers that the suite made up, because these can move no money.
+    `DOCUMENT_THE_TOKEN` are the two operations that need a token according to the interface document. Twice as many
+    requests may have identifiers that the suite made up (synthetic ones), because these can move no money.
     """
     limit = f"at most {profile.limits.wrong_tokens} to each of {' and '.join(DOCUMENT_THE_TOKEN)} (limits.wrong_tokens)"
     limit += f", and {TIMES_FOR_SYNTHETIC * profile.limits.wrong_tokens} with synthetic identifiers"

@@ -35,7 +35,7 @@ def deletions(registrations_log: Log, profile: Profile) -> list[Exchange]:
 
 @pytest.mark.parametrize("requirement_id", rules_of("deletePixKey"))
 def test_statement_holds_in_every_answer(requirement_id, deletions):
-    """Status, JSON and envelope of a successful deletion are as documented."""
+    """Status, JSON and envelope of a successful deletion are as documented. Each requirement is a test of its own."""
     assert_holds(requirement_id, deletions)
 
 
@@ -66,7 +66,10 @@ def test_json_is_understood(deletions):
 @requirement("deletePixKey.data")
 @pytest.mark.usefixtures("deletions")
 def test_shape_of_the_answer(log, profile):
-    """The report says with which status, media type and JSON members a deletion is answered."""
+    """The report says with which status, media type and JSON members a deletion is answered.
+
+    The interface document does not show the fields of the answer.
+    """
     observation = observed("deletePixKey.data", log)
     not_exercised_unless(observation.values, why_no_shape(log, profile, "deletePixKey"))
 

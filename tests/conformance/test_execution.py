@@ -84,7 +84,11 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[JUDGED_BY_A_PHONE_KEY, "id.matches", "status"]))
 def test_statement_holds_in_every_answer(requirement_id, execution_answers):
-    """Status, JSON, envelope and every field of the execution result are as documented."""
+    """Status, JSON, envelope and every field of the execution result are as documented.
+
+    Each requirement is a test of its own. Those that are left out here (`but`) have other tests, because one answer
+    alone does not show whether they are met.
+    """
     assert_holds(requirement_id, execution_answers)
 
 
@@ -139,7 +143,7 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     are_codes_unspent = not perhaps_spent_by_wrong_tokens(executions_log)
     not_exercised_unless(judgement.deviates or are_codes_unspent, _PERHAPS_SPENT)
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
-    remark("executePix.token.required", credentials_tried)
+    remark("executePix.token.required", credentials_tried)  # for the report
 
     assert_found("executePix.token.required", judgement)
 

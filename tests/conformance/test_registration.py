@@ -95,7 +95,11 @@ def without_unlisted_successes(registrations, log, profile):
     rules_of("registerPixKey", but=("status", "Key.matches", *JUDGED_BY_FREE_KEYS, *JUDGED_BY_ANY_RESULT)),
 )
 def test_statement_holds_in_every_answer(requirement_id, registrations_log):
-    """Status, JSON, envelope and every field of the key registration result are as documented."""
+    """Status, JSON, envelope and every field of the key registration result are as documented.
+
+    Each requirement is a test of its own. Those that are left out here (`but`) have other tests, because other answers
+    show whether they are met.
+    """
     assert_holds(requirement_id, valid_registrations(registrations_log))
 
 
@@ -164,7 +168,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
     registrations_without_token = registrations_for(registrations_log, Registering.WITHOUT_A_TOKEN)
     results_for_made_up_keys = granted_to_anybody(registrations_log, "registerPixKey")
     credentials_tried = tried_with_stand_ins_in_words("registerPixKey", registrations_without_token, traffic)
-    remark("registerPixKey.token.required", credentials_tried)
+    remark("registerPixKey.token.required", credentials_tried)  # for the report
 
     # Pairs: the code of a finding, and the requests that show it.
     refused_but_registered = ("refused-with-effect", without_token_but_registered(registrations_log, profile))
@@ -239,7 +243,10 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
 
 @requirement("registerPixKey.pixKeyType.letterCase")
 def test_key_type_in_lower_case(registrations_log, profile):
-    """A key type in lower-case letters is not registered."""
+    """A key type in lower-case letters, such as "email", is not registered.
+
+    It is tried only if the run can delete the key, because a service may register it nevertheless.
+    """
     registrations = registrations_for(registrations_log, Registering.LOWER_CASE)
     not_exercised_unless(registrations, deletions_needed(profile))
     answers = without_unlisted_successes(registrations, registrations_log, profile)

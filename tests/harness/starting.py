@@ -170,7 +170,7 @@ def start_journal(profile: Profile) -> Text:
 
 
 @dataclass(frozen=True)
-class Opened:
+class RunParts:
     """The parts of a run. With --recorded there is no session and no interruption, because nothing is sent."""
 
     run: Run
@@ -187,7 +187,7 @@ class Opened:
         return self.interruption is not None and self.interruption.was_asked
 
 
-def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
+def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> RunParts:
     """Make the parts of the run that the command line asks for: one that sends requests, or one of recorded traffic.
 
     `resend` has the transaction code that may be sent again. From here on, every file that this process writes can be
@@ -219,7 +219,7 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
             raise pytest.UsageError(f"cache_dir: {path} is a symbolic link; delete it, or set -p no:cacheprovider")
 
 
-def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> Opened:
+def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> RunParts:
     """Make the parts of a run that sends requests: the service or the sandbox, the door, the report, and so on.
 
     The door is the only way by which requests leave. `resend` has the transaction code that may be sent again. pytest
@@ -236,7 +236,7 @@ def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -
     config.stash[SESSION] = session
     reporter, pen = _open_report(config, run, session.display)
     forget_variables(profile)  # no program that the run starts gets the secrets
-    return Opened(run, reporter, pen, session, interruption)
+    return RunParts(run, reporter, pen, session, interruption)
 
 
 def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> Run:
@@ -256,14 +256,14 @@ def _run_that_sends(config: pytest.Config, profile: Profile, base_url: str) -> R
     return run
 
 
-def _open_recorded(config: pytest.Config, profile: Profile) -> Opened:
+def _open_recorded(config: pytest.Config, profile: Profile) -> RunParts:
     """Make the parts of a run that judges recorded traffic (--recorded). Nothing is sent, and no secret is read."""
     files = files_of(config.getoption("recorded"))
     profile = recorded_profile(profile)
     selected = selection_in_words(config)
     run = Run(profile, profile.base_url, selected, Recording(), narrowed=selected is not None)
     reporter, pen = _open_report(config, run, Display(listed_secrets(profile)))
-    return Opened(run, reporter, pen, files=files)
+    return RunParts(run, reporter, pen, files=files)
 
 
 def _open_report(config: pytest.Config, run: Run, display: Display) -> tuple[Reporter, Pen]:

@@ -54,7 +54,7 @@ class Findings:
     _judged: list[_Judged] | None = None  # None if an exchange was added since
 
     def add(self, case: Case, exchange: Exchange) -> None:
-        """Add an exchange, with the case that was sent. It is judged later, when results are asked for.
+        """Add an exchange (a request with its answer), and the case from which it was made. It is judged later.
 
         If no connection was accepted, the exchange of each attempt to send the request is added, because each of them
         may show that the service accepts no connection. If a limit kept the request from being sent, only the reason
@@ -95,32 +95,33 @@ class Findings:
         return results
 
     def found_by_drawn_requests_alone(self) -> list[tuple[str, Finding, Case]]:
-        """Deviations that only randomly drawn requests show: the requirement, the deviation, and the smallest case.
+        """Deviations that only randomly drawn requests show.
 
-        For these alone a smaller request is looked for. A request with a known invalid part needs none, because the
+        For each deviation: the requirement, the finding that describes it, and the smallest request (case) that shows
+        it. For these alone a smaller request is looked for. A request with a known invalid part needs none, because the
         name of the part explains the deviation.
         """
         cases_by_finding = self._cases_by_finding()
-        found_by_named_requests = _found_by_named_requests(cases_by_finding)
+        shown_with_a_known_part = _shown_with_a_known_invalid_part(cases_by_finding)
         found_by_drawn_alone = []
         for (requirement_id, _, finding), cases in cases_by_finding.items():
-            if (requirement_id, finding) not in found_by_named_requests:
+            if (requirement_id, finding) not in shown_with_a_known_part:
                 smallest_case, _ = cases[0]  # they are sorted by size
                 found_by_drawn_alone.append((requirement_id, finding, smallest_case))
         return found_by_drawn_alone
 
     def _reported_findings(self, seed: int) -> dict[str, list[Finding]]:
-        """By requirement, the findings (deviations) for the report, each with the smallest case that shows it.
+        """By requirement, the findings (deviations) for the report, each with the smallest request that shows it.
 
         A finding of randomly drawn requests is left out if a request with a known invalid part shows the same
         deviation, because the name of that part explains it.
         """
         cases_by_finding = self._cases_by_finding()
-        found_by_named_requests = _found_by_named_requests(cases_by_finding)
+        shown_with_a_known_part = _shown_with_a_known_invalid_part(cases_by_finding)
         reported: dict[str, list[Finding]] = {}
         for (requirement_id, invalid_part, finding), cases in cases_by_finding.items():
-            is_of_a_named_request = invalid_part != ""
-            if is_of_a_named_request or (requirement_id, finding) not in found_by_named_requests:
+            has_known_invalid_part = invalid_part != ""
+            if has_known_invalid_part or (requirement_id, finding) not in shown_with_a_known_part:
                 reported.setdefault(requirement_id, []).append(_with_smallest_case(finding, cases, seed))
         return reported
 
@@ -138,7 +139,7 @@ class Findings:
         return self._judged
 
     def _cases_by_finding(self) -> _CasesByFinding:
-        """The cases that show each finding, with their exchanges, the smallest case first.
+        """For each finding (a deviation), the requests (cases) that show it with their exchanges, the smallest first.
 
         A finding is identified by its requirement, the invalid part of the request, and the deviation.
         """
@@ -151,7 +152,7 @@ class Findings:
         return cases_by_finding
 
 
-def _found_by_named_requests(cases_by_finding: _CasesByFinding) -> set[tuple[str, Finding]]:
+def _shown_with_a_known_invalid_part(cases_by_finding: _CasesByFinding) -> set[tuple[str, Finding]]:
     """The requirements and deviations that a request with a known invalid part, such as "pixKey", shows.
 
     A request that was drawn at random has no such part: `invalid_part` is empty.
@@ -166,11 +167,11 @@ def _size_of_case(case_with_answer: tuple[Case, Exchange]) -> int:
 
 
 def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], seed: int) -> Finding:
-    """The finding with its smallest case in words, and with the number of cases that show it.
+    """The finding (a deviation) with the smallest request that shows it in words, and the number of such requests.
 
-    `cases` are those that show it, the smallest first. Requests that were sent only to find a smaller case are not
-    counted, because their number depends on the search. In words, a case is "pixKey, missing", or the steps of a
-    sequence. A single request that was drawn at random has no words.
+    `cases` are the requests that show it, the smallest first. Requests that were sent only to find a smaller case
+    are not counted, because their number depends on the search. In words, a request is "pixKey, missing", or the steps
+    of a sequence. A single request that was drawn at random has no words.
     """
     case, exchange = cases[0]
     shown_by: Text = ""

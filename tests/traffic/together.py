@@ -161,7 +161,10 @@ class Together:
                 request_is_answered.set()
 
         def send_companions() -> Exchange:
-            """Send one companion, and a second one if the request has no answer yet."""
+            """Send a companion (a valid request that does nothing), and a second one if the request has no answer yet.
+
+            Returns the exchange of the last one, because each function that sends a request returns its exchange.
+            """
             answer = send_companion(synthetic())
             if request_is_answered.wait(_STILL_UNDER_WAY_S):
                 return answer

@@ -98,7 +98,9 @@ def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, paralle
     assert number <= len(service.received) < number + parallel
     assert document["traffic"]["requests"] == len(document["exchanges"]) >= len(service.received)
     assert [
-        code for code, times in Counter(service.executions).items() if times > 1 or not later_journal.barring(code)
+        code
+        for code, times in Counter(service.executions).items()
+        if times > 1 or not later_journal.entry_that_forbids(code)
     ] == []
     assert len(document["not_cleaned_up"]) >= len(keys_left)
     assert len([verdict for verdict, _ in rows if verdict == "pass"]) > 5

@@ -7,6 +7,7 @@ import pytest
 from environments.profiles.model import PixKey
 from tests.selftest.exchanges import answer, execution
 from tests.traffic.sequences import (
+    SEQUENCE_OF_SEVERAL_TRANSFERS,
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
@@ -70,7 +71,7 @@ def test_sequences_reach_most_faults_beside_an_execution(count, least):
     for seed in range(4):
         sequences = draw_sequences(
             f"{seed} sequences with transfers", count, STEPS_OF_TRANSFERS, situations_of_transfers,
-            possible=possible_steps, example=USUAL_SEQUENCE_OF_A_TRANSFER,
+            possible=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
         )  # fmt: skip
         steps_in_pairs = {pair for sequence in sequences for pair in pairwise(sequence)}
         reached += len(steps_in_pairs.intersection(pairs))

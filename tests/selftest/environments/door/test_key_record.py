@@ -63,7 +63,7 @@ def test_a_record_belongs_to_an_address_and_an_account(record):
 
 
 def test_keys_of_the_profile_are_not_among_those_that_are_left(record):
-    """The profile names its own keys, so `left` gives only keys that the run made up."""
+    """The profile names its own keys, so `remaining_keys` gives only keys that the run made up."""
     record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
 
     assert list(record().remaining_keys([ACCOUNT])) == []
