@@ -47,18 +47,21 @@ ARRAY = "array"
 DEEP = "…"
 """Type of an object or array that is nested too deep: its content is not looked at."""
 _DEEPEST = 8
-"""Levels of an answer that are looked at: no known service comes near."""
+"""Most levels of an answer that are looked at. A choice: no known service has nearly so many."""
 _MOST_FACTS = 1_000
-"""Facts of one answer: no known service comes near, and a record of hundreds of answers stays readable."""
+"""Most facts of one answer. A choice: no known service has nearly so many, and people can still read the record."""
 _MOST_NAMES = 50
-"""Members of one object. An object with more of them is keyed by data, such as words."""
+"""Most members of one object whose names count as names. An object with more of them has data as names, such as the
+words of a language. The number is a choice."""
 _DATE = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]")
+"""A day, such as 2026-11-20."""
 _MOMENT = re.compile(rf"{_DATE.pattern}[Tt ][0-2][0-9]:[0-5][0-9].{{0,30}}")
 """A date and a time, with seconds, a fraction and a time zone or without them."""
 _PAGING_NAME = re.compile(
     r"(?:next|prev|previous|proxim[ao]|anterior)(?P<target>(?:[_-]?(?:page|cursor|token|link|url|pagina)){0,2})", re.I
 )
-"""Names of members that an answer has or lacks because of the length of a list, and not because a service changed."""
+"""Names of members that lead to another page of a list. An answer has them only if there is such a page, so they may be
+missing although the service has not changed."""
 
 
 def words_as_facts(words: str) -> Facts:
@@ -77,7 +80,7 @@ def facts_of(body: Any) -> Facts:
     for depth in range(_DEEPEST, 0, -1):
         facts = _facts_of([body], depth)
         if len(facts) <= _MOST_FACTS:
-            break  # else they are too many, and the next round looks at one level less
+            break  # if there are too many facts, the next round looks at one level less
     # Inside, pointers are relative to the body, so that the body itself has the empty one.
     return frozenset((pointer or BODY, type_name) for pointer, type_name in facts)
 
@@ -334,6 +337,7 @@ NAME_WORDS = _words_in("member_names.txt")
 """Ordinary words in English and Portuguese, of which a shown name of a member may be made."""
 _DOCUMENTED_NAMES = _documented_names()
 _FOLDED_NAMES = frozenset(map(folded, _DOCUMENTED_NAMES))
+"""The same in small letters and without separators, so that misspelled names are recognized."""
 _FORM_OF_A_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 """Letters and separators with at most one digit at the end, as in `address1`: an identifier has more digits."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -341,7 +345,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS = re.compile(r"[A-Za-z _-]*")
 """A documented name in any spelling has no other characters. Other names need no comparison, which saves time."""
 _DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
+"""The values of `status` and `type` that the interface document names."""
 _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
+"""A word such as PENDING, with which an interface names a status."""
 
 
 def is_name(name: str) -> bool:
