@@ -9,7 +9,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.commands.check import check as check_of_profile
-from environments.commands.suggestions import missing_lines
+from environments.commands.suggestions import lines_to_add_to_profile
 from environments.door import backoff
 from environments.door.journal import Outcome
 from environments.door.key_record import REGISTERED
@@ -264,7 +264,9 @@ def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, suggeste
     has … if the list does not show it, or if it would show personal data.
     """
     profile = replace(load("sandbox"), key_at=None)
-    lines = [line.partition(" (")[0] for line in missing_lines(key_list, profile)]  # without the reason in brackets
+    lines = [
+        line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)
+    ]  # without the reason in brackets
 
     assert lines == suggested_lines
 
@@ -280,7 +282,7 @@ def test_a_check_suggests_a_body_for_deletions(key_list, name):
     The command suggests an object with the key, under the name that the key has in a list.
     """
     profile = replace(load("sandbox"), key_at=None, requests={})
-    [line] = [line for line in missing_lines(key_list, profile) if line.startswith("requests: ")]
+    [line] = [line for line in lines_to_add_to_profile(key_list, profile) if line.startswith("requests: ")]
 
     assert line.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
 

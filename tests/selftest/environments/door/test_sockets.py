@@ -4,6 +4,9 @@ A kept connection has carried an earlier request. A fresh one is opened for the 
 """
 
 import socket
+import threading
+from collections import defaultdict
+from functools import partial
 
 import pytest
 
@@ -12,8 +15,9 @@ from spec.rules import judge
 from tests.selftest.services.closing import ClosesConnections, ClosesTheFirst, at_once, by_a_reset, when_a_code_arrives
 from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
 from tests.selftest.services.secured import Certificates, Secured
-from tests.selftest.services.serving import real_codes_received, served_by
+from tests.selftest.services.serving import SocketService, real_codes_received, served_by
 from tests.selftest.services.waiting import HANG_LIMIT_S
+from tests.traffic.together import Together
 
 FIRST_CODE, SECOND_CODE, THIRD_CODE = CODE, OTHER_CODE, "SBX-CPF-1"
 ALL_CODES = (FIRST_CODE, SECOND_CODE, THIRD_CODE)
@@ -223,3 +227,39 @@ def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
     assert (first_path, second_path) == ("/v1/accounts", "/v1/pix")
     assert "/v1/pix" in later_paths  # the invalid preparation
     assert paths_on_kept_connections == later_paths
+
+
+class NotesConnections(SocketService):
+    """Notes over which connections the requests for each path come."""
+
+    def __init__(self):
+        super().__init__()
+        self.connections_by_path = defaultdict(set)
+
+    def answer(self, connection, request):
+        self.connections_by_path[request.path].add(connection.getpeername())
+        super().answer(connection, request)
+
+
+@served_by(NotesConnections)
+def test_the_requests_of_a_thread_go_over_one_connection(service, tmp_path):
+    """Two threads ask for the balance of one account each, ten times. Each account is asked for over one connection.
+
+    Before either thread sends its next request, both have their answers. So both connections are free, and each thread
+    could take the other one.
+    """
+    client = ManualRun(service, tmp_path, parallel=2).client
+    both_are_answered = threading.Barrier(2)
+
+    def send_in_order(account):
+        for _ in range(10):
+            client.send("getBalance", account)
+            both_are_answered.wait(HANG_LIMIT_S)
+
+    Together(client).send_all([partial(send_in_order, "ac-0001"), partial(send_in_order, "ac-0002")])
+
+    connections_of_first_account, connections_of_second_account = service.connections_by_path.values()
+
+    assert len(connections_of_first_account) == 1
+    assert len(connections_of_second_account) == 1
+    assert connections_of_first_account != connections_of_second_account
