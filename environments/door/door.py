@@ -423,10 +423,10 @@ class Door:
                 self.sent_again[number] = None
 
     def _read_again(self) -> Exchange | None:
-        """Send the last successful request for data (such as a list of accounts) again, to see if the token is still
-        accepted.
+        """Send the last request again that only read data and succeeded, to see if the token is still accepted.
 
-        Returns its exchange; None if no such request succeeded so far, or if a limit keeps it back.
+        An example is GET /v1/accounts. Returns its exchange; None if no such request succeeded so far, or if a limit
+        keeps it back.
         """
         last_granted_read = self.token_monitor.last_granted_read
         if last_granted_read is None:

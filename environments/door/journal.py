@@ -49,6 +49,7 @@ from spec.answers import (
 from spec.exchange import Exchange, FailureKind, Response
 
 _STARTED = "started by --new-journal"
+"""The event that begins a journal. It is about no code."""
 _UNSTARTED = "no --new-journal started it"
 _WHAT_TO_DO = (
     "start one with --new-journal, if this is the first use here; else bring it back, or start a new one: what can be "
@@ -421,7 +422,7 @@ def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
     |---|---|
     | ANSWERED: a request to prepare a transfer gave no code | all states are removed: there is no code |
     | NOT_SENT: no connection was made | the state SENT is removed, so that the state before it counts again |
-    | one that says no more than an earlier one, such as OFFERED after REFUSED | nothing |
+    | the code was not sent with the valid token, but an earlier request had the code in it | nothing is added |
     | any other | it is appended |
     """
     outcome = Outcome(event["event"])
@@ -432,6 +433,7 @@ def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return
+    # Then the earlier state says more, such as REFUSED. PREPARED says only that the code was made.
     was_in_a_request_before = any(entry.outcome is not Outcome.PREPARED for entry in states)
     if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_in_a_request_before:
         return

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from environments.door.event_log import Event, EventLog, as_journal_error, event_in
 from spec.interface import SYNTHETIC_PREFIX
 
-# The events of the record: what became of a key. GONE is never written: it removes the line of the key.
+# The events of the record: what became of a key.
 MAYBE = "refused, perhaps registered"
+"""No answer says for certain whether the key is registered."""
 REGISTERED = "registered"
 LATER = "perhaps registered later"
+"""The service granted the registration, but no list has shown the key."""
 GONE = "gone"
+"""The key is not registered. This event is never written: it removes the line of the key."""
 
 
 @dataclass(eq=False)

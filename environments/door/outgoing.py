@@ -122,8 +122,8 @@ class Sending:
     def is_safe_to_repeat(self) -> bool:
         """True if sending the request again cannot move money a second time, nor prepare a second transfer.
 
-        Not so if it has a real transaction code, with whatever token. Not so either for a valid request to an operation
-        that prepares or executes transfers.
+        False if the request has a real transaction code, with whatever token. Also false for a valid request to an
+        operation that prepares or executes transfers.
         """
         operation = operations().get(self.intent.operation)
         moves_money = operation is not None and operation.permission in MONEY_PERMISSIONS

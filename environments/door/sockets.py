@@ -211,10 +211,10 @@ class _Head:
         self._bytes_left = MOST_HEAD
 
     def readline(self, limit: int = -1) -> bytes:
-        """The next line of the answer, or `limit` bytes of it. Blanks between the name of a header and its colon are
-        removed.
+        """The next line of the answer, or `limit` bytes of it.
 
-        Raises LineTooLong if the lines so far are longer than MOST_HEAD bytes.
+        Blanks between the name of a header and its colon are removed, because `http.client` cannot read them. Raises
+        LineTooLong if the lines so far are longer than MOST_HEAD bytes.
         """
         line = self._file.readline(limit)
         self._bytes_left -= len(line)
@@ -369,8 +369,9 @@ class _PoolOfRecentConnections:
     def _put_conn(self, conn: Any) -> None:
         """Return a connection to the pool after its request, if it is open.
 
-        The pool gives the one that came last to the next request. So closed ones are left out: otherwise a new
-        connection would be opened while open ones are idle, and some services accept few.
+        A closed connection is not returned. The pool gives the connection that was returned last to the next request.
+        If that were a closed one, a new connection would be opened while open ones are idle, and some services accept
+        only few connections.
         """
         if conn is not None and conn.sock is not None:
             super()._put_conn(conn)  # type: ignore[misc]

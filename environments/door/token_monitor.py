@@ -159,11 +159,10 @@ class TokenMonitor:
             self.last_granted_read = self._granted_reads[exchange.operation] = exchange
 
     def _count_and_ask_for_check(self, response: Response) -> bool:
-        """Count an invalid request that was refused because of the caller (such as 401). True if the token is to be
-        checked, because there were so many in a row.
+        """Count an invalid request that was refused because of the caller, such as with 401.
 
-        First that is so after five, then after ten, and so on: the number doubles with each check, because some
-        services refuse every invalid request in this way.
+        Returns true if there were so many in a row that the token must be checked: first five, then ten, and so on. The
+        number doubles with each check, because some services refuse every invalid request in this way.
         """
         if refusal_of_the_caller(response) is None:
             return False

@@ -353,7 +353,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
             "token: check auth",
             number=number,
         )
-        # Not if the refused execution may have moved money in spite of its 401.
+        # --resend-code needs a journal, and is refused for a code that may have moved money in spite of its 401.
         may_be_sent_again = guard.journal is not None and number not in guard.unknown
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))

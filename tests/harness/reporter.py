@@ -354,7 +354,7 @@ class HtmlPage:
     def begin(self, page: Any) -> None:
         """Remember the page object of pytest-html, because its title is set later, when the verdict is known.
 
-        The environment variables that pytest-html would list are removed, because some of a CI system name people.
+        pytest-html would list environment variables. They are removed, because those of a CI system may name people.
         """
         self._page = page
         page.set_data("environment", {})
