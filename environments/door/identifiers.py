@@ -48,8 +48,8 @@ Leaf = tuple[JsonPath, Any]
 class Identifiers:
     """The accounts and keys that requests may name, so that nobody else's account or key is touched.
 
-    They are those of the profile (the settings of a run), those that the suite made up, and keys that runs registered
-    (`keys` knows them).
+    Permitted are the accounts and keys of the profile (the settings of a run), accounts and keys that the suite made
+    up, and keys that runs registered (`keys` knows these keys).
     """
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
