@@ -8,7 +8,7 @@ JSON pointer (RFC 6901) with three differences:
 - the empty text is the answer as a whole
 
 Facts of several answers are merged by union. Two sets of facts contradict each other if their types at one pointer have
-nothing in common. The holder of a pointer is the object or array that holds the value: that of /data/id is /data.
+nothing in common. The holder of a pointer is the object or array that holds the value: /data is the holder of /data/id.
 
 A member is shown by its name if the interface document has it, or if it is made of ordinary words.
 
@@ -222,8 +222,8 @@ def _types_at(pointer: str, types: _TypesByPointer) -> set[str]:
 def _types_that_matter(types: set[str]) -> set[str]:
     """The types of one member that can contradict others: without null, which a member of any type may be.
 
-    An object that is too deep is left out as well. Empty for a member that is sometimes null and otherwise absent,
-    because its type is unknown.
+    An object that is too deep is left out, too. The result is empty for a member that is sometimes null and otherwise
+    absent, because its type is unknown.
     """
     types_that_matter = types - {NULL, DEEP}
     is_sometimes_null_else_absent = types_that_matter == {ABSENT} and types != {ABSENT}
@@ -294,7 +294,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
 def _type_of(value: object) -> str:
     """The JSON type of a value as a word, such as "number".
 
-    A text that is a date has the type "date", and one that is a date with a time has the type "date and time".
+    A text such as 2026-11-20 has the type "date". A text with a date and a time has the type "date and time".
     """
     if isinstance(value, str):
         if _DATE.fullmatch(value):

@@ -103,7 +103,7 @@ def read_json(body: bytes) -> JsonText:
     """Read a whole body as one JSON text (RFC 8259 sections 2 to 8). Raises nothing: errors are part of the result."""
     has_byte_order_mark = body.startswith(b"\xef\xbb\xbf")
     try:
-        text = body.decode("utf-8-sig")  # drops a byte order mark, which is only a warning
+        text = body.decode("utf-8-sig")  # without a byte order mark, about which another rule warns
     except UnicodeDecodeError as error:
         if body.startswith(b"\x1f\x8b"):  # the first bytes of gzip (RFC 1952 section 2.3.1)
             return JsonText(error=say("the body is gzip, not text"))

@@ -97,7 +97,8 @@ class _SchemaGenerator(GenerateJsonSchema):
     def model_field_schema(self, schema: Any) -> JsonSchemaValue:
         """The JSON schema of a member of a file. `schema` is how pydantic describes the member.
 
-        A member that is not written without a value is never null in a file, so its schema does not permit null.
+        Some members are left out of a file if they have no value (`left_out_without_a_value`). Such a member is never
+        null in a file, so its schema does not permit null.
         """
         value_schema = schema["schema"]
         if "serialization_exclude_if" in schema:

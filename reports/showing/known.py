@@ -180,7 +180,7 @@ def _fold(text: str) -> str:
 def _folded_character(character: str) -> str:
     """A character as a small letter; `?` for half a surrogate pair, which the search cannot read.
 
-    A character is unchanged if its small letter is two characters, as that of `İ`, because the length of the text must
+    A character is unchanged if its small letter is two characters, as for `İ`, because the length of the text must
     not change.
     """
     is_half_of_surrogate_pair = "\ud800" <= character <= "\udfff"

@@ -130,7 +130,7 @@ class Reproduction:
         judgement = judge(requirement_id, exchange)
         is_dropped = refusal_or_failure(exchange) is FailureKind.DROPPED
         service_ended = is_dropped and self._was_in_flight_at_the_end(exchange)
-        if requirement_id.endswith(".connection") and service_ended:  # somebody may have stopped the service
+        if requirement_id.endswith(".connection") and service_ended:  # perhaps somebody stopped the service
             return inconclusive(say("no connection is accepted since, so it could not be sent again"), exchange)
         if not judgement.deviates:
             return judgement

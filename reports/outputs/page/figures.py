@@ -60,7 +60,7 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
 def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirement]:
     """The requirements that a tile (a box with a verdict at the top of the page) is about.
 
-    The tile `robustness` is about requirements of that level, and the other tile about those of all other levels.
+    The tile `robustness` is about the requirements of this level, and the tile `documented` about all others.
     """
     if level == "robustness":
         return [entry for entry in document.requirements if entry.level == "robustness"]
