@@ -217,8 +217,8 @@ class Identifiers:
     def _can_be_named(self, key: str) -> bool:
         """True if a deletion that names this key cannot make the service delete another key.
 
-        A key without characters, or with unusual ones, may be read as another key. The same holds for a key of the
-        suite that has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). Such a key is permitted only if a run
+        A key without characters, or with unusual characters, may be read as another key. So may a key of the suite that
+        has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). This last key is permitted only if a run
         registered it, which happens if a service cuts a longer key.
         """
         if not can_be_named(key):

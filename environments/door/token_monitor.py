@@ -149,8 +149,8 @@ class TokenMonitor:
     def _note_grant(self, exchange: Exchange) -> None:
         """Note that the service accepted the token in this exchange.
 
-        So refusals of earlier exchanges were not caused by an expired token, and are removed from the list. A successful
-        read is kept, because it can be sent again later to check the token.
+        So the refusals of earlier exchanges were not caused by an expired token: they are removed from the list. A
+        successful read is kept, because it can be sent again later to check the token.
         """
         self._expired_at = 0
         self._invalid_in_a_row = 0

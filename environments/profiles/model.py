@@ -67,7 +67,7 @@ class ProfileError(Exception):
     """
 
     def __init__(self, *problems: str) -> None:
-        """Each problem is one line for the user. At least one is needed."""
+        """Make an error of these problems, each in one line for the user. At least one problem is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
         others = len(problems) - 1
         super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))
