@@ -1,5 +1,7 @@
-"""`python -m reports compare A B` says what changed from run A to run B. `python -m reports recorded FILE…` judges
-recorded traffic.
+"""The command line `python -m reports`, which sends nothing.
+
+- `python -m reports compare A B` says what changed from run A to run B.
+- `python -m reports recorded FILE…` judges recorded traffic.
 
 Self-tests: environments/test_command_line.py, reports/observed/test_comparison.py, reports/recorded/test_reading.py.
 """

@@ -32,7 +32,9 @@ Fact = tuple[str, str]
 """A pointer, and a type that a service sent there. At the pointer ANSWER it is the whole answer in words, such as
 `404 text/plain`."""
 Facts = frozenset[Fact]
+"""All facts of an answer, or of several answers that were merged."""
 _TypesByPointer = Mapping[str, set[str]]
+"""The types that were sent at each pointer."""
 ANSWER = ""
 """Pointer to the answer as a whole."""
 BODY = "/"
@@ -41,6 +43,7 @@ ANY = "*"
 """Part of a pointer for any item of an array, and for any member whose name may be data."""
 # Types, beside string, date, date and time, number and boolean.
 ABSENT = "absent"
+"""Type of a member that an object lacks, although other answers have it there."""
 NULL = "null"
 OBJECT = "object"
 ARRAY = "array"
@@ -382,3 +385,4 @@ def words_of(name: str) -> list[str]:
 
 
 _ORDINARY_WORDS = NAME_WORDS.union(*map(words_of, _DOCUMENTED_NAMES))
+"""Words of which a member name may be made so that a report shows it: ordinary ones, and those of documented names."""

@@ -75,6 +75,7 @@ class Message:
 
 
 Value = str | int | Date | Message
+"""What a placeholder of a message may stand for."""
 Text = str | Message
 """A text of the suite: a message, or a template without placeholders. The empty text says nothing."""
 

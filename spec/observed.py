@@ -146,6 +146,7 @@ def _header_in_words(name: str, value: str) -> str:
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 """A piece of a body between blanks, quotes, brackets, commas and semicolons, as in JSON, HTML and plain text."""
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
+"""Hexadecimal digits, which identifiers and times consist of. They are removed before long bodies are compared."""
 _Fingerprint = tuple[object, ...]
 """Status, media type, code, a digest of the end of a large body, and then each word of the body.
 

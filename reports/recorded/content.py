@@ -36,6 +36,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LIKE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 """Base64 or base64url, whole or cut."""
 _BROKEN = say("the content coding is {coding}, the body is not")
+"""What is wrong with a body that cannot be read with the content coding that its header names."""
 
 
 @dataclass(frozen=True)

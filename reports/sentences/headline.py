@@ -1,5 +1,6 @@
-"""Sentences that the terminal, the page and the other outputs share: the verdict, its basis, and the requirements that
-were left out.
+"""Sentences about a run that the terminal, the page and the other outputs share.
+
+They tell the verdict, what it is based on, and which requirements were not tested.
 
 Pure: the document of a run (all that conformance.json has) in, messages out.
 """

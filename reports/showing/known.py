@@ -31,6 +31,7 @@ _LONG_ENOUGH = 8
 word by chance. The number is a choice."""
 _DIGIT = re.compile(r"\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
+"""A word: letters without digits and underscores."""
 
 
 class KnownValues:

@@ -148,6 +148,7 @@ _TRACES = (
 )
 """Regular expressions for a line of a stack trace, or for a text that only a debug page has, by language."""
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
+"""Any of these expressions."""
 _HINTS = (
     "(", "at ", ", line ", "Error", "Fatal", "runtime", "seeing", "race", "xception", "java.lang", ".php", ".rb:",
     "goroutine", "rust_", "ebugger",

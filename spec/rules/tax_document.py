@@ -32,11 +32,13 @@ _CNPJ_LENGTH = 14
 _MOST_CHARACTERS = 200
 """Most characters of a field that are looked at, so that a long text takes little time. A choice."""
 _MASK_CHARACTERS = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
+"""Characters that services write instead of a hidden character, escaped for a regular expression."""
 _SIGN = re.compile(rf"[{_MASK_CHARACTERS}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
 """A sign of a mask: a character that masks, any punctuation that is repeated, several X, or one X beside a digit."""
 _SIGN_AT_END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
 """A sign at the end of the text before a document, with one character of punctuation between them or none."""
 _SIGN_AT_START = re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
+"""A sign at the start of the text after a document, with one character of punctuation between them or none."""
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
 """The name of a tax document, which some services write before it."""
 _BETWEEN = rf" ?[^0-9A-Z\s{_MASK_CHARACTERS}]? ?"
@@ -59,6 +61,7 @@ document, and here all 11 or 14 are digits."""
 _USUAL_PUNCTUATION = re.compile(
     r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}"
 )
+"""A CPF as 123.456.789-09, or a CNPJ in its usual groups of 2, 3, 3, 4 and 2 characters."""
 _NUMBER = re.compile(rf"[1-9](?:{_BETWEEN}[0-9])*")
 """Digits alone. A number has no 0 in front, and a text that begins or ends with punctuation was cut there."""
 
