@@ -76,7 +76,7 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
 }
 """By the state of a key that is not registered as far as the answers tell, its state after a list that shows it."""
 SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
-"""States of keys that are not registered, as far as the answers tell. A later list can contradict each of them."""
+"""States of keys that are not registered, as far as the answers show. A later list may show the key nevertheless."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
 was granted, or was not answered, may be listed later."""
