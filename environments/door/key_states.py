@@ -336,5 +336,6 @@ def may_have_become(key: RunKey, text: str) -> bool:
     both_are_synthetic = SYNTHETIC_PREFIX in text and SYNTHETIC_PREFIX in key.value
     plain_key = plain(key.value)
     plain_text = plain(text)
-    is_cut = len(plain_text) >= _SHORTEST_CUT_KEY and plain_key.startswith(plain_text)
+    is_long_enough = len(plain_text) >= _SHORTEST_CUT_KEY  # a shorter text may be the beginning of another run's key
+    is_cut = is_long_enough and plain_key.startswith(plain_text)
     return both_are_synthetic and (plain_key == plain_text or is_cut)
