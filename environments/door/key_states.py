@@ -218,7 +218,7 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
 
 
 def _body_names_key(key: RunKey, texts: list[str]) -> bool:
-    """True if one of these texts, which are those of a request body, has the key in it.
+    """True if one of these texts, which come from a request body, has the key in it.
 
     A key that is an empty text must be equal to one of them, because every text has an empty text in it. A key of
     unknown value (None) is never named.

@@ -168,7 +168,7 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
     """
 
     def wrong_token_of(token: str) -> str | None:
-        """The wrong token; None if the service would have to accept it, because its key is that of the right token."""
+        """The wrong token; None if the service would have to accept it, because the right token has the same key."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -379,7 +379,7 @@ def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] =
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
     of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as
-    another signature for a token that is not signed. The order is that of `among`.
+    another signature for a token that is not signed. The forms are in the same order as in `among`.
     """
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
     if not token:

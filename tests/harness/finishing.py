@@ -156,7 +156,7 @@ def _in_order(names: Container[str]) -> list[str]:
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
     """Why a transfer that the run prepared was not executed, in words; empty if it was executed, or may have been.
 
-    `reason` is the reason that was recorded when the transfer was prepared, and `accounts` are those of the profile.
+    `reason` is the reason that was recorded for the transfer, and `accounts` are the accounts of the profile.
     Transfers that an invalid or generated request prepared get one common reason, so that the report has one line for
     all of them. So do transfers of synthetic accounts, which the suite made up.
     """

@@ -281,7 +281,9 @@ def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
-    """Record results that were found out elsewhere, for several requirements. `requirement_id` is that of the test.
+    """Record results that were found out elsewhere, for several requirements.
+
+    `requirement_id` is the requirement of the test itself.
 
     The test fails if one result is a failure and its requirement was selected by the user. Raises NotExercised if there
     is no result for the test's own requirement, and OutOfScope if that result is out of scope.
