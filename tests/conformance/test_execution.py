@@ -15,11 +15,11 @@ from spec.message import say
 from tests.harness.judging import (
     assert_found,
     assert_holds,
-    named,
     not_exercised_unless,
     observe,
     remark,
     requirement,
+    requirements_named,
     rules_of,
 )
 from tests.traffic.judgements import (
@@ -50,7 +50,9 @@ _PERHAPS_SPENT = say(
     "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
     "limits.wrong_tokens"
 )
-FIELDS_OBSERVED_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
+FIELDS_OBSERVED_IN_RESULTS = requirements_named(
+    "executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning"
+)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from tests.harness.judging import (
     assert_found,
     assert_holds,
     not_exercised_unless,
-    operations_with,
+    operations_with_requirement,
     requirement,
     rules_of,
 )
@@ -21,7 +21,7 @@ from tests.traffic.existence import endpoint_exists, prefix_is_served, send_requ
 from tests.traffic.undescribed import valid_answers
 
 
-@pytest.mark.parametrize("operation", operations_with("exists", operations()))
+@pytest.mark.parametrize("operation", operations_with_requirement("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and its answer differs from that of a path that does not exist.
 

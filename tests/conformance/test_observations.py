@@ -13,24 +13,26 @@ from spec.answers import answers_in_words
 from spec.exchange import Exchange
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import say
-from tests.harness.judging import not_exercised_unless, observe, operations_with, requirement
+from tests.harness.judging import not_exercised_unless, observe, operations_with_requirement, requirement
 from tests.traffic.observations import observed
-from tests.traffic.undescribed import reads_or_preparations, why_no_shape
+from tests.traffic.undescribed import requests_of_undescribed_operation, why_no_shape
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
+"""Reason to skip a test on refusals if the profile permits no invalid requests."""
 
 
 def why_nothing_was_refused(operation, log, profile):
     """Reason why no refusal of an operation was seen, for a test that is skipped because of that.
 
-    Most refusals are answers to invalid requests, which the profile permits with "fuzz".
+    Most refusals are answers to invalid requests, which the profile permits with "fuzz". If it does, all answers were
+    successes or errors of the moment, and the reason names them.
     """
     if "fuzz" not in profile.allow:
         return NOTHING_REFUSED
     return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
 
 
-@pytest.mark.parametrize("operation", operations_with("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
+@pytest.mark.parametrize("operation", operations_with_requirement("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
 def test_shape_of_an_answer(operation, log, profile):
     """The report says which status, media type and JSON members the answers of an operation have.
 
@@ -42,13 +44,13 @@ def test_shape_of_an_answer(operation, log, profile):
     observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
 
-@pytest.mark.parametrize("operation", operations_with("token", READ_OPERATIONS))
+@pytest.mark.parametrize("operation", operations_with_requirement("token", READ_OPERATIONS))
 def test_token_of_a_read(operation, log):
     """The report says whether an operation that only reads needs the token.
 
     Each was asked with the token and without it. No value is observed if neither answer shows what the token changes.
     """
-    reads = reads_or_preparations(log, operation)
+    reads = requests_of_undescribed_operation(log, operation)
     observation = observed(f"{operation}.token", log)
     not_exercised_unless(
         observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads))
@@ -71,7 +73,7 @@ def test_token_of_operations_that_write(log):
     observe("general.otherTokens", observation.values, observation.exchanges)
 
 
-@pytest.mark.parametrize("operation", operations_with("refusal", operations()))
+@pytest.mark.parametrize("operation", operations_with_requirement("refusal", operations()))
 def test_refusals(operation, log, profile):
     """The report says how the operation refuses requests: by status, media type and members of the JSON."""
     observation = observed(f"{operation}.refusal", log)

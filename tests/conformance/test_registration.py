@@ -1,4 +1,9 @@
-"""Registration of a PIX key: POST /v1/pix/keys/{accountId}."""
+"""Registration of a PIX key: POST /v1/pix/keys/{accountId}.
+
+The tests judge answers that the run has got before: tests/traffic/keys/ has the requests, and says why each is sent.
+
+Self-tests: promises/test_keys.py.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,12 @@ from spec.message import say
 from tests.harness.judging import (
     assert_found,
     assert_holds,
-    named,
     not_exercised_unless,
     observe,
     out_of_scope_unless,
     remark,
     requirement,
+    requirements_named,
     rules_of,
     warn,
 )
@@ -129,7 +134,7 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
 
 
 @pytest.mark.parametrize(
-    "requirement_id", named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
+    "requirement_id", requirements_named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
 )
 def test_type_holds_in_every_result(requirement_id, registrations_log):
     """Each field of a result has its type if the field is present.
@@ -256,7 +261,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
 
 @pytest.mark.parametrize(
     "requirement_id",
-    named(
+    requirements_named(
         "registerPixKey.contentType.accepted",
         "registerPixKey.body.pixKey",
         "registerPixKey.body.account",
@@ -340,6 +345,5 @@ def test_a_text_that_is_no_key(log):
     observation = observed("registerPixKey.pixKey.format", log)
     not_exercised_unless(observation.values, "no answer that could show it")
 
-    observe(
-        "registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:]
-    )  # one is enough as an example
+    example = observation.exchanges[-1:]  # one is enough
+    observe("registerPixKey.pixKey.format", observation.values, example)

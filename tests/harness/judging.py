@@ -56,10 +56,10 @@ def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
         is_judged_by_rule = requirement_id in RULES and operation in operations
         if is_judged_by_rule and end_of_id not in left_out:
             requirement_ids.append(requirement_id)
-    return named(*requirement_ids)
+    return requirements_named(*requirement_ids)
 
 
-def named(*requirement_ids: str) -> list[object]:
+def requirements_named(*requirement_ids: str) -> list[object]:
     """These requirements as parameters of a test: pytest runs the test once for each, under the id of the requirement.
 
     Each parameter has the marker `requirement`, so that the result becomes the verdict of that requirement.
@@ -67,7 +67,7 @@ def named(*requirement_ids: str) -> list[object]:
     return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
-def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
+def operations_with_requirement(end_of_id: str, operations: Iterable[str]) -> list[object]:
     """Operations as parameters of a test: pytest runs the test once for each operation.
 
     The requirement of each is `<operation>.<end_of_id>`, such as `listAccounts.refusal` for the end `refusal`.
@@ -79,7 +79,7 @@ def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
     return parameters
 
 
-def operations_with_each(ends_of_ids: Iterable[str], operations: Iterable[str]) -> list[object]:
+def operations_with_each_requirement(ends_of_ids: Iterable[str], operations: Iterable[str]) -> list[object]:
     """Pairs of an operation and the end of a requirement id as parameters of a test: all combinations.
 
     The requirement of each pair is `<operation>.<end_of_id>`, such as `listAccounts.refusal`.

@@ -46,7 +46,7 @@ from tests.traffic.keys.registration import why_nothing_was_deleted
 from tests.traffic.money.executions import Execution
 from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
-from tests.traffic.undescribed import reads_or_preparations
+from tests.traffic.undescribed import requests_of_undescribed_operation
 
 
 class Existence(Purpose):
@@ -145,7 +145,7 @@ class _EvidenceInLog:
             return self.log.of(operation, Registering.FIRST_TIME)
         if operation == "deletePixKey":
             return self.log.valid(operation) or self.harmless(operation)
-        return reads_or_preparations(self.log, operation)[:1]
+        return requests_of_undescribed_operation(self.log, operation)[:1]
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
         """The harmless request (for a made-up code or account) with this purpose; empty if none was sent."""

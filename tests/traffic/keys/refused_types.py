@@ -212,7 +212,9 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
     may_be_about_the_type = refusal_or_failure(refused) in _REFUSALS_PERHAPS_ABOUT_THE_TYPE
-    if deviations_if_more_is_needed(log) or not may_be_about_the_type:
+    # A service that needs more than is documented refuses every type. Another requirement reports that.
+    needs_more = bool(deviations_if_more_is_needed(log))
+    if needs_more or not may_be_about_the_type:
         return inconclusive(why, refused)
 
     sent_again = _sent_again(log, key_type)
@@ -339,6 +341,7 @@ def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     with_difference = log.of(REGISTER, Registering.WITH_A_DIFFERENCE)
     if not with_difference or not registered(with_difference[-1]):
         return {}
+    # The first refusal of the run: `send_refused_types_again` has sent this registration with the differences.
     refused = next(filter(is_refused_for_its_content, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
     are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent if an answer differs from the refusal

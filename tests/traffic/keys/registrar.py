@@ -69,6 +69,10 @@ class Registrar:
     """Registers keys at the first account of the profile, and deletes those that the run may delete."""
 
     def __init__(self, client: Client, profile: Profile) -> None:
+        """`client` sends the requests. `profile` has the keys and the account, and says whether keys may be deleted.
+
+        The profile must name an account.
+        """
         self.client = client
         self.profile = profile
         self.together = Together(client)
@@ -81,8 +85,11 @@ class Registrar:
         self.last_list: Listing | None = None
         """The last list of keys of this account; None if it could not be read."""
         self.may_read_list = "read" in profile.allow
+        """True if the profile permits to read the list of keys."""
         self.deletes_keys = profile.deletes_keys
+        """True if the profile permits to delete keys, and has all that a deletion needs."""
         self._own_synthetic_key = _new_synthetic_key()
+        """The synthetic key that this object returns again and again, for deletions for example."""
 
     # -- which keys -------------------------------------------------------------------------------------------
 
@@ -189,6 +196,7 @@ class Registrar:
         key = self.keys.key_of(registration)
         if key and key.state is KeyState.REGISTERED and self.deletes_keys:
             has_type_of_made_keys = key.type in ("RANDOM", "")  # "" is an undocumented type
+            # The value of a key of the profile is known, so it need not be looked for.
             service_may_have_made_it = has_type_of_made_keys and not key.is_of_profile
             if service_may_have_made_it:
                 self._learn_value_that_was_made(key, registration)
@@ -341,8 +349,8 @@ class Registrar:
     def _is_certainly_new(self, value: str, number: int, listing: Listing | None) -> bool:
         """True if `value`, the key in an answer, is certainly a new key, so that the run may delete it.
 
-        No list before the exchange with this number may show it, and `listing`, the list after it, must show it. On a
-        sandbox the first condition is enough, because no key there belongs to anybody.
+        It is new if no list before the exchange with this number shows it, and if `listing`, the list after that
+        exchange, shows it. On a sandbox the first condition is enough, because no key there belongs to anybody.
         """
         if not self.keys.lists.may_be_made_since(value, number) or self.keys.was_there_before(value):
             return False
