@@ -21,6 +21,8 @@ from tests.traffic.robustness import (
 )
 
 ROBUSTNESS_OF_EACH_OPERATION = [f"{name}.{end_of_id}" for end_of_id, name in product(ROBUSTNESS, operations())]
+"""For each operation the three requirements that no request ends in a server error, a stack trace or a dropped
+connection."""
 
 
 @pytest.mark.parametrize("requirement_id", requirements_named(*ROBUSTNESS_OF_EACH_OPERATION))

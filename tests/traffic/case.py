@@ -50,6 +50,7 @@ _TRANSFER = {
     AMOUNT: _SMALLEST_AMOUNT,
     "date": 1767225600000,
 }
+"""The body of a transfer that names nobody: the fields of the interface document with made-up accounts."""
 DOCUMENTED_MEMBERS: Mapping[str, Members] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{SYNTHETIC_PREFIX}key"},
     "deletePixKey": {"pixKey": f"{SYNTHETIC_PREFIX}unknown"},

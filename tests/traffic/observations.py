@@ -82,8 +82,11 @@ class Situation:
 
 
 _SHAPE = Situation("", ANY, values.answer_if_successful)
+"""How a successful answer looks. The phrase is empty, because there is only one situation."""
 _TOKEN = Situation("", (Reading.WITHOUT_TOKEN,), values.need_of_the_token_for_a_read)
+"""Whether a read needs the token."""
 _REFUSAL = Situation(values.situation_by_what_is_refused, ANY, values.how_it_is_refused)
+"""How an operation refuses a request, for each reason to refuse it."""
 
 OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
     **{f"{operation}.shape": (_SHAPE,) for operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS)},

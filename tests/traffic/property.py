@@ -76,10 +76,11 @@ class Generation:
     def __init__(
         self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
     ) -> None:
+        """`observed` are operations to which scenarios send invalid requests already, so none are sent again here."""
         self._client = client
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
-        self._observed = observed  # operations to which scenarios send invalid requests already
+        self._observed = observed
         self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis

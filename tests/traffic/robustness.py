@@ -64,7 +64,10 @@ _INVALID_CREDENTIALS = (NO_HEADER, WRONG_TOKEN)
 
 
 _SURVEYS_OF_ALL = [f"*.{end_of_id}" for end_of_id in ABOUT_ALL_REQUESTS]
+"""Requirements of any operation that every invalid request may show, such as "*.serverError"."""
 _SHOWN_BY_REGISTRATIONS = [f"registerPixKey.{end_of_id}" for end_of_id in SHOWN_BY_INVALID_REGISTRATIONS]
+"""The same for registrations, and what only invalid registrations show, such as which fields of the body are required.
+"""
 
 
 @scenario(serves=[*_SURVEYS_OF_ALL, *_SHOWN_BY_REGISTRATIONS], needs="fuzz")
@@ -101,6 +104,7 @@ _OPERATIONS_THAT_NAME_AN_ACCOUNT = ("registerPixKey", "deletePixKey", *PREPARING
 _ROBUST_WITH_AN_ACCOUNT = [
     f"{name}.{end_of_id}" for name, end_of_id in product(_OPERATIONS_THAT_NAME_AN_ACCOUNT, ROBUSTNESS)
 ]
+"""The robustness requirements (such as "no server error") of these operations."""
 _VALID_REQUESTS_TO_COMPARE_WITH = 2
 """Valid requests for an unknown account to each operation. Two, because the words in which their answers differ, such
 as a time, must not be compared."""

@@ -76,6 +76,7 @@ class Traffic:
     def __init__(
         self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction | None = None
     ) -> None:
+        """`client` sends the requests; `profile` and `selection` decide which of them are sent."""
         self.client = client
         self.profile = profile  # what the user says of the tested service, and permits to send
         self.selection = selection  # the requirements that the command line selects, and their operations

@@ -69,9 +69,12 @@ _LISTS_ARE_READ_AFTER_IF_GRANTED = (
 """Purposes of registrations after which the list is read twice. A number as type is not among them: the interface
 document says neither which type it means, nor what a list shows of such a key."""
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
+"""Reason why a key type is not tested, if a list showed its keys before the run. `disposable` at a key of the profile
+permits the run to delete the key if an earlier run registered it."""
 LISTED_BEFORE = say(
     "a list showed the key before the run, so it is not touched; delete it by hand, and it is tested again"
 )
+"""The same reason, if the key is disposable, but no earlier run registered it."""
 
 
 @dataclass(frozen=True)

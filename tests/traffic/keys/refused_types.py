@@ -58,9 +58,11 @@ _OTHER_NAMES = {
 _FIELDS_OF_EARLIER_VERSIONS = ("from", "to", "value", "date", "description")
 """Fields that the body had once: "Versioning" in the interface document, registration of a key."""
 _ACCOUNT_MAY_BE_FULL = say("the account may hold no more keys: delete some, or name another account")
+"""What the user may do if the service may have refused a key type because the account is full."""
 _KEY_MAY_BE_LISTED = say(
     "the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
 )
+"""Why a refused key type is no deviation, if a list shows its key."""
 _WAITS_S = (0.0, 0.2, 0.5)
 """Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
 well below a second, because every refused type waits so long."""

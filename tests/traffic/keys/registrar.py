@@ -42,11 +42,13 @@ UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
 )
+"""Reason why no RANDOM key is asked for, if the profile does not say where a list has the keys."""
 FORGET_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: delete it by hand; then python -m "
     "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on "
     "the RANDOM entry of pix_keys has a run delete the key by what the list shows"
 )
+"""Reason why no RANDOM key is asked for, if the profile says where a list has the keys."""
 _UNMASKED_KEY = re.compile(r"[\w-]{1,200}")
 """A key that the service made, such as a UUID. If it is masked, it has other characters, such as `*`. The limit of 200
 characters is a choice."""
