@@ -8,9 +8,16 @@ executed and never deleted follows from that list and its order, so each policy 
 | target | the service that a run asks |
 | sending | a request on its way through the door, with what the policies note about it (`outgoing.py`) |
 | attempt | a request sent once over the wire; the door may send it again |
-| exchange | an attempt with its response or its failure; an exchange without a number was not sent |
+| exchange | an attempt with its response or its failure; an exchange with the number 0 was not sent |
 | wire | the connections to the target |
-| place | permission to be on the wire; a run has as many places as it may send requests at once |
+
+| module | its policies |
+|---|---|
+| `permission.py`, `amounts.py`, `identifiers.py` | what may be sent: address, permissions, amounts, accounts, keys |
+| `ending.py`, `limits.py` | how long the run lasts, and how much it may send |
+| `guard.py`, with `journal.py` and `prepared.py` | each real transaction code is executed once |
+| `key_changes.py`, `run_keys.py` | which keys may be registered and deleted, and what became of them |
+| `backoff.py`, `liveness.py`, `token_monitor.py` | what follows if the target is busy, gone, or refuses the token |
 """
 
 from __future__ import annotations
@@ -128,7 +135,7 @@ class Door:
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
         self.log = Log()
-        """The exchanges, and the requests that were not sent, which have no number."""
+        """The exchanges, and the requests that were not sent, whose number is 0."""
         self.sent_again: dict[int, Exchange | None] = {}
         """By the number of an exchange, the answer to the same request sent once more; None if it was not sent."""
         self.unsent = defaultdict[Text, set[str]](set)
@@ -550,8 +557,8 @@ class Door:
             beside=sending.beside,
             supersedes=sending.supersedes,
             repeats=sending.repeats,
-            excused=self.token_monitor.excused,
-            **vars(sending.intent),
+            excused=self.token_monitor.excused,  # refused because the token had expired
+            **vars(sending.intent),  # the operation, the credential, the purpose and so on
         )
 
     def _note_refusal(self, sending: Sending, why: Exception) -> None:

@@ -83,13 +83,20 @@ class KeyRecord(EventLog):
         profile, and the account in the event, if it is written there as it is. If none fits, the account is given as an
         empty text. Raises JournalError.
         """
-        for event in self._events_at_this_address():
-            if event.get("ours"):
-                account_by_digest = {
-                    self.digest(_subject(account, event["type"], event.get("key") or None)): account
-                    for account in (*accounts, event.get("account", ""))
-                }
-                yield account_by_digest.get(event["digest"], ""), event
+        for event in self.events_of_made_up_keys():
+            account_by_digest = {
+                self.digest(_subject(account, event["type"], event.get("key") or None)): account
+                for account in (*accounts, event.get("account", ""))
+            }
+            yield account_by_digest.get(event["digest"], ""), event
+
+    def events_of_made_up_keys(self) -> list[Event]:
+        """The last event of each key in the file that the suite or the service made up, without its account.
+
+        A run asks for them thousands of times, and to find out the accounts takes a digest of each. Raises
+        JournalError.
+        """
+        return [event for event in self._events_at_this_address() if event.get("ours")]
 
     def _is_kept_beside(self, new: Event, old: Event | None, *, is_unknown: bool) -> bool:
         """True if the old line is kept when the new one is written, because they are about different keys.

@@ -74,7 +74,7 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.REFUSED: KeyState.MAYBE,
     KeyState.LATER: KeyState.REGISTERED,
 }
-"""By the state of a key that seems free, its state after a list that shows it."""
+"""By the state of a key that is not registered as far as the answers tell, its state after a list that shows it."""
 SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
 """States of keys that are not registered, as far as the answers tell. A later list can contradict each of them."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
@@ -167,7 +167,7 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     | anything else, if the key was registered before | unchanged |
     | no connection | `state_before` if the key may still be registered, else GONE, because nothing was sent |
     | none, or one that neither grants nor refuses the registration | unchanged: MAYBE |
-    | a refusal, if an earlier registration of the key was accepted | `state_before` if the key may still exist |
+    | a refusal, if an earlier registration of the key was accepted and the key may still exist | `state_before` |
     | another refusal, if no list can ever show the key | GONE |
     | another refusal | REFUSED, until a list shows that the key is not registered |
     """
@@ -186,8 +186,8 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     # No list can show a key whose value is unknown if its account is made up. On a sandbox (where no key has a value)
     # the same holds for any invalid request. A status from 500 on is no clear refusal: the service may have failed
     # after it registered the key.
-    is_at_synthetic_account = key.is_at_synthetic_account or (is_sandbox and not exchange.valid)
-    no_list_can_show_it = key.value is None and is_at_synthetic_account
+    is_invalid_on_sandbox = is_sandbox and not exchange.valid
+    no_list_can_show_it = key.value is None and (key.is_at_synthetic_account or is_invalid_on_sandbox)
     is_clear_refusal = exchange.response.status < 500
     if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE

@@ -65,7 +65,8 @@ def open_door_for_plan(
 
     `connections` answers the requests without a network. The journal (a file with the transaction codes that were
     sent) is read, so that the plan leaves out the same codes as a run would. No file is written. With `new_journal`
-    there is no journal, because the run would start a new one.
+    there is no journal, because the run would start a new one. `resend` has the code that the run might send although
+    an earlier run sent it.
     """
     secret_values = listed_secrets(profile)
     secret_values.learn_token(token)

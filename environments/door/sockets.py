@@ -339,7 +339,7 @@ class _PoolOfRecentConnections:
         to close: the connection answered before, and has no socket now.
         """
         with self._taking:
-            self._have_taken_next(_of_this_thread.last_connection)
+            self._move_to_end_of_queue(_of_this_thread.last_connection)
             connection = super()._get_conn(timeout)  # type: ignore[misc]
         _of_this_thread.last_connection = connection
         deadline = _of_this_thread.deadline
@@ -353,8 +353,12 @@ class _PoolOfRecentConnections:
         deadline.afresh = connection.sock is None
         return connection
 
-    def _have_taken_next(self, connection: Any) -> None:
-        """Move a connection to the end of the queue if it is free. None, and one that is idle for too long, stay."""
+    def _move_to_end_of_queue(self, connection: Any) -> None:
+        """Move a free connection to the end of the queue, so that it is taken next: the queue gives its last one first.
+
+        Nothing is moved if `connection` is None (the thread has sent nothing so far), if another thread uses it, or if
+        it was idle for too long.
+        """
         if connection is None or self.pool is None or _is_idle_for_too_long(connection):
             return
         with self.pool.mutex:
@@ -373,16 +377,20 @@ class _PoolOfRecentConnections:
 
 
 def _is_idle_for_too_long(connection: Any) -> bool:
-    """True if a connection had its last answer more than `KEPT_S` seconds ago."""
+    """True if a connection had its last answer more than `KEPT_S` seconds ago: the service may close it right now."""
     answered_at: float = connection.answered_at
     return time.monotonic() - answered_at > KEPT_S
 
 
 class _WatchedPool(_PoolOfRecentConnections, HTTPConnectionPool):
+    """A pool of connections without TLS."""
+
     ConnectionCls = _WatchedConnection
 
 
 class _WatchedTlsPool(_PoolOfRecentConnections, HTTPSConnectionPool):
+    """A pool of connections with TLS."""
+
     ConnectionCls = _WatchedTlsConnection
 
 

@@ -121,12 +121,12 @@ class TokenMonitor:
         self._note_refusal_of_caller(exchange, response)
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
-        turns_token_away = may_refuse_any_bad_token(response)
-        if is_granted(exchange) and not turns_token_away:
+        may_be_about_token = may_refuse_any_bad_token(response)  # such as 401, or an HTML page to log in
+        if is_granted(exchange) and not may_be_about_token:
             self._note_grant(exchange)
             return False
         is_doubtful = exchange.valid or self._count_and_ask_for_check(response)
-        if is_doubtful and sending.with_token and turns_token_away:
+        if is_doubtful and sending.with_token and may_be_about_token:
             read = self.last_granted_read
             has_another_token = read is not None and self._fetch_another(sending, read)
             if has_another_token or self._expired_at:  # then this refusal is no fault of the service
@@ -137,8 +137,8 @@ class TokenMonitor:
     def _note_refusal_of_caller(self, exchange: Exchange, response: Response) -> None:
         """Note an exchange that was refused because of the caller: the expired token may be the cause.
 
-        If it turns out that the token expired for good, these exchanges are not judged. An answer that arrives after
-        that was found out is not judged either.
+        If it turns out that the token expired for good, these exchanges are not judged. This may be known already when
+        an answer arrives; then the answer is not judged either.
         """
         if refusal_of_the_caller(response) is None:
             return

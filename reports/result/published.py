@@ -1,4 +1,6 @@
-"""Base of the models of files: conformance.json, the conformance.json of another run, and the record.
+"""Base of the pydantic models of three files: conformance.json, the conformance.json of another run, and the record.
+
+The record is the file `<name>.observed.yaml` with the behaviour of a service that somebody accepted.
 
 A model is the only place that says which members a file has and what each means. Files, validation and the JSON schemas
 in reports/ come from it. The docstring below a field is its description in the schema.
@@ -90,7 +92,7 @@ def _is_none(value: object) -> bool:
 
 
 class _SchemaGenerator(GenerateJsonSchema):
-    """The generator of pydantic, with three changes."""
+    """Makes a JSON schema from a pydantic model, as pydantic does, with three changes: one for each method."""
 
     def model_field_schema(self, schema: Any) -> JsonSchemaValue:
         """The JSON schema of a member of a file. `schema` is how pydantic describes the member.

@@ -68,7 +68,7 @@ def off_sandbox(folder):
     """Changes that make the profile one of a target that is no sandbox, with a key that a run may delete."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
     return {
-        "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "pix_keys": keys,
+        "sandbox": None, "allow": ["read", "register-keys", "delete-keys"], "pix_keys": keys,
         "key_at": "/data/keys/*/pixKey", "accounts": [ACCOUNT], "transactions": None,
         "journal": str(folder / "journal.jsonl"),
     }  # fmt: skip
@@ -312,7 +312,7 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
     The summary says why.
     """
     long = ListsAtLength(MANY_VALUES)
-    result = run_over_http(long, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
+    result = run_over_http(long, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
 
     assert long.lists > LISTS_THAT_ARE_READ
     assert len(long.lists_before_deletions) > 0
@@ -326,7 +326,7 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
 def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
     """If the lists are short, keys are still deleted after as many lists as a run reads of long ones."""
     short = ListsAtLength(values=0)
-    run_over_http(short, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
+    run_over_http(short, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
 
     assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
 

@@ -176,13 +176,20 @@ def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
     assert GONE not in result.output
 
 
-def test_a_conforming_service_is_tested_whole(tmp_path):
+@pytest.fixture(scope="module")
+def conforming_service_and_result(tmp_path_factory):
+    """A service that deletes exactly what it is asked to, and the result of a run with generated requests."""
+    service = HoldsKeysOfACustomer()
+    folder = tmp_path_factory.mktemp("run")
+    return service, run_off_sandbox(service, folder, ALL_TESTS, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
+
+
+def test_a_conforming_service_is_tested_whole(conforming_service_and_result):
     """The service deletes exactly what it is asked to. Generated deletions are sent, too, and nothing fails.
 
     A list follows every deletion. At the end the account has the keys that it had before.
     """
-    service = HoldsKeysOfACustomer()
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
+    service, result = conforming_service_and_result
     methods = [
         request.method for request in service.received if "/pix/keys/" in request.path and request.method != "POST"
     ]
@@ -479,10 +486,9 @@ def test_nothing_that_is_sent_destroys(tmp_path):
     assert [text for text in bodies if destructive_words.search(text)] == []
 
 
-def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(tmp_path):
+def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(conforming_service_and_result):
     """A request that writes to the account of the profile names a synthetic key or a key of the profile."""
-    service = HoldsKeysOfACustomer()
-    run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
+    service, _ = conforming_service_and_result
     requests_to_own_account = [
         request for request in service.received if ACCOUNT in request.path or ACCOUNT.encode() in request.body
     ]

@@ -57,7 +57,8 @@ def share_that_holds_a_member(operation: str, bodies: list[Mapping[str, Any]]) -
     return len(holding) / len(bodies)
 
 
-@pytest.mark.parametrize("profile_name", ["sandbox", "bank"])
+@pytest.mark.slow  # to draw for the sandbox, which few other tests need
+@pytest.mark.parametrize("profile_name", ["bank", "sandbox"])
 @pytest.mark.parametrize("operation", WITH_BODIES)
 def test_drawn_bodies_hold_documented_members(operation, profile_name):
     """At least nine of ten objects do, whether the data is to be valid or not."""

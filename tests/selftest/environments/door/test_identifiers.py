@@ -226,7 +226,7 @@ def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
     registered = send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"), valid=True)
     keys.learn_value(keys.key_of(registered), made_now)
     keys._record = SimpleNamespace(
-        remaining_keys=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": left_by_earlier_run})],
+        events_of_made_up_keys=lambda: [{"type": "RANDOM", "key": left_by_earlier_run}],
         note=lambda *_, **__: 0,
     )
     for key in (made_now, left_by_earlier_run):
