@@ -29,7 +29,7 @@ from tests.traffic.unusual_texts import EVERYTHING, HALF_A_PAIR, LETTERS, ONE_DI
 
 T = TypeVar("T")
 _USUAL, _MISSING = object(), object()
-"""Stand for the usual value of a member, and for no member."""
+"""Markers in a list of values: for the usual value of a member, and for a member that is missing."""
 _VALUES: tuple[Any, ...] = (
     *(_USUAL, _MISSING, EVERYTHING) * 2,
     None,
@@ -53,9 +53,10 @@ _KEYS_OF_NO_TYPE = ("", ONE_DIGIT, EVERYTHING)
 
 
 def combined_cases(operation: str, profile: Profile, seed: str) -> Iterator[Case]:
-    """Cases whose bodies have several unusual members. None if the operation has no body with several members.
+    """Requests whose bodies have several unusual members. There are none if the body has fewer than two members.
 
-    The seed decides the order of the values. There are more cases than a run sends, and some of them are equal.
+    They are not sent yet, and nothing in them names somebody. The seed decides the order of the values. There are more
+    requests than a run sends, and some of them are equal.
     """
     members = documented_members(operation, profile)
     if members is None or len(members) < 2:
@@ -68,7 +69,12 @@ def combined_cases(operation: str, profile: Profile, seed: str) -> Iterator[Case
 
 
 def _bodies(operation: str, members: Members, profile: Profile, source: random.Random) -> Iterator[Members]:
-    """Bodies with several unusual members: first those that do not depend on the seed, or only in their order."""
+    """Bodies with several unusual members. `members` are the names and values of a usual body.
+
+    First come bodies whose members all have the same value; for registrations, bodies with a key that does not fit its
+    type. Then every member goes through the same values, each member in an order of its own that `source` draws. In
+    every second body the account that pays is a real one, because a service may look it up before it reads the rest.
+    """
     if operation == "registerPixKey":
         yield from _with_keys_of_no_type(members, source)
     else:
@@ -79,27 +85,35 @@ def _bodies(operation: str, members: Members, profile: Profile, source: random.R
     for round_number in range(_MOST_ROUNDS):
         values = _VALUES_OF_FURTHER_ROUNDS if round_number else _VALUES
         orders = {name: _in_drawn_order(_values_of(operation, name, values), source) for name in members}
-        for place in range(len(values)):
-            value_by_name = {name: order[place] for name, order in orders.items()}
-            if place % 2:  # a service may look the payer up before it reads the other members
+        for index in range(len(values)):
+            value_by_name = {name: order[index] for name, order in orders.items()}
+            is_every_second_body = index % 2 == 1
+            if is_every_second_body:  # a service may look the payer up before it reads the other members
                 value_by_name |= payers
             yield _body_of(value_by_name, members)
 
 
 def _with_keys_of_no_type(members: Members, source: random.Random) -> Iterator[Members]:
-    """Registrations in which the key does not fit the type. The usual type has these keys in the coverage phase."""
+    """Bodies of registrations in which the key does not fit the type, such as an empty key of the type PHONE.
+
+    The usual type is left out, because the coverage phase (`drawing.py`) sends it with these keys. `source` draws the
+    order.
+    """
     other_types = [name for name in NAMED_TYPES if name != members["pixKeyType"]]
     for key_type, key in _in_drawn_order(list(product(other_types, _KEYS_OF_NO_TYPE)), source):
         yield {**members, "pixKeyType": key_type, "pixKey": key}
 
 
 def _in_drawn_order(values: Sequence[T], source: random.Random) -> list[T]:
-    """The values in another order."""
+    """The same values in an order that `source` draws."""
     return source.sample(values, len(values))
 
 
 def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values that a member goes through: as many as `values`. The type of a key is always a documented one."""
+    """The values that a member has in one body after the other: as many as `values`, which are those of any member.
+
+    A key type has only documented types, again and again: another type would be refused before the rest is read.
+    """
     if operation == "registerPixKey" and name == "pixKeyType":
         times = math.ceil(len(values) / len(NAMED_TYPES))
         return (NAMED_TYPES * times)[: len(values)]
@@ -112,7 +126,10 @@ def _texts_of(value: Any) -> list[str]:
 
 
 def _body_of(values: Members, members: Members) -> Members:
-    """A body with these values. The usual values are those of `members`."""
+    """A body with these values, in which the markers are replaced: a usual value by that in `members`.
+
+    A member whose value is the marker _MISSING is not in the body.
+    """
     body: dict[str, Any] = {}
     for name, value in values.items():
         if value is _USUAL:

@@ -64,8 +64,11 @@ from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
 _SCHEME = f"{EXECUTE}.token.scheme"
+"""The requirement that the token is accepted only behind the word Bearer."""
 _TOKEN = f"{EXECUTE}.token.required"
+"""The requirement that nothing is executed without a valid token."""
 _ROBUST = tuple(f"{EXECUTE}.{end_of_id}" for end_of_id in ROBUSTNESS)
+"""The requirements such as "no server error". Every answer to an execution is judged by them."""
 _TESTED_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements for which real codes are sent without the valid token."""
 _TESTED_BY_SIMULTANEOUS_REQUESTS = f"{EXECUTE}.id.matches"
@@ -146,10 +149,10 @@ class _Executions:
         self._selection_includes = traffic.selection.includes_any
         self._door = traffic.client.door
         self._together = traffic.together
-        self._unknown_code = synthetic()
+        self._unknown_code = synthetic()  # a made-up code, which does not exist
         self._requests_before = requests_before_executions(traffic, self._unknown_code)
         self._requests_on_sandbox: RequestsOnSandbox | None = None  # replace `_requests_before` if there are any
-        self._codes_of_pair: list[str] = []
+        self._codes_of_pair: list[str] = []  # the codes that are kept to execute both at the same moment
         self._unauthorized_by_index: dict[int, list[UnauthorizedRequest]] = {}  # planned, by index of a code
         self._unauthorized_by_code: dict[str, Sequence[UnauthorizedRequest]] = {}  # sent, by code
         self._service_is_broken = False  # True once a wrong token, written as usual, got a 5xx or no answer
@@ -342,8 +345,8 @@ class _Executions:
         if not indexes:
             indexes = [0]
         requests_by_index = {}
-        for share, index in enumerate(indexes):
-            requests_by_index[index] = unauthorized_requests_for_code(table, share, number_of_codes=len(indexes))
+        for position, index in enumerate(indexes):  # the position among the codes that get some
+            requests_by_index[index] = unauthorized_requests_for_code(table, position, number_of_codes=len(indexes))
         return requests_by_index
 
     def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
@@ -386,7 +389,8 @@ class _Executions:
         | one to three | those of the first spent code: if this code is executed, they were not the reason | none |
         | more | none | none |
 
-        The planned ones are not sent as well, because limits.wrong_tokens does not permit more.
+        If those of the first spent code are sent, the planned ones are not sent, because limits.wrong_tokens does not
+        permit both.
         """
         spent = perhaps_spent_by_wrong_tokens(self._log)
         if not spent:
@@ -507,9 +511,10 @@ class _Executions:
             send_request()
 
     def _send_alone_or_beside(self, send: Send, index: int, plan: _CodePlan) -> None:
-        """Send an execution: that of the third code (index 2) at the same moment as another request, all others alone.
+        """Send an execution: one of all executions at the same moment as another request, all others alone.
 
-        `send` sends the execution. A service at fault may give one request the result of the other.
+        `send` sends the execution. A service at fault may mix up simultaneous requests: then one gets the result of the
+        other. One execution is enough to show that, and the others show what the service does without other requests.
         """
         if self._is_executed_beside_a_request(index, plan):
             self._together.send_with_companion(send, self._send_beside_execution)
@@ -517,7 +522,10 @@ class _Executions:
             send()
 
     def _is_executed_beside_a_request(self, index: int, plan: _CodePlan) -> bool:
-        """True if the code with this index is executed at the same moment as another request. Only the third one is.
+        """True if the code with this index is executed at the same moment as another request: the third code (index 2).
+
+        The first two codes have other uses: the first one is executed without any wrong token before, and the second
+        one is the first that is sent with wrong tokens.
 
         False if the third code is one of the pair, if the run may send only one request at a time, or if no selected
         requirement is about mixed-up results.

@@ -17,8 +17,7 @@ LENGTHS = (300, 5_000)
 LETTERS, ONE_DIGIT = "AB", "7"
 """Short usual texts, of letters and of a digit."""
 ALL_SPECIAL = f"{SPECIAL}{_SPECIAL_IN_A_ROW}ã🏦"
-"""All characters and signs that mean something in SQL, JSON, URLs, shells or templates, and two letters of several bytes.
-"""
+"""All signs that mean something in SQL, JSON, URLs, shells or templates, and two characters of several bytes."""
 ALL_UNUSUAL = f" {UNUSUAL}{'漢' * 100} "
 """Also a text of less than 255 characters that takes more than 255 bytes."""
 VERY_LONG = "x" * max(LENGTHS)
