@@ -103,7 +103,7 @@ def test_an_execution_is_answered_with_200(executions_log, execution_answers):
 
 @requirement("executePix.id.matches")
 def test_a_result_is_of_the_code_that_was_sent(execution_answers):
-    """The id in a result is the transaction code of its own request, and not that of another execution."""
+    """The id in a result is the transaction code of its own request, and not the code of another execution."""
     codes = {exchange: exchange.request.last_segment for exchange in execution_answers}  # the code ends the path
 
     assert_found("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))

@@ -125,7 +125,7 @@ def test_a_registration_is_answered_with_200(registrations_log, profile):
 
 @requirement("registerPixKey.Key.matches")
 def test_a_result_is_of_the_key_that_was_sent(registrations_log):
-    """The Key in a result is the key of its own request, and not that of another registration."""
+    """The Key in a result is the key of its own request, and not the key of another registration."""
     answers = valid_registrations(registrations_log)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
@@ -139,7 +139,7 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
 def test_type_holds_in_every_result(requirement_id, registrations_log):
     """Each field of a result has its type if the field is present.
 
-    This holds as well for the results in which the service declines an undocumented key type, so they are judged too.
+    A service may decline an undocumented key type with a result whose Success is false. Such results are judged, too.
     """
     assert_holds(requirement_id, [*valid_registrations(registrations_log), *results_for_other_types(registrations_log)])
 

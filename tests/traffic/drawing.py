@@ -6,7 +6,7 @@
   the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose
   type is not shown may have any JSON type. Each member has an example from a complete body (`documented_members` in
   `case.py`), so that the cases of the coverage phase differ from this body in one member each.
-- Hooks: they leave out what may never be sent, and put synthetic identifiers in the place of drawn ones.
+- Hooks: they leave out what may never be sent, and replace drawn identifiers by synthetic ones.
 - Not drawn here: wrong credentials, queries and broken bodies are in `invalid.py`. Other methods are never sent.
 
 Import this module only where something is drawn, because importing Schemathesis takes most of a second.
@@ -195,7 +195,7 @@ def _is_key_type(operation: str, name: str) -> bool:
 
 
 def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
-    """The JSON schemas of an amount, made of those of any member (`types`), so that only permitted ones are drawn.
+    """The JSON schemas from which amounts are drawn. `types` are the schemas of any member of a body.
 
     On a sandbox, a service without real money, any amount is permitted. Elsewhere it must be above 0, and at most the
     amount of the profile.
@@ -296,7 +296,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         """True if Schemathesis may keep a drawn request.
 
         False if the body is bytes instead of a JSON value, because nobody knows what it names, or if its amount is
-        above that of the profile.
+        above the amount of the profile.
         """
         is_json = not isinstance(case.body, bytes)
         return is_json and has_permitted_amounts(_operation_of(case), case.body, profile)
@@ -305,7 +305,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
         """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
 
-        The usual path parameter stays, because it can do no harm. In a read it is replaced as well, because valid reads
+        The usual path parameter stays, because it can do no harm. In a read it is replaced, too, because valid reads
         are sent anyway.
         """
         operation = _operation_of(case)
@@ -530,7 +530,7 @@ path parameter."""
 def _kinds_of(case: Case) -> _Kinds:
     """The kind of each value in a case (a request): {"": "digits", "pixKey": "long", "account": "missing"}.
 
-    The empty name is that of the path parameter. Of two requests whose values are of the same kinds, one is sent.
+    The empty name means the path parameter. Of two requests whose values are of the same kinds, one is sent.
     """
     kinds = {"": _kind_of(case.path_parameter)}
     body = json.loads(case.body) if case.body else None
@@ -756,7 +756,7 @@ def _part_of_text(draw: st.DrawFn, text: str) -> str:
     """A part of a text, as Hypothesis draws it.
 
     Of a short text it has some of the characters. A long text stays whole or is cut at one place, because a choice for
-    each character would take too long. If it is short then, it has some of the characters as well.
+    each character would take too long. If it is short afterwards, only some of its characters are kept.
     """
     if len(text) >= _LONG:
         is_whole = draw(_IS_KEPT)

@@ -119,7 +119,7 @@ class _CodePlan:
     supplied: list[str]
     """Codes of the profile. They are sent first."""
     most_prepared: int
-    """Most codes that the run prepares, those of the pair included."""
+    """Most codes that the run prepares, including the two codes of the pair."""
     number_before_pair: int
     """Number of codes that are sent before the pair. A code whose index is this number or more is one of the pair."""
     note_on_codes_left_out: Text
@@ -332,8 +332,8 @@ class _Executions:
 
         - The first one, so that one code is executed even if wrong tokens break the service. It gets some only if no
           other code can get any.
-        - Those of the pair, and the one that is executed at the same moment as another request.
-        - On a sandbox those whose execution must be sent right after a certain other request.
+        - The two codes of the pair, and the code that is executed at the same moment as another request.
+        - On a sandbox the codes whose execution must be sent right after a certain other request.
         """
         if not self._selection_includes(*_TESTED_BY_WRONG_TOKENS):
             return {}
@@ -386,11 +386,10 @@ class _Executions:
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
         | none | the planned ones | the planned ones |
-        | one to three | those of the first spent code: if this code is executed, they were not the reason | none |
+        | one to three | those of the first spent code; if this code is executed, those were not the reason | none |
         | more | none | none |
 
-        If those of the first spent code are sent, the planned ones are not sent, because limits.wrong_tokens does not
-        permit both.
+        The planned requests are not sent in addition, because limits.wrong_tokens does not permit both.
         """
         spent = perhaps_spent_by_wrong_tokens(self._log)
         if not spent:

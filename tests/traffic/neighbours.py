@@ -166,7 +166,7 @@ class RequestsOnSandbox:
     """
 
     def __init__(self, traffic: Traffic, unknown_code: str, first_index: int, number_of_codes: int) -> None:
-        """`unknown_code` does not exist. `first_index` is that of the first code without wrong tokens."""
+        """`unknown_code` does not exist. `first_index` is the index of the first code without wrong tokens."""
         self._indexes = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)
         self._last_index = number_of_codes - 1
         self.indexes_without_wrong_tokens = (*self._indexes, self._last_index)

@@ -53,7 +53,7 @@ class Situation:
     otherwise: str = ""
     """Value that is observed if no answer shows anything; empty if nothing is observed then."""
     of_any_operation: bool = False
-    """True if the requests are to other operations than that of the requirement."""
+    """True if the requests are to other operations than the operation of the requirement."""
     every_attempt: bool = False
     """True if answers count, too, that were replaced because the request was sent again."""
 

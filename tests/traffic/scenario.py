@@ -42,7 +42,7 @@ class Scenario:
     serves: tuple[str, ...]
     """Requirement ids, in which `*` means any text, such as "executePix.*"."""
     needs: str = ""
-    """A permission of the profile, beyond those of the operations; empty if it needs none."""
+    """A permission of the profile that no operation needs by itself, such as "fuzz"; empty if it needs none."""
 
     def is_for(self, requirement_id: str) -> bool:
         """True if the scenario serves the requirement, so that its requests show whether the requirement is met.

@@ -321,7 +321,7 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     if not sent_again:
         return []
     last_number = sent_again[-1].number
-    # The next registration after the repetitions: if it is a repetition, it is that of the next refused type.
+    # The next registration after the repetitions: if it is a repetition, it repeats the next refused type.
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:

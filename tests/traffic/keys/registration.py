@@ -204,8 +204,8 @@ def _register_synthetic_key(context: _StepContext) -> None:
 def _send_keys_without_a_token(context: _StepContext) -> None:
     """Send registrations without a token, which must be refused.
 
-    On a sandbox they are those of the keys of the profile. Outside a sandbox a made-up (synthetic) key is sent instead,
-    because a service at fault may register it. Each is sent at the same moment as a valid request that does nothing:
+    On a sandbox the keys of the profile are sent. Outside a sandbox a made-up (synthetic) key is sent instead, because
+    a service at fault may register it. Each is sent at the same moment as a valid request that does nothing:
     some services accept a request without the token while a valid request is under way.
 
     On a sandbox the keys that are no e-mail addresses are also sent with a wrong token, because the check of

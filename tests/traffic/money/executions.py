@@ -64,7 +64,7 @@ def answers_to_real_codes(log: Log) -> list[Exchange]:
 
 
 def successful_executions(log: Log) -> list[Exchange]:
-    """The executions of real codes (those of transfers) that succeeded.
+    """The executions of real codes (transaction codes of transfers) that succeeded.
 
     First come those that were sent as documented, then those with extra parts: a body, more headers and a query. The
     extra parts are sent if the service seems to need more than is documented.
@@ -76,8 +76,8 @@ def successful_executions(log: Log) -> list[Exchange]:
 def repeated_executions(log: Log) -> list[Exchange]:
     """The executions of a code that had been executed before, if their answer says success or has a result.
 
-    The rules for results judge such an answer, too, like that of the first execution. The run sends a code a second
-    time on a sandbox, to see whether money moves again.
+    The rules for results judge such an answer, too, like the answer to the first execution. On a sandbox the run sends
+    a code a second time, to see whether money moves again.
     """
     codes_executed: set[str] = set()
     repeated = []

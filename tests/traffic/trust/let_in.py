@@ -78,7 +78,7 @@ TIMES_SENT_AGAIN = 5
 def is_about_the_identifier(answer: Exchange) -> bool:
     """True if the answer seems to be about the identifier in the request: its code or account.
 
-    Such an answer is, for example, a 404 for an unknown code, which the valid token gets as well. An answer about the
+    Such an answer is, for example, a 404 for an unknown code, which the valid token gets, too. An answer about the
     caller, such as a 401, is none, and nothing temporary, such as a server error or a rate limit.
     """
     if answer.response is None:
@@ -227,8 +227,8 @@ def is_as_expected_if_let_in(answer: Exchange, log: Log) -> bool:
     """True if an answer is the one that is expected if a stand-in is let in: accepted as if it was the valid token.
 
     A stand-in is what some services trust instead of a token. Requests with it and requests without any token are sent
-    alternately (ORDER_OF_PROOF). With the stand-in the expected answer is that of the valid token. Without any token it
-    is a refusal.
+    alternately (ORDER_OF_PROOF). With the stand-in the same answer is expected as with the valid token. Without any
+    token a refusal is expected.
     """
     if answer.purpose is Trust.STAND_IN_AGAIN:
         return is_answered_as_with_the_token(answer, log)
@@ -248,8 +248,8 @@ def is_stand_in_proved_by_last_answers(log: Log, operation: str) -> bool:
 def _is_stand_in_proved_by(answers: Sequence[Exchange], log: Log) -> bool:
     """True if these answers prove that a stand-in is let in: it gets the answer of the valid token each time.
 
-    They must answer all requests with the stand-in and without any token, in ORDER_OF_PROOF. Each must be the one that
-    is expected if the stand-in is let in.
+    They must answer all requests with the stand-in and without any token, in ORDER_OF_PROOF. Each must be the answer
+    that is expected if the stand-in is let in.
     """
     purposes = tuple(answer.purpose for answer in answers)
     return purposes == ORDER_OF_PROOF and all(is_as_expected_if_let_in(answer, log) for answer in answers)

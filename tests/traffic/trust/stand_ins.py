@@ -132,7 +132,7 @@ class StandIn:
     credential: str = NO_HEADER
     """The name of a wrong token, or of no Authorization header."""
     name: str = ""
-    """What stands in for the token, in words; empty if nothing does but the credential."""
+    """What the request has instead of the token, in words; empty if it has nothing but the credential."""
     headers: Headers = ()
     query: Headers = ()
     key_type: str = "EMAIL"
