@@ -78,6 +78,7 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
     codes that were executed a second time.
     """
     executions = answers_to_real_codes(executions_log)
+    # With a body, more headers and a query. They are sent if the service seems to need more than is documented.
     with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
     without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)

@@ -41,7 +41,7 @@ def test_shape_of_an_answer(operation, log, profile):
     observation = observed(f"{operation}.shape", log)
     not_exercised_unless(observation.values, why_no_shape(log, profile, operation))
 
-    observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
+    observe(f"{operation}.shape", observation.values, observation.exchanges[:3])  # a few are enough as examples
 
 
 @pytest.mark.parametrize("operation", operations_with_requirement("token", READ_OPERATIONS))
@@ -79,7 +79,7 @@ def test_refusals(operation, log, profile):
     observation = observed(f"{operation}.refusal", log)
     not_exercised_unless(observation.values, why_nothing_was_refused(operation, log, profile))
 
-    observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])
+    observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])  # a few are enough as examples
 
 
 @requirement("general.codeValues")
@@ -90,7 +90,8 @@ def test_codes(log):
         refusals += observed(f"{operation}.refusal", log).exchanges
     not_exercised_unless(refusals, NOTHING_REFUSED)
 
-    observe("general.codeValues", observed("general.codeValues", log).values, refusals[:5])
+    examples = refusals[:5]  # a few are enough
+    observe("general.codeValues", observed("general.codeValues", log).values, examples)
 
 
 @requirement("general.rateLimit")

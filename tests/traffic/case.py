@@ -371,7 +371,7 @@ def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> 
 def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
     """True if every amount in a body (a JSON value) is permitted: above 0 and at most the amount of the profile.
 
-    On a sandbox, a service without real money, any amount is.
+    On a sandbox, a service without real money, any amount is permitted.
     """
     return profile.is_sandbox or _are_permitted_amounts(operation, leaves_of(body), profile)
 

@@ -467,7 +467,7 @@ class Drawing:
             strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=_NO_FEEDBACK, **fixed)
             return strategy
 
-        if example_body is None:
+        if example_body is None:  # the operation has no body, so only its path parameter is drawn
             return cases(_ALL_MEMBERS)
         with_example_path: dict[str, Any] = {}
         if path_parameter and example_body:
@@ -476,7 +476,7 @@ class Drawing:
             cases(_ALL_MEMBERS, **with_example_path),
             cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **with_example_path),
         ]
-        if len(example_body) > 1:
+        if len(example_body) > 1:  # without its single member, a body would just be empty
             strategies.append(cases(_ANY_MEMBERS, **with_example_path))
         if path_parameter:
             strategies.append(cases(_ALL_MEMBERS, body=dict(example_body), media_type=JSON))

@@ -325,12 +325,12 @@ class _Executions:
     # -- real codes without the valid token -------------------------------------------------------------------------
 
     def _unauthorized_by_index_of_code(self, plan: _CodePlan) -> dict[int, list[UnauthorizedRequest]]:
-        """By index of a code, the requests that name it without a token or with a wrong one, before its execution.
+        """By index of a code, the unauthorized requests that are sent with the code before its execution.
 
-        An unauthorized request is one of these. All of them are divided among the codes. A code that gets none is not
-        in the result:
+        An unauthorized request has no token or a wrong one. All of these requests are divided among the codes. The
+        following codes get none, and are not in the result:
 
-        - The first one, so that one code is executed even if wrong tokens break the service. It gets some only if no
+        - The first code, so that one code is executed even if wrong tokens break the service. It gets some only if no
           other code can get any.
         - The two codes of the pair, and the code that is executed at the same moment as another request.
         - On a sandbox the codes whose execution must be sent right after a certain other request.
