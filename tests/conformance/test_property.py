@@ -2,8 +2,6 @@
 
 The run makes these requests up: some are drawn at random from the OpenAPI schema, some come from tables of invalid
 values. A scenario is a function that sends requests for chosen requirements.
-
-Self-tests: promises/test_generated_traffic.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Registration of a PIX key: POST /v1/pix/keys/{accountId}.
 
 The tests judge answers that the run has got before: tests/traffic/keys/ has the requests, and says why each is sent.
-
-Self-tests: promises/test_keys.py.
 """
 
 from __future__ import annotations
