@@ -54,7 +54,10 @@ def _with_statement(id: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status."""
+    """Run the command `compare` or `recorded`, and return its exit status.
+
+    `recorded` is handed to pytest unparsed, because its options are those of pytest.
+    """
     words = sys.argv[1:] if arguments is None else arguments
     asks_for_help = not {"-h", "--help"}.isdisjoint(words)
     if words[:1] == ["recorded"] and not asks_for_help:
@@ -79,7 +82,7 @@ Judge recorded traffic (HAR), as pytest --recorded does. Nothing is sent. The ex
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The parser of both commands."""
+    """The parser of the command line, with the commands `compare` and `recorded`."""
     parser = CommandParser(
         prog="python -m reports",
         description="Compare two runs, or judge recorded traffic. A wrong command line is exit status 4.",

@@ -26,9 +26,9 @@ PERMISSIONS = {
 }
 """Every permission of a profile, with the words for it."""
 _MOST_EXCEPTED = 2
-"""Missing permissions that are named in place of those that the profile has."""
+"""If at most so many permissions are missing, the missing ones are named, because that text is shorter."""
 _MOST_LINES = 10
-"""Places that drift which a terminal lists."""
+"""Most places that drift which the terminal lists. A choice: the report lists all of them."""
 _NO_VERDICT = {
     RunVerdict.UNREACHABLE: say("the target could not be reached"),
     RunVerdict.NOTHING_SELECTED: say("no conformance test matches"),
@@ -36,13 +36,14 @@ _NO_VERDICT = {
 }
 """Reasons for a verdict that says nothing about the service."""
 LAST_FAILED = "--last-failed"
-"""The option that selects what failed."""
+"""The option of pytest that selects the tests which failed in the last run."""
 _LEFT_OUT = {
     Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
     Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
     Verdict.UNTESTABLE: (say_many("{n} untestable", "{n} untestable"), "requirements"),
 }
-"""Verdicts that are no test: how they are counted, and the anchor of the part of the page that says more."""
+"""Verdicts of requirements that were not tested. Each has a text with their number, and the anchor of the part of
+report.html that says more."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Headline:
     word: Text  # the verdict in capitals
     scope: Text  # what was permitted and selected
     sentence: Text  # the failures, how much was tested, and what was cut short
-    exception: Text = ""  # failures that a green verdict does not cover
+    exception: Text = ""  # number of known failures, if the verdict is "conformant"; else empty
 
     def __str__(self) -> str:
         """The headline in one line: `CONFORMANT except 1 known failure, read only: no other failure …`."""

@@ -6,10 +6,11 @@ is met; if not, it has findings. A result is conclusive if the exchanges could s
 
 | assertion | if the requirement is not met | if it cannot be judged |
 |---|---|---|
-| `assert_holds`, `assert_found` | `DeviationError` | `NotExercised` |
-| `warn` | a warning, and the test goes on | |
-| `observe`, `remark` | | |
-| `not_exercised_unless`, `out_of_scope_unless` | | `NotExercised`, `OutOfScope` |
+| `assert_holds`, `assert_judgement` | raises `DeviationError` | raises `NotExercised` |
+| `assert_requirements` | the results that it gets say so | raises `NotExercised` or `OutOfScope` |
+| `warn` | a warning, and the test goes on | a pass |
+| `observe`, `remark` | nothing is judged: they only record | nothing is judged |
+| `not_exercised_unless`, `out_of_scope_unless` | never | raises `NotExercised`, `OutOfScope` |
 """
 
 from __future__ import annotations
@@ -95,9 +96,10 @@ class Untested(Skipped):
     """The running test cannot judge its requirement. `why` says what is missing."""
 
     verdict: ClassVar[Verdict]
+    """The verdict that the requirement gets."""
 
     def __init__(self, why: Text) -> None:
-        """`why` is empty if nothing is known but that no answer could show whether the requirement is met."""
+        """End the test for this reason. If `why` is empty, the reason is "no answer that could show it"."""
         self.why = why or say("no answer that could show it")
         super().__init__(str(self.why))
 
@@ -121,7 +123,10 @@ class DeviationError(AssertionError):
     """
 
     def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
-        """`judgements` say of which exchanges the requirement is not met. Their messages are the text of the error."""
+        """End the test because these judgements say that the requirement is not met.
+
+        Their messages are the text of the error.
+        """
         self.requirement_id = requirement_id
         self.judgements = judgements
         super().__init__(f"{requirement_id}: {joined(judgement.message for judgement in judgements)}")
@@ -289,7 +294,7 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
         out_of_scope_unless(result.verdict != Verdict.OUT_OF_SCOPE, result.why)
 
 
-def assert_found(requirement_id: str, judgement: Judgement) -> None:
+def assert_judgement(requirement_id: str, judgement: Judgement) -> None:
     """Assert that the requirement is met, according to one judgement that was made of several exchanges together.
 
     Raises DeviationError if it is not met, and NotExercised if the exchanges do not show whether it is met.

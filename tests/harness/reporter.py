@@ -77,13 +77,16 @@ class Reporter:
     """
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
-        """`folder` is the folder of the report. `clean` hides tokens, codes and other known values in a text."""
+        """Prepare the report of a run. Nothing is written so far, and the run has no verdict.
+
+        `folder` is the folder of the report. `clean` hides tokens, codes and other known values in a text.
+        """
         self.run = run
         self.folder = folder
         self.page = HtmlPage(self)
         self._clean = clean
         self._accepts = config.getoption("accept")
-        self._named_run = config.getoption("compare_with")  # it was read when the command line was
+        self._named_run = config.getoption("compare_with")  # the run itself: `read_command_line` has read its file
         self._has_folder_of_its_own = bool(config.getoption("report_dir"))
         self._run_before = run_before(folder) if self._has_folder_of_its_own else None
         self._document: RunDocument | None = None
@@ -344,7 +347,7 @@ class HtmlPage:
     """Changes the page that pytest-html writes to report.html of the suite. Unused if pytest-html is not installed."""
 
     def __init__(self, reporter: Reporter) -> None:
-        """`reporter` has the document of the run that the page shows."""
+        """Begin without a page. `reporter` has the document of the run that the page shows."""
         self._reporter = reporter
         self._page: Any = None
 

@@ -180,7 +180,7 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
             return frozenset.intersection(*map(_ids_of, parts))
-        case ast.BoolOp(values=parts):
+        case ast.BoolOp(values=parts):  # `or`, which is the only other one
             return frozenset.union(*map(_ids_of, parts))
         case ast.UnaryOp(op=ast.Not(), operand=part):
             return frozenset(requirements()) - _ids_of(part)

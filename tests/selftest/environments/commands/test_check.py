@@ -9,7 +9,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.commands.check import check as check_of_profile
-from environments.commands.suggestions import missing_lines
+from environments.commands.suggestions import lines_to_add_to_profile
 from environments.door import backoff
 from environments.door.journal import Outcome
 from environments.door.key_record import REGISTERED
@@ -205,7 +205,7 @@ def test_the_check_prints_missing_lines_of_the_profile_from_the_list_of_keys(key
     """The lines can be pasted into the profile. The name of a member that may be data is not shown."""
     profile = replace(load("sandbox"), key_at=None)
 
-    assert [line.partition(" (")[0] for line in missing_lines(key_list, profile)] == lines
+    assert [line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)] == lines
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_the_check_prints_missing_lines_of_the_profile_from_the_list_of_keys(key
 def test_a_body_for_deletions_is_guessed(key_list, name):
     """The key has the name that it has in the list, or the name of a registration."""
     profile = replace(load("sandbox"), key_at=None, requests={})
-    [line] = [line for line in missing_lines(key_list, profile) if line.startswith("requests: ")]
+    [line] = [line for line in lines_to_add_to_profile(key_list, profile) if line.startswith("requests: ")]
 
     assert line.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
 
