@@ -38,7 +38,7 @@ class KeyLeft:
     account: str
     type: str
     value: str | None
-    """None if it is unknown."""
+    """The key itself; None if the service made it and no answer has shown it."""
     reason_to_stay: str
     """Reason why --yes does not delete it; empty if --yes does."""
 

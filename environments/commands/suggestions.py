@@ -56,8 +56,9 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
 def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
     """JSON pointers to the members that hold PIX keys, with * for every item of an array: `["/data/keys/*/pixKey"]`.
 
-    All values of such a member look like keys. If the names of some of these members end with "key" or "chave", only
-    these are returned. A member whose name may be data is left out, because the pointer is printed.
+    All values of such a member look like keys. It is in an array, because an account may have several keys. If the
+    names of some of these members end with "key" or "chave", only these are returned. A member whose name may be data
+    is left out, because the pointer is printed.
     """
     values_by_place: dict[JsonPath, list[Any]] = {}
     for path, value in leaves_of(key_list):

@@ -109,9 +109,9 @@ def permit_everything(sending: Sending) -> None:
 class Door:
     """The only way by which requests reach the service (the target), through an ordered list of checks.
 
-    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock, that of
-    `ending`, guards the data of all policies. A thread releases it while it waits, and while its request waits for the
-    answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
+    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock
+    (`ending.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
+    for the answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Door:
         self.sent_again: dict[int, Exchange | None] = {}
         """By the number of an exchange, the answer to the same request sent once more; None if it was not sent."""
         self.unsent = defaultdict[Text, set[str]](set)
-        """By the limit that cut them short, the operations to which not all requests were sent."""
+        """By the reason, such as a limit of the run, the operations to which not all requests were sent."""
         self.budget = budget
         self.secrets = target.secrets
         self.keys = keys or Keys()
@@ -370,9 +370,11 @@ class Door:
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
         """Send GET /v1/pix/keys/{accountId} for this account, to see what a registration or deletion changed.
 
-        No other request is under way meanwhile, so that no other one can cause the change. The headers are those of the
-        registration or deletion (`change`) but those of its body, so that the service treats both alike. The token is
-        always the right one. Returns the exchange; None if a limit keeps the request back.
+        No other request is under way meanwhile, so that no other request can cause the change. The request has the same
+        headers as the registration or deletion (`change`), so that the service treats both alike. Only the headers
+        about the body are left out, and the token is always the right one.
+
+        Returns the exchange; None if a limit keeps the request back.
         """
         operation = operations()["listPixKeys"]
         path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
@@ -423,10 +425,10 @@ class Door:
                 self.sent_again[number] = None
 
     def _read_again(self) -> Exchange | None:
-        """Send the last successful request for data (such as a list of accounts) again, to see if the token is still
-        accepted.
+        """Send the last request again that only read data and succeeded, to see if the token is still accepted.
 
-        Returns its exchange; None if no such request succeeded so far, or if a limit keeps it back.
+        An example is GET /v1/accounts. Returns its exchange; None if no such request succeeded so far, or if a limit
+        keeps it back.
         """
         last_granted_read = self.token_monitor.last_granted_read
         if last_granted_read is None:

@@ -282,7 +282,7 @@ def _may_delete(sending: Sending) -> bool:
 
 
 def _shows_any(listing: Listing, texts: list[str]) -> bool:
-    """True if one of the texts, which are those of a deletion, is among the keys that the list shows.
+    """True if one of the texts, which come from the body of a deletion, is among the keys that the list shows.
 
     False if the list has no text at `key_at`, the JSON pointer to its keys: texts elsewhere in the list need not be
     keys.

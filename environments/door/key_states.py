@@ -218,7 +218,7 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
 
 
 def _body_names_key(key: RunKey, texts: list[str]) -> bool:
-    """True if one of these texts, which are those of a request body, has the key in it.
+    """True if one of these texts, which come from a request body, has the key in it.
 
     A key that is an empty text must be equal to one of them, because every text has an empty text in it. A key of
     unknown value (None) is never named.
@@ -288,7 +288,8 @@ def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
 def can_be_named(value: str) -> bool:
     """True if every service reads this key in the same way, so that a deletion of it cannot delete another key.
 
-    Not so for an empty key, for one with more than 200 characters (a service may cut it), or with control characters.
+    False for an empty key, for a key with more than 200 characters (a service may cut it), and for a key with control
+    characters (a service may remove them).
     """
     return not _NOT_TO_BE_NAMED.fullmatch(value)
 

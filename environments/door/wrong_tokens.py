@@ -168,7 +168,7 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
     """
 
     def wrong_token_of(token: str) -> str | None:
-        """The wrong token; None if the service would have to accept it, because its key is that of the right token."""
+        """The wrong token; None if the service would have to accept it, because the right token has the same key."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -269,7 +269,9 @@ NO_HEADER = "no header"
 WRONG_TOKEN = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
 _CHUNKED_BODY = "a chunked body"
+"""The way in which a body is sent in chunks, without a Content-Length (RFC 9112 section 7.1)."""
 _RestorableForm = partial(Form, restorable=True)
+"""Makes a form from which the right token can be restored."""
 FORMS = (
     Form(WRONG_TOKEN, _with_another_signature),
     Form("an empty bearer"),
@@ -318,9 +320,11 @@ OTHER_SCHEMES = (
 
 
 _LIKELY_WORDS = ("test", "admin", "dev")
+"""The likeliest words that developers leave in a check of the token."""
 _WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
-"""Words that developers leave in a check of the token."""
+"""Further words that developers leave in a check of the token."""
 _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
+"""A member of the header that names another signing key (`kid`, RFC 7515 section 4.1.4)."""
 
 
 def _form_of_word(word: str) -> Form:
@@ -351,8 +355,10 @@ accepted the form as a token: then it differs from the answer without a token.
 
 
 _WITH_THE_RIGHT_TOKEN = Form(VALID)
+"""`Bearer` and the right token, as documented."""
 _ALL_FORMS = (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS, *OTHER_SCHEMES)
 BY_NAME = {form.name: form for form in _ALL_FORMS}
+"""All forms by name."""
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
 """Names of the forms that tell the right token to everybody who reads them. They need the permission `fuzz`."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
@@ -373,7 +379,7 @@ def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] =
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
     of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as
-    another signature for a token that is not signed. The order is that of `among`.
+    another signature for a token that is not signed. The forms are in the same order as in `among`.
     """
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
     if not token:
@@ -388,8 +394,8 @@ def authorization(credential: str, token: str) -> str | None:
     token, from which a wrong one is made. Raises KeyError for an unknown name.
 
     The names were chosen for the token at the start of the run. A token that was fetched later may be of another kind,
-    such as not signed. If the named wrong token cannot be made from it, the one that can always be made is sent instead
-    (WRONG_TOKEN).
+    such as not signed. If the named wrong token cannot be made from it, WRONG_TOKEN is sent instead, which can be made
+    from every token.
     """
     if credential == NO_HEADER:
         return None

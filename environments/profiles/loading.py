@@ -206,7 +206,8 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         data, redirected = _redirected(data, base_url, name)
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
-        # pydantic is strict here: it makes tuples, sets, dates and paths of lists and texts only if these are JSON.
+        # The data is passed as JSON, because pydantic is strict here: only from JSON it makes tuples and sets of lists,
+        # and dates and paths of texts.
         file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:
         # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.

@@ -300,7 +300,7 @@ def _proof_line() -> Text:
 def latency(exchanges: Iterable[ShownExchange]) -> dict[str, Latency]:
     """How long the answers of each operation took, in the order of the interface document.
 
-    Refusals are answers as well. A request without an answer is not counted.
+    Refusals are answers, too. A request without an answer is not counted.
     """
     answered = [exchange for exchange in exchanges if exchange.response]
     by_operation = grouped(answered, lambda exchange: exchange.operation)

@@ -109,7 +109,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
 def _failure(finding: ReportedFinding) -> Iterator[str]:
     """The lines about a failure: id of the requirement, statement, message, and how to reproduce it.
 
-    Further requirements that fail for the same cause, and the numbers of the requests, have lines as well.
+    Further lines have the other requirements that fail for the same cause, and the numbers of the requests.
     """
     known_failure = f" [known: {finding.known_failure}]" if finding.is_known else ""
     yield f"FAIL {finding.cause}{known_failure}"
@@ -162,7 +162,7 @@ def _not_exercised(document: RunDocument) -> list[Text]:
     """A line for each reason why requirements were not exercised: first the reason that most requirements have.
 
     For example `executePix.id.type, executePix.date.type and 3 more: there is no transaction code`. Only requirements
-    whose deviation would make the run fail are listed: those of the levels in `fail_on`, such as `documented`.
+    of the levels in `fail_on`, such as `documented`, are listed, because only their deviations make a run fail.
     """
     at_failing_levels = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
     not_exercised = [entry for entry in at_failing_levels if entry.verdict == Verdict.NOT_EXERCISED]

@@ -23,9 +23,11 @@ from reports.outputs.junit import junit
 from reports.result.document import RunDocument
 
 RUNS = Path(__file__).parents[1] / "runs"
+"""The folder with the reports of all runs, by environment."""
 PAGE = "report.html"
 """The page. pytest-html writes it, before the other files."""
 SUMS = "SHA256SUMS"
+"""The file with the SHA-256 of all other files of a report, in the form that `sha256sum --check` reads."""
 OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
     FILE: as_json,
     "junit.xml": junit,

@@ -1,5 +1,6 @@
-"""Requirements for people: one explained (--explain), or many listed by section (--list), with their verdicts in
-the last run.
+"""Texts of --explain and --list, which show requirements to a person with their verdicts in the last run.
+
+--explain explains one requirement. --list has one line for each requirement, by section of the interface document.
 """
 
 from __future__ import annotations

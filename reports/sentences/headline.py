@@ -1,5 +1,6 @@
-"""Sentences that the terminal, the page and the other outputs share: the verdict, its basis, and the requirements that
-were left out.
+"""Sentences about a run that the terminal, the page and the other outputs share.
+
+They tell the verdict, what it is based on, and which requirements were not tested.
 
 Pure: the document of a run (all that conformance.json has) in, messages out.
 """
@@ -67,7 +68,8 @@ class Headline:
 def headline(document: RunDocument) -> Headline:
     """The first line that people read about a run: verdict, permissions, failures, and how much was tested.
 
-    If the run says nothing about the service, for example because it could not be reached, the line only says why.
+    If the run says nothing about the service, for example because the service could not be reached, the line only says
+    why.
     """
     verdict = document.verdict
     word = say(verdict.upper())
@@ -193,7 +195,7 @@ def permissions_in_words(allow: Collection[str]) -> Text:
 def result_line(document: RunDocument) -> Text:
     """The failures, and how many requirements were tested: `no failure, 9 of 9 requirements tested`.
 
-    Only requirements whose deviation would make the run fail are counted: those of the levels in `fail_on`.
+    Only requirements of the levels in `fail_on` are counted, because only their deviations make a run fail.
     """
     tested, testable = tested_and_testable(document.coverage, document.environment.fail_on)
     failures = _failures_in_words(document)
@@ -237,7 +239,7 @@ def count_lines(document: RunDocument) -> Iterator[str]:
     A level says how surely the interface document requires something, such as `documented` or `implied`.
     """
     for level, counts in document.counts.items():
-        # A known failure has the verdict `fail` as well. It is counted apart, because it does not make the run fail.
+        # A known failure also has the verdict `fail`. It is counted apart, because it does not make the run fail.
         number_of_known = number_of_known_failures(document, level)
         parts = [str(known_failures_in_words(number_of_known))] if number_of_known else []
         for verdict in Verdict:
@@ -261,7 +263,7 @@ def _sentence(document: RunDocument) -> Iterator[Text]:
     yield result_line(document)
     if document.drift:
         yield drift_in_words(document)
-    if document.granted_nothing and document.granted:
+    if document.granted_nothing and document.granted:  # if no operation succeeded at all, `incomplete` says so
         yield say("no request to {operations} succeeded", operations=listed(document.granted_nothing))
     if document.cut:
         cuts = [

@@ -104,6 +104,7 @@ _OF_LEVEL = {
     "robustness": say_many("{n} robustness", "{n} robustness"),
     "not-shown": say_many("{n} not-shown", "{n} not-shown"),
 }
+"""The number of requirements of a level in words, by the level."""
 
 
 def level_by_level(levels: Iterable[str]) -> Text:

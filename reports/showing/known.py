@@ -31,6 +31,7 @@ _LONG_ENOUGH = 8
 word by chance. The number is a choice."""
 _DIGIT = re.compile(r"\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
+"""A word: letters without digits and underscores."""
 
 
 class KnownValues:
@@ -180,7 +181,7 @@ def _fold(text: str) -> str:
 def _folded_character(character: str) -> str:
     """A character as a small letter; `?` for half a surrogate pair, which the search cannot read.
 
-    A character is unchanged if its small letter is two characters, as that of `İ`, because the length of the text must
+    A character is unchanged if its small letter is two characters, as for `İ`, because the length of the text must
     not change.
     """
     is_half_of_surrogate_pair = "\ud800" <= character <= "\udfff"

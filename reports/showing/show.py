@@ -128,6 +128,7 @@ _LONGEST_INNER_NUMBER = 3
 """Most characters of an `accountType`, or of a `code` within `data`, that is shown. A longer number may be the code of
 a transfer. A choice."""
 _LITERALS = ("true", "false", "null")
+"""The words that JSON has as values. None of them is data of a person."""
 _OF_FEW_VALUES = ("status", "type")
 """Documented members that have only few different values."""
 
@@ -138,12 +139,14 @@ _DATE = re.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}"
     r" \d{2}:\d{2}:\d{2} GMT"
 )
+"""A date in a header, such as Fri, 20 Nov 2026 09:30:00 GMT (RFC 9110 section 5.6.7)."""
 _COUNT = re.compile(r"\d{1,7}")
 """A number with fewer digits than a telephone number or a tax document has."""
 _MEDIA_TYPE = re.compile(
     rf"(?:{'|'.join(map(re.escape, SHOWN_MEDIA_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?",
     re.IGNORECASE,
 )
+"""A common media type, with a common charset or none."""
 _PRODUCTS = (
     "apache|asp.net|caddy|cloudflare|envoy|express|gunicorn|jetty|kestrel|kong|nginx|openresty|php|uvicorn|werkzeug"
 )
@@ -155,6 +158,7 @@ _DIRECTIVE = (
     r"|max-age=\d{1,7}|keep-alive|close|gzip|deflate|br|chunked|identity|Origin|Accept|Accept-Encoding|Authorization"
 )
 _DIRECTIVES = re.compile(rf"(?:{_DIRECTIVE})(?:, ?(?:{_DIRECTIVE}))*", re.IGNORECASE)
+"""Words of headers such as Cache-Control and Allow, separated by commas. Other words may be data."""
 _NOTHING = re.compile("")
 """Form of an empty value. Any other value of such a header is a text of a service."""
 _HEADER_FORMS = {
@@ -172,8 +176,11 @@ _HEADER_FORMS = {
 
 
 class Display:
-    """Turns texts into what may be shown of them. No input makes a method raise, and the time that a method takes grows
-    with the length of its input alone. Any thread may call it."""
+    """Turns texts into what may be shown of them.
+
+    No input makes a method raise, and the time that a method takes grows with the length of its input alone. Any thread
+    may call it.
+    """
 
     def __init__(self, secrets: Secrets) -> None:
         """`secrets` lists every value that no output may show: tokens, account numbers, keys, transaction codes.

@@ -156,13 +156,14 @@ class _Assertions:
     ) -> None:
         """Record a verdict on the requirement, with the numbers of the exchanges (requests with answers) that show it.
 
-        An exchange without a number was not sent by this run, so that the report cannot refer to it.
+        An exchange with the number 0 was not sent by this run, so the report cannot refer to it.
         """
         numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
         self.results.append(RequirementResult(requirement_id, verdict, exchanges=numbers, findings=tuple(findings)))
 
 
 ASSERTIONS = _Assertions()
+"""The results of the test that is running now."""
 
 
 @dataclass
@@ -178,7 +179,7 @@ class JudgedTest:
 
     @property
     def results(self) -> list[RequirementResult]:
-        """All results of the test: first the one of its own requirement, then those of other requirements."""
+        """All results of the test: first the result of its own requirement, then the results of other requirements."""
         return [self.own, *self.others]
 
     @property
@@ -280,7 +281,9 @@ def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
-    """Record results that were found out elsewhere, for several requirements. `requirement_id` is that of the test.
+    """Record results that were found out elsewhere, for several requirements.
+
+    `requirement_id` is the requirement of the test itself.
 
     The test fails if one result is a failure and its requirement was selected by the user. Raises NotExercised if there
     is no result for the test's own requirement, and OutOfScope if that result is out of scope.

@@ -152,7 +152,7 @@ class Reporter:
                 self.folder.rmdir()
 
     def print_summary(self, session: pytest.Session) -> None:
-        """Print the summary, and set the exit status of the process to that of the verdict in its last line.
+        """Print the summary, and set the exit status of the process, so that it fits the verdict in the last line.
 
         If a part of the output cannot be printed, the files are written again, so that they say so.
         """
@@ -184,8 +184,8 @@ class Reporter:
     def _report_in_words(self) -> str:
         """What the summary says about the report: its path, or why a part of it is missing; empty without a report.
 
-        The path is that of report.html. If pytest-html is not installed, there is no report.html, and the path is that
-        of conformance.json.
+        The path leads to report.html. If pytest-html is not installed, there is no report.html, and the path leads to
+        conformance.json.
         """
         if self._reason_of_missing_part or not self.folder:
             return self._reason_of_missing_part
@@ -354,7 +354,7 @@ class HtmlPage:
     def begin(self, page: Any) -> None:
         """Remember the page object of pytest-html, because its title is set later, when the verdict is known.
 
-        The environment variables that pytest-html would list are removed, because some of a CI system name people.
+        pytest-html would list environment variables. They are removed, because those of a CI system may name people.
         """
         self._page = page
         page.set_data("environment", {})

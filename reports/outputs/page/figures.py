@@ -60,7 +60,7 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
 def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirement]:
     """The requirements that a tile (a box with a verdict at the top of the page) is about.
 
-    The tile `robustness` is about requirements of that level, and the other tile about those of all other levels.
+    The tile `robustness` is about the requirements of this level, and the tile `documented` about all others.
     """
     if level == "robustness":
         return [entry for entry in document.requirements if entry.level == "robustness"]
@@ -236,8 +236,8 @@ def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> St
 def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
     """The outcome of a request: `succeeded` (a status below 300), `refused`, or `failed`.
 
-    A request has failed if it got no answer, or if its number is among the `failing` ones: those whose answer shows
-    that a requirement is not met. `result` is the status, or a text if there was no answer.
+    A request has failed if it got no answer, or if its answer shows that a requirement is not met. `failing` has the
+    numbers of these requests. `result` is the status, or a text if there was no answer.
     """
     if exchange.number in failing or not isinstance(exchange.result, int):
         return "failed"

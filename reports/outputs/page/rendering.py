@@ -347,7 +347,7 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     - If not even a surrounding value has a line, it is the first line.
     """
     line_numbers = {line.pointer: number for number, line in enumerate(body)}
-    enclosing = wanted  # becomes the pointer to the innermost value around the wanted one that has a line
+    enclosing = wanted  # shortened below, until it is the pointer to a value that has a line
     while enclosing and enclosing not in line_numbers:
         enclosing = enclosing.rpartition("/")[0]
     number = line_numbers.get(enclosing, 0)

@@ -24,6 +24,7 @@ from spec.facts import ANSWER
 from spec.message import Text, say
 
 TEMPLATES = Path(__file__).with_name("templates")
+"""The folder with the templates."""
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements whose observations are values of the service, which are not translated."""
 _COMMENT = "# "
