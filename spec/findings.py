@@ -136,7 +136,8 @@ class Finding:
 
 
 MOST_POINTERS = 100
-"""Pointers of a finding. A body may have thousands of members that deviate alike; no reader looks at more."""
+"""Most pointers of a finding. A body may have thousands of members that deviate in the same way, and no reader looks at
+all of them. The number is a choice."""
 
 
 def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:

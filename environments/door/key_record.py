@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from environments.door.event_log import Event, EventLog, as_journal_error, event_in
 from spec.interface import SYNTHETIC_PREFIX
 
-# The events of the record: what became of a key. GONE is never written: it removes the line of the key.
+# The events of the record: what became of a key.
 MAYBE = "refused, perhaps registered"
+"""No answer says for certain whether the key is registered."""
 REGISTERED = "registered"
 LATER = "perhaps registered later"
+"""The service granted the registration, but no list has shown the key."""
 GONE = "gone"
+"""The key is not registered. This event is never written: it removes the line of the key."""
 
 
 @dataclass(eq=False)
@@ -33,7 +36,7 @@ class KeyRecord(EventLog):
     - Keys and accounts of the profile (the settings of a run) are written as a digest alone. Keys that the suite or the
       service made up are written as they are, because a later run could not name them in a deletion otherwise.
     - One event is written for all keys of a run whose value is unknown. If `run` is empty (in `environments cleanup`),
-      a new event replaces those of all runs.
+      a new event replaces the events that all runs wrote for such keys.
     - Each event has a digest of `base_url`. Events of another address are kept, and no key is deleted because of them:
       the same key may belong to a customer at this address.
     """

@@ -166,6 +166,7 @@ def checked(data: Any, model: type[Model]) -> Model:
 
 
 FORMAT = 2
+"""Version of the format of a record. A record of another version is not read."""
 MOST_BYTES_OF_RECORD = 1_000_000
 """Most bytes of a record that is read: thirty times as many as a record with many facts has. PyYAML reads some 200 kB
 in a second, so that reading takes a few seconds at most."""
@@ -174,6 +175,7 @@ _HEAD = """\
 # no value of an answer. `pytest --environment={environment} --accept` writes it. Each run is compared with it, and says
 # what drifts. Keep it beside the profile.
 """
+"""Comments for people at the start of a record."""
 
 
 def record_of(environment: str, accepted: Behaviour) -> Record:

@@ -36,6 +36,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LIKE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 """Base64 or base64url, whole or cut."""
 _BROKEN = say("the content coding is {coding}, the body is not")
+"""What is wrong with a body that cannot be read with the content coding that its header names."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
         body = RecordedBody(raw, is_recorded=is_whole or _lacks_only_byte_order_mark(raw, announced_size))
     if body.broken:
         return body
-    # Second size: that of the body as the recorder wrote it.
+    # Second size: the size of the body that the recorder wrote down.
     size = number_of(content.get("size")) or 0
     size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
     larger_size_is_explained = size_is_of_base64 or _lacks_only_byte_order_mark(body.content, size)

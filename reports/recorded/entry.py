@@ -42,6 +42,7 @@ NO_BODY = say("the body is not recorded as it was sent")
 NO_REQUEST_BODY = say("without the body of the request")
 NO_MEDIA_TYPE = say("without the Content-Type of the answer")
 NO_TOKEN = say("without a token that was granted something before")
+"""The missing part of an exchange whose token is not known to be valid."""
 JUDGED_IN_PART = (NO_REQUEST_BODY, NO_MEDIA_TYPE, NO_TOKEN)
 """Parts without which an exchange is judged only in part."""
 NO_FAULT_OF_RECORDING = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *JUDGED_IN_PART)

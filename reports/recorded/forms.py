@@ -109,8 +109,8 @@ def _held_and_broken(judgements: Iterable[IdAndJudgement]) -> _HeldAndBroken:
 def _ids_with_a_rule(operation: str) -> tuple[list[str], list[str]]:
     """Ids of the requirements of an operation that have a rule, in two lists.
 
-    The first list has those whose rules look only at the form of an answer (status, and names and types of members);
-    the second has those whose rules look at values.
+    The rules of the first list look only at the form of an answer: status, and names and types of members. The rules of
+    the second list look at values, too.
     """
     ids = [id for id in RULES if id.startswith(f"{operation}.")]
     ids_by_value = [id for id in ids if _BY_VALUE.fullmatch(id)]

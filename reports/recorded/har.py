@@ -24,8 +24,10 @@ _MAY_CONTINUE = 1 << 10
 """Characters at the end of the window. If a value ends there, or cannot be decoded there, its rest may be in the part
 of the file that is not read so far. The number is a choice: more than any single word or number of JSON has."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
+"""The blanks that JSON permits between its parts, or nothing."""
 _DECODE = JSONDecoder().raw_decode
 """Decodes the JSON value that begins at a position of a text. Returns the value and the position after it."""
+# Reasons why a file is not read further.
 _NOT_JSON = say("not the JSON of a HAR file")
 _NO_HAR = say("no HAR: expected log.entries")
 _CUT = say("cut short, or not JSON")

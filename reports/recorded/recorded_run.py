@@ -136,7 +136,7 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
     if not findings:
         return RequirementResult(id, Verdict.PASS)
     level_of_requirement = requirements()[id].level
-    # findings.yaml gives some codes a level of their own, which replaces that of the requirement.
+    # findings.yaml gives some codes a level of their own, which replaces the level of the requirement.
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
     verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
     most_severe = min(verdicts, key=list(Verdict).index)  # the enum has the most severe verdict first

@@ -88,7 +88,7 @@ def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, in
     """Sort key of the finding that a group of requirements makes: what a reader must see first has the smallest key.
 
     False is sorted before True. So failures are before warnings, new before known failures, more harmful before less
-    harmful findings, and findings about money before others. Equal keys keep the order of the interface document.
+    harmful findings, and findings about money before others. Findings with equal keys are in the order of the document.
     """
     leader = group[0]
     moves_money = any(_moves_money(requirement.id) for requirement in group)

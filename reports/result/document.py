@@ -49,6 +49,7 @@ FORMAT = "1.7"
 _UNIQUE: JsonDict = {"uniqueItems": True}
 """Added to the schema of a member: no item of the array is repeated."""
 _POSITIVE = Annotated[int, Field(ge=1)]
+"""An integer from 1 on."""
 
 # -- provenance ---------------------------------------------------------------------------------------------------
 
@@ -128,6 +129,7 @@ class Environment(Published):
 # -- traffic ------------------------------------------------------------------------------------------------------
 
 AlertName = Annotated[str, one_of(*(kind.published_name for kind in NoteKind if kind.is_alert))]
+"""The names that conformance.json has for the kinds of alerts, such as `outcome-unknown`."""
 
 
 def _published_name(kind_of_note: NoteKind) -> str:

@@ -219,9 +219,9 @@ def with_known_failures(
 ) -> tuple[dict[str, RequirementResult], list[Text]]:
     """The results by requirement id, changed by `known_failures` of the profile, and notes on entries to delete.
 
-    `entries` are those of known_failures. A failure that an entry lists is marked as known, so that it does not fail
-    the run. A listed requirement that passes gets a message, because its entry is outdated; it fails if the entry is
-    strict. There is one note for each entry that is outdated or has expired.
+    `entries` are the entries of known_failures. If an entry lists a failure, the failure is marked as known, so that it
+    does not make the run fail. If a listed requirement passes, it gets a message, because its entry is outdated; if the
+    entry is strict, the requirement fails. There is one note for each entry that is outdated or has expired.
     """
     changed_results = dict(results)
     notes = list[Text]()

@@ -1,17 +1,18 @@
 """Bodies with several unusual members at once. A fault may need two of them, and one request shows more.
 
 The coverage phase of Schemathesis (`drawing.py`) changes one member of a body at a time. Here every member goes through
-the same values, each member in an order of its own. So a few bodies have every value in every member, and each time
-beside other values.
+the same values, each member in an order of its own, which Hypothesis draws. So a few bodies have every value in every
+member, and each time beside other values.
 """
 
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
+
+from hypothesis import strategies as st
 
 from environments.profiles.model import Profile
 from spec.json_text import as_bytes, leaves_of
@@ -27,10 +28,9 @@ from tests.traffic.case import (
 )
 from tests.traffic.unusual_texts import EVERYTHING, HALF_A_PAIR, LETTERS, ONE_DIGIT
 
-T = TypeVar("T")
 _USUAL, _MISSING = object(), object()
-"""Stand for the usual value of a member, and for no member."""
-_VALUES: tuple[Any, ...] = (
+"""Markers in a list of values: for the usual value of a member, and for a member that is missing."""
+VALUES: tuple[Any, ...] = (
     *(_USUAL, _MISSING, EVERYTHING) * 2,
     None,
     False,
@@ -41,65 +41,95 @@ _VALUES: tuple[Any, ...] = (
 )
 """Values of a member in the first round. Those that the coverage phase has in each member are left out, so that a run
 with the default number of examples has most of the others."""
-_VALUES_OF_FURTHER_ROUNDS = (*_VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [], [{}, None], {})
+VALUES_OF_FURTHER_ROUNDS = (*VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [], [{}, None], {})
 """Values of a member in each further round, because two of them may show a fault together."""
 _ALIKE: tuple[Any, ...] = (None, 0, "", EVERYTHING, [{}, None], HALF_A_PAIR)
 """Values that all members of a body have at once, because a service may compare them. Half of a surrogate pair is no
 value that is combined with others, because many services then do not read the body at all."""
-_MOST_ROUNDS = 50
-"""How often each member goes through its values at most: more often than `--examples=200` needs."""
 _KEYS_OF_NO_TYPE = ("", ONE_DIGIT, EVERYTHING)
 """Keys that fit no type of key. Each type has them, because services check each type in its own way."""
 
 
-def combined_cases(operation: str, profile: Profile, seed: str) -> Iterator[Case]:
-    """Cases whose bodies have several unusual members. None if the operation has no body with several members.
-
-    The seed decides the order of the values. There are more cases than a run sends, and some of them are equal.
-    """
+def has_several_members(operation: str, profile: Profile) -> bool:
+    """True if the usual body of an operation has two members or more, so that several of them can be unusual."""
     members = documented_members(operation, profile)
-    if members is None or len(members) < 2:
-        return
+    return members is not None and len(members) > 1
+
+
+def cases_without_choice(operation: str, profile: Profile) -> list[Case]:
+    """Requests with unusual bodies that are the same in every run, because Hypothesis has nothing to choose in them.
+
+    For registrations the key does not fit its type, such as an empty key of the type PHONE. For other operations all
+    members of the body have the same value, such as null.
+    """
+    members = _usual_members(operation, profile)
+    if operation != "registerPixKey":
+        return _safe_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
+    # The coverage phase (`drawing.py`) sends these keys with the usual type.
+    other_types = [name for name in NAMED_TYPES if name != members["pixKeyType"]]
+    bodies = [
+        {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)
+    ]
+    return _safe_cases(bodies, operation, profile)
+
+
+@st.composite
+def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[Any]) -> tuple[Case, ...]:
+    """A Hypothesis strategy for rounds: requests in which each member of the body goes through these values once.
+
+    No two members have the same order, because then each value would always be beside the same value of the other one.
+    The requests are not sent yet, and nothing in them names somebody.
+    """
+    members = _usual_members(operation, profile)
+    one_order = st.permutations(range(len(values))).map(tuple)
+    orders = draw(st.lists(one_order, min_size=len(members), max_size=len(members), unique=True))
+    values_by_name = {}
+    for name, order in zip(members, orders, strict=True):
+        values_of_member = _values_of(operation, name, values)
+        values_by_name[name] = [values_of_member[index] for index in order]
+    bodies = _bodies_of_round(values_by_name, members, texts_that_name_own_account(operation, profile))
+    return tuple(_safe_cases(bodies, operation, profile))
+
+
+def _usual_members(operation: str, profile: Profile) -> Members:
+    """Names and values of the members of a usual body; empty if the operation has no body."""
+    return documented_members(operation, profile) or {}
+
+
+def _safe_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
+    """A request for each of these bodies that has permitted amounts, with made-up texts for all that name somebody."""
     path_parameter = harmless_path_parameter(operation, profile)
-    for body in _bodies(operation, members, profile, random.Random(seed)):
+    cases = []
+    for body in bodies:
         if has_permitted_amounts(operation, body, profile):
             synthetic_body = as_bytes(with_synthetic_identifiers(body, operation, profile))
-            yield Case(operation, path_parameter=path_parameter, body=synthetic_body)
+            cases.append(Case(operation, path_parameter=path_parameter, body=synthetic_body))
+    return cases
 
 
-def _bodies(operation: str, members: Members, profile: Profile, source: random.Random) -> Iterator[Members]:
-    """Bodies with several unusual members: first those that do not depend on the seed, or only in their order."""
-    if operation == "registerPixKey":
-        yield from _with_keys_of_no_type(members, source)
-    else:
-        for value in _ALIKE:
-            yield dict.fromkeys(members, value)
-    accounts_that_pay = texts_that_name_own_account(operation, profile)
-    payers = {name: _USUAL for name, value in members.items() if not accounts_that_pay.isdisjoint(_texts_of(value))}
-    for round_number in range(_MOST_ROUNDS):
-        values = _VALUES_OF_FURTHER_ROUNDS if round_number else _VALUES
-        orders = {name: _in_drawn_order(_values_of(operation, name, values), source) for name in members}
-        for place in range(len(values)):
-            value_by_name = {name: order[place] for name, order in orders.items()}
-            if place % 2:  # a service may look the payer up before it reads the other members
-                value_by_name |= payers
-            yield _body_of(value_by_name, members)
+def _bodies_of_round(
+    values_by_name: dict[str, list[Any]], members: Members, accounts_that_pay: Iterable[str]
+) -> Iterator[Members]:
+    """The bodies of one round: the first has the first value of each member, and so on.
 
-
-def _with_keys_of_no_type(members: Members, source: random.Random) -> Iterator[Members]:
-    """Registrations in which the key does not fit the type. The usual type has these keys in the coverage phase."""
-    other_types = [name for name in NAMED_TYPES if name != members["pixKeyType"]]
-    for key_type, key in _in_drawn_order(list(product(other_types, _KEYS_OF_NO_TYPE)), source):
-        yield {**members, "pixKeyType": key_type, "pixKey": key}
-
-
-def _in_drawn_order(values: Sequence[T], source: random.Random) -> list[T]:
-    """The values in another order."""
-    return source.sample(values, len(values))
+    `members` are the names and values of a usual body. In every second body the account that pays is a real one,
+    because a service may look it up before it reads the other members.
+    """
+    own_accounts = frozenset(accounts_that_pay)
+    payers = {name: _USUAL for name, value in members.items() if not own_accounts.isdisjoint(_texts_of(value))}
+    for index, values in enumerate(zip(*values_by_name.values(), strict=True)):
+        value_by_name = dict(zip(values_by_name, values, strict=True))
+        is_every_second_body = index % 2 == 1
+        if is_every_second_body:
+            value_by_name |= payers
+        yield _body_of(value_by_name, members)
 
 
 def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values that a member goes through: as many as `values`. The type of a key is always a documented one."""
+    """The values that a member has in one body after the other: as many as `values`, which are those of any member.
+
+    A key type has only documented types, again and again: another type would be refused before the rest is read.
+    """
     if operation == "registerPixKey" and name == "pixKeyType":
         times = math.ceil(len(values) / len(NAMED_TYPES))
         return (NAMED_TYPES * times)[: len(values)]
@@ -112,7 +142,10 @@ def _texts_of(value: Any) -> list[str]:
 
 
 def _body_of(values: Members, members: Members) -> Members:
-    """A body with these values. The usual values are those of `members`."""
+    """A body with these values, in which the markers are replaced: a usual value by that in `members`.
+
+    A member whose value is the marker _MISSING is not in the body.
+    """
     body: dict[str, Any] = {}
     for name, value in values.items():
         if value is _USUAL:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -58,7 +59,13 @@ from tests.traffic.case import (
     texts_that_name_own_account,
     with_synthetic_identifiers,
 )
-from tests.traffic.combining import combined_cases
+from tests.traffic.combining import (
+    VALUES,
+    VALUES_OF_FURTHER_ROUNDS,
+    cases_without_choice,
+    has_several_members,
+    rounds,
+)
 from tests.traffic.invalid import invalid_requests
 from tests.traffic.unusual_texts import (
     ALL_SPECIAL,
@@ -365,13 +372,31 @@ class Drawing:
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
         count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
-        combined = combined_cases(operation, self._profile, f"{seed} {operation}")
+        combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
         others += _first_new(combined, count_combined, [*coverage, *others])
         count = examples - len(others)
         if count:
             strategy = _drawn_cases(operation, self._strategy(operation))
             others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
         return [*coverage, *others]
+
+    def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
+        """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
+
+        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds, in which each
+        member goes through all values, because so few requests have each value in each member.
+        """
+        if count < 1 or not has_several_members(operation, self._profile):
+            return []
+        number_of_further_rounds = math.ceil(count / len(VALUES_OF_FURTHER_ROUNDS))
+        first_round = rounds(operation, self._profile, VALUES)
+        further_rounds = rounds(operation, self._profile, VALUES_OF_FURTHER_ROUNDS)
+        # The first value that Hypothesis draws is the simplest one, whatever the seed is, so it is left out.
+        drawn = [
+            *_distinct(first_round, f"{seed} first round", 2)[1:],
+            *_distinct(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
+        ]
+        return [*cases_without_choice(operation, self._profile), *chain.from_iterable(drawn)]
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
         """Requests with a usual body and an unusual path parameter, one for each text of `_PATH_PARAMETERS`.

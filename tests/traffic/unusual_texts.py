@@ -9,7 +9,7 @@ SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@_"
 draws no path parameter with them."""
 _SPECIAL_IN_A_ROW = "${{}}<!--  ..%%''\"\"&&||"
 """Signs that mean something only in a row, two blanks among them."""
-UNUSUAL = "/\0\t\r\n\x1b\x7f\x85\u2028\xa0\u200b\u200dãßİe\u0301א漢٣²\u202e\ufeff🏦"
+UNUSUAL = "/\0\t\r\n\x1b\x7f\x85\u2028\xa0\u200b\u200dãßİe\u0301א漢٣²жω\u202e\ufeff🏦"
 """Characters that end a text, a line or a path segment, that change length with letter case or encoding, that are a
 letter or a digit of another script, or that nobody sees."""
 LENGTHS = (300, 5_000)
