@@ -112,7 +112,7 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the plugin that prints the verdict.
 
-    It is registered last, so that its hook is called around those of all other plugins and prints the last line.
+    It is registered last, so that its hook is called around the hooks of all other plugins and prints the last line.
     """
     plugins = session.config.pluginmanager
     conformance_run = plugins.get_plugin("conformance-run")

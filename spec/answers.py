@@ -409,7 +409,7 @@ _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 
 @cached_on_response
 def says_done_in_words(response: Response) -> bool:
-    """True if a body that is not JSON contains the word DONE, in capitals as documented, as of an executed transfer."""
+    """True if a body that is not JSON contains the word DONE in capitals, the documented status of an execution."""
     return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
 
 
@@ -446,7 +446,8 @@ def _success_is_false(response: Response) -> bool:
 def is_uncertain_registration(exchange: Exchange) -> bool:
     """True if nobody can tell from the answer to a registration whether the key is registered.
 
-    The answer neither says that it is nor refuses the request, or a valid registration got no answer of the service.
+    There are two cases. The answer neither says that the key was registered nor refuses the request. Or a valid
+    registration got no answer of the service, because a gateway answered or the connection was lost.
     """
     if exchange.operation != "registerPixKey":
         return False

@@ -79,9 +79,9 @@ class Finding:
         return self._in_context(text)
 
     def _in_context(self, text: Text) -> Text:
-        """The text of the finding, with what limits the finding in parentheses, such as "(in 2 of 9 answers)".
+        """The text of the finding, followed by a remark in parentheses such as "(in 2 of 9 answers)".
 
-        A finding is limited if it shows only while other requests are in flight, or only in some of the answers.
+        There is a remark if the deviation shows only while other requests are in flight, or only in some answers.
         """
         if not self.alone:
             text = say("{finding} (only with other requests in flight)", finding=text)

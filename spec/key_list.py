@@ -156,8 +156,8 @@ class Listing:
     def shows_elsewhere(self, key: str) -> bool:
         """True if the list has the key, but surely not where the profile says that keys are (`key_at`).
 
-        Then `key_at` is probably wrong. It is False if a text at `key_at` may be the key in another form: a number
-        without its country code, or a masked text such as `+55*******4321`.
+        Then `key_at` is probably wrong. The result is False if a text at `key_at` may be the key in another form: a
+        number without its country code, or a masked text such as `+55*******4321`.
         """
         plain_key = plain(key)
         if not plain_key or plain_key not in self._plain_texts_anywhere:
@@ -175,8 +175,8 @@ class Listing:
     def _masked_texts(self) -> Counter[str]:
         """The texts that may be keys with some characters hidden, such as `***.456.789-**`, and how often each occurs.
 
-        If there are keys at `key_at` (the JSON pointer of the profile to the keys), these are the masked or cut ones
-        among them. If not, these are all strings of the list with a sign of a mask.
+        If the list has keys at `key_at` (the JSON pointer of the profile to the keys), only these texts are looked at:
+        those that are masked or cut are returned. If not, all strings of the list with a sign of a mask are returned.
         """
         if self.values:
             return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
@@ -186,7 +186,7 @@ class Listing:
     # -- whether a key may be there nevertheless ---------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
-        """True if any part of the list may be the key. It is True in doubt, so that a listed key is never overlooked.
+        """True if any part of the list may be the key. In doubt it is True, so that no listed key is overlooked.
 
         An e-mail address or a RANDOM key is compared without letter case and punctuation, and a number by its last
         eight digits. A key is also found if it is spread over several members of one item.

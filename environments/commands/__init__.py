@@ -1,7 +1,7 @@
-"""The commands of `python -m environments`, one module each, and their exit statuses, which are those of a run.
+"""The commands of `python -m environments`, one module each, and their exit statuses, which mean the same as for a run.
 
-Of the answers of a service they print only the status. A command that sends requests gets a function that opens a
-client, which sends them.
+The commands print only the status of an answer, because its content may be confidential. A command that sends requests
+gets a function that opens a client, which sends them.
 """
 
 from __future__ import annotations

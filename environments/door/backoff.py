@@ -67,7 +67,7 @@ class _Outage:
     since: float  # by the clock of the run, like `until`
     until: float
     statuses: set[int] = field(default_factory=set)
-    # operations whose valid requests waited for the service, and got no answer but those of the gateway
+    # operations whose valid requests waited for the service, and were answered by the gateway alone
     operations_without_answer: set[str] = field(default_factory=set)
 
     def joined_with(self, later: _Outage) -> _Outage:
@@ -117,7 +117,7 @@ class Backoff:
     def refuse_if_locked_out(self, sending: Sending) -> None:
         """Raises NotSentError for a request without the valid token, if its operation has locked such callers out.
 
-        A further wrong token would tell nothing, and might prolong the lockout.
+        A further wrong token would show nothing, and might prolong the lockout.
         """
         if sending.intent.credential != VALID and self.has_locked_out_caller(sending.intent.operation):
             raise NotSentError("the service locks the caller out")
@@ -193,7 +193,7 @@ class Backoff:
         response = sending.exchange.response
         self._note_outage(sending)
         if succeeded(sending.exchange):
-            self._kinds_given_up.discard(_KIND_WITH_WRONG_TOKEN)
+            self._kinds_given_up.discard(_KIND_WITH_WRONG_TOKEN)  # a success shows that the caller is not locked out
         if response is None:
             is_sent_again = self._pause_after_no_answer(sending)
         elif refusal_kind(response) in WORTH_A_RETRY:

@@ -148,8 +148,11 @@ class Client:
         """A request to the target, which is not sent yet.
 
         The body is `json` (a value that is written as JSON), or `body` (bytes that are sent as they are), or nothing.
-        Headers are set in this order, and a later one replaces an earlier one of the same name: those of the suite, the
-        Content-Type, the Authorization, those of the profile (the settings of a run), and `headers`.
+        Headers are set in this order, and a later header replaces an earlier header of the same name:
+
+        1. the headers of the suite (`_HEADERS`), the Content-Type and the Authorization
+        2. the headers of the profile (the settings of a run)
+        3. `headers`, and the correlation header with a random value
         """
         if json is not NOTHING:
             body = as_bytes(json)

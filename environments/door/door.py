@@ -57,7 +57,7 @@ Answer = TypeVar("Answer")
 _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers, in lower case, that a request without a body does not have."""
 _MEETS_S = 1.0
-"""Seconds that a request waits for the other request that is to leave at the same moment."""
+"""Seconds that a request waits for the other request that is to be sent at the same moment."""
 
 
 class OfTheDoor(Purpose):
@@ -101,7 +101,7 @@ class _OfThisThread(threading.local):
 def permit_everything(sending: Sending) -> None:
     """A check that permits every request, by doing nothing.
 
-    It takes the place of the checks of amounts, accounts and keys on a sandbox (a test system), because nothing there
+    On a sandbox (a test system) it is used instead of the checks of amounts, accounts and keys, because nothing there
     has a value.
     """
 
@@ -109,9 +109,9 @@ def permit_everything(sending: Sending) -> None:
 class Door:
     """The only way by which requests reach the service (the target), through an ordered list of checks.
 
-    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock, that of
-    `ending`, guards the data of all policies. A thread releases it while it waits, and while its request waits for the
-    answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
+    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock
+    (`ending.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
+    for the answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Door:
         self.sent_again: dict[int, Exchange | None] = {}
         """By the number of an exchange, the answer to the same request sent once more; None if it was not sent."""
         self.unsent = defaultdict[Text, set[str]](set)
-        """By the limit that cut them short, the operations to which not all requests were sent."""
+        """By the reason, such as a limit of the run, the operations to which not all requests were sent."""
         self.budget = budget
         self.secrets = target.secrets
         self.keys = keys or Keys()
@@ -198,7 +198,7 @@ class Door:
             self.backoff.refuse_if_locked_out,
             # Before all that waits: from here until the answer is final, no other run sends this code.
             self.guard.lock_journal_for_code,
-            # Before the attempt, because a code that is not sent must not stand in the journal.
+            # Before the attempt, because a code that is not sent must not be written to the journal.
             self.backoff.refuse_code_if_locked_out,
             # Last, because it reads lists of keys, and nothing may be sent between a list and the deletion after it.
             self.key_changes.prepare_change,
@@ -210,7 +210,7 @@ class Door:
             self.budget.refuse_transfer,
             # Before the count of requests, for the same reason.
             self.budget.count_wrong_token,
-            # Before the attempt, because a code that a limit keeps back must not stand in the journal.
+            # Before the attempt, because a code that a limit keeps back must not be written to the journal.
             self.budget.count_request,
             # Sends the request once, with a deadline. The exchange is in `exchanges` whatever happens.
             self._attempt,
@@ -370,9 +370,11 @@ class Door:
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
         """Send GET /v1/pix/keys/{accountId} for this account, to see what a registration or deletion changed.
 
-        No other request is under way meanwhile, so that no other one can cause the change. The headers are those of the
-        registration or deletion (`change`) but those of its body, so that the service treats both alike. The token is
-        always the right one. Returns the exchange; None if a limit keeps the request back.
+        No other request is under way meanwhile, so that no other request can cause the change. The request has the same
+        headers as the registration or deletion (`change`), so that the service treats both alike. Only the headers
+        about the body are left out, and the token is always the right one.
+
+        Returns the exchange; None if a limit keeps the request back.
         """
         operation = operations()["listPixKeys"]
         path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))

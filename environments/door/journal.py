@@ -224,8 +224,9 @@ class Journal(EventLog):
             signed_number = self._signed_number_of_lines()
             self._append_event(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
-            # If the number was missing or edited, or if lines were removed, the files must not fit together afterwards:
-            # then `fault` would not find it any more. So a missing number stays missing, and it grows by one only.
+            # If the number was missing or edited, or if lines were removed, `fault` must find that later, too. So a
+            # missing number stays missing, and an existing number never gets smaller: it stays greater than the number
+            # of lines if some were removed.
             if signed_number is not None:
                 self._write_count(max(signed_number + 1, len(lines)))
 
@@ -304,7 +305,7 @@ class Journal(EventLog):
         for event in self.events():
             if event["event"] in list(Outcome):
                 _add_event_to_states(states_by_digest[event["digest"]], event)
-                # `closes` is the digest of the request that prepared this code. Its entry has served its purpose.
+                # `closes` is the digest of the request that prepared this code. The code replaces it from here on.
                 states_by_digest.pop(event.get("closes", ""), None)
         return [states[-1] for states in states_by_digest.values() if states]
 

@@ -36,7 +36,7 @@ class KeyRecord(EventLog):
     - Keys and accounts of the profile (the settings of a run) are written as a digest alone. Keys that the suite or the
       service made up are written as they are, because a later run could not name them in a deletion otherwise.
     - One event is written for all keys of a run whose value is unknown. If `run` is empty (in `environments cleanup`),
-      a new event replaces those of all runs.
+      a new event replaces the events that all runs wrote for such keys.
     - Each event has a digest of `base_url`. Events of another address are kept, and no key is deleted because of them:
       the same key may belong to a customer at this address.
     """

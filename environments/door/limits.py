@@ -1,6 +1,6 @@
 """Limits of a run: its requests, their rate, its wrong tokens, and the transfers that it prepares and executes.
 
-The door counts each request here before it is sent. The numbers are those of `limits` in the profile.
+The door counts each request here before it is sent. The profile has the limits under the key `limits`.
 
 | word | meaning |
 |---|---|
@@ -182,7 +182,10 @@ class Budget:
         self._operations_with_equal_parts, self._without_valid_body_so_far = frozenset(operations), set(valid)
 
     def refuse_transfer(self, sending: Sending) -> None:
-        """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` leaves no room for it."""
+        """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` is reached.
+
+        Other requests pass.
+        """
         if sending.intent.operation in PREPARING_OPERATIONS and not self._has_room_for_transfer(
             sending, self._prepared
         ):
@@ -284,8 +287,11 @@ def _has_real_code_or_account(sending: Sending) -> bool:
 def _is_no_transfer(sending: Sending) -> bool:
     """True if the body is certainly no transfer, so that no service prepares one.
 
-    It is not JSON, or no object with members, or has a member of a type that no member of a transfer has: null, a
-    boolean, an object or an array.
+    That is so in three cases:
+
+    - It is not JSON, or no JSON object.
+    - It is an object without members.
+    - One of its members has a type that no member of a transfer has: null, a boolean, an object or an array.
     """
     body = read_json(sending.plain_request.body).value
     if not isinstance(body, dict) or not body:

@@ -418,9 +418,9 @@ class Keys:
     def _update_states(self, exchange: Exchange, key: RunKey | None, state_before: KeyState) -> None:
         """Change the states of keys by an exchange (a request with its answer).
 
-        `key` is the key that it may register, with its state before the request (`state_before`); None for a request
-        that registers nothing. A list counts only if the request had the valid token and no query, because a query such
-        as `?page=2` may leave keys out.
+        `key` is the key that it may register, with its state before the request (`state_before`). It is None for a
+        request that registers nothing, and for the registration of a key that existed before the run. A list counts
+        only if the request had the valid token and no query, because a query such as `?page=2` may leave keys out.
         """
         if exchange.operation == "registerPixKey":
             self.last_registration = exchange.number
@@ -464,7 +464,7 @@ class Keys:
     def _update_by_list(self, exchange: Exchange) -> None:
         """Change the state of each key by an answer to GET /v1/pix/keys/{accountId}.
 
-        The list may be that of the account of a key, or of another account. Both say something about the key: a service
+        The list may show the account of a key, or another account. Both say something about the key, because a service
         may register a key at another account than the named one. A list that cannot be read changes nothing.
         """
         account = exchange.request.last_segment
@@ -538,8 +538,8 @@ class Keys:
         """Change the state of a refused key of unknown value (RANDOM: the service makes the key) by a list.
 
         The key counts as "not registered" if every text that is new in the list, since the registration, is another key
-        of the run. A further new text might be this key. Nothing can be said if the list is that of another account, or
-        if no list was read before the run. Texts are compared without letter case and punctuation (`plain`), because a
+        of the run. A further new text might be this key. Nothing can be said if the list shows another account, or if
+        no list was read before the run. Texts are compared without letter case and punctuation (`plain`), because a
         list may show a key in another form.
         """
         is_its_account = account == key.account or not key.account
@@ -608,7 +608,7 @@ def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
 
 
 def _is_named_in(texts: list[str], value: str | None) -> bool:
-    """True if one of these texts, which are those of a request body, has the key with this value in it.
+    """True if one of these texts, which come from a request body, has the key with this value in it.
 
     False if the value is unknown (None) or empty, because every text has an empty text in it.
     """

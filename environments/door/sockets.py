@@ -122,7 +122,7 @@ class Deadline:
             _shut_down(self.sock)
 
     def watch(self, sock: socket.socket | None) -> None:
-        """Watch this socket, which is that of the request, so that it is shut down when the time of the request is up.
+        """Watch the socket of the request, so that it is shut down when the time of the request is up.
 
         If the time passed while the connection was made, the socket is shut down at once.
         """
@@ -156,8 +156,8 @@ _of_this_thread = _OfThisThread()
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
     """Shut a socket down, so that a thread which waits for its bytes gets an error. `how` may be writing only.
 
-    The method of a plain socket is called, because that of a TLS socket also removes the encryption: bytes that another
-    thread writes next would then be sent in plain text.
+    The method `shutdown` of a plain socket is called. The same method of a TLS socket also removes the encryption, so
+    that bytes which another thread writes next would be sent in plain text.
     """
     with suppress(OSError):  # the service has closed it already
         socket.socket.shutdown(_plain_socket_of(sock), how)
@@ -200,7 +200,7 @@ class MalformedHeaderError(HTTPException):
 class _Head:
     """The lines of an answer before its body. Raises LineTooLong if they have more than MOST_HEAD bytes together.
 
-    It takes the place of the file from which `http.client` reads, and corrects two things. `http.client` limits each
+    `http.client` reads from this object instead of the file. The object corrects two things. `http.client` limits each
     line alone. And it reads no header after a line with blanks before its colon. So these blanks are removed, as RFC
     9112 section 5.1 asks of a proxy, and as curl and browsers do.
     """

@@ -332,7 +332,7 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled.
 
-    `urllib3` wraps the error that tells most, such as that of TLS, into several others.
+    `urllib3` wraps the error that tells most, such as an error of TLS, into several others.
     """
     if error is not None:
         yield error

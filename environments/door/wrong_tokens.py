@@ -168,7 +168,7 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
     """
 
     def wrong_token_of(token: str) -> str | None:
-        """The wrong token; None if the service would have to accept it, because its key is that of the right token."""
+        """The wrong token; None if the service would have to accept it, because the right token has the same key."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -255,7 +255,7 @@ class Form:
 
     name: str
     make: TokenMaker | None = None
-    """Makes the wrong token behind the scheme; None if the scheme stands alone."""
+    """Makes the wrong token behind the scheme; None if there is nothing behind the scheme."""
     scheme: str = "Bearer "
     """The text before the wrong token."""
     restorable: bool = False
@@ -360,7 +360,8 @@ _ALL_FORMS = (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS, *
 BY_NAME = {form.name: form for form in _ALL_FORMS}
 """All forms by name."""
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
-"""Names of the forms that tell the right token to everybody who reads them. They need the permission `fuzz`."""
+"""Names of the forms from which everybody who reads them can restore the right token. They need the permission `fuzz`,
+because a service may write refused tokens to a log."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
     "an empty header": "",
     "an unknown scheme": "Pixconf a=b,c",
@@ -379,7 +380,7 @@ def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] =
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
     of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as
-    another signature for a token that is not signed. The order is that of `among`.
+    another signature for a token that is not signed. The forms are in the same order as in `among`.
     """
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
     if not token:
@@ -388,7 +389,7 @@ def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] =
 
 
 def authorization(credential: str, token: str) -> str | None:
-    """The value of the Authorization header that a credential stands for; None for no header.
+    """The value of the Authorization header that a credential means; None for no header.
 
     `credential` is a name, such as "no header", "the token cut short" or "an unknown scheme". `token` is the right
     token, from which a wrong one is made. Raises KeyError for an unknown name.
@@ -441,7 +442,7 @@ FOR_A_REGISTERED_KEY = "a key that is registered"
 _SCHEME_OF_HEADER = ("Authorization", r"^\w+ ?")
 """What a way replaces to change the scheme: the header, and the pattern of the first word and the space behind it."""
 _SEGMENT_PIX = "pix/(?=(keys/)?[^/]*$)"
-"""The segment `pix` of the documented path, whatever stands in the address before it."""
+"""The segment `pix` of the documented path. The address may have another segment `pix` before it, in base_url."""
 Replacement = str | Callable[[re.Match[str]], str]
 """The text that replaces a part of a request, or a function that makes it from that part."""
 WAYS: Mapping[str, tuple[str, str, Replacement]] = {

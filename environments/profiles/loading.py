@@ -206,7 +206,8 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         data, redirected = _redirected(data, base_url, name)
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
-        # pydantic is strict here: it makes tuples, sets, dates and paths of lists and texts only if these are JSON.
+        # The data is passed as JSON, because pydantic is strict here: only from JSON it makes tuples and sets of lists,
+        # and dates and paths of texts.
         file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:
         # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.
@@ -342,13 +343,14 @@ def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = 
         yield NO_ACCOUNT
     if not profile.pix_keys and "register-keys" in allowed:
         yield NOTHING_TO_REGISTER.format("pix_keys")
-    if "delete-keys" in allowed and "register-keys" not in allowed:
+    if "delete-keys" in allowed and "register-keys" not in allowed:  # a run deletes only keys that it registered
         yield NO_REGISTRATION
     missing_line = missing_for_deletions(profile)
     if "delete-keys" in allowed and missing_line:
         yield missing_line
     codes = profile.transactions.codes
-    has_a_code = bool(profile.transactions.prepare or set(codes) - set(sent_before))
+    codes_not_sent_before = set(codes) - set(sent_before)
+    has_a_code = bool(profile.transactions.prepare or codes_not_sent_before)  # `prepare` makes new codes
     if "execute" in allowed and not has_a_code:
         yield SENT_BEFORE if codes else NO_CODE
 

@@ -76,8 +76,9 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
     """The body of a response in a HAR file. `answer` is its JSON object, `headers` are by their names in lower case.
 
     The content coding, such as gzip, is undone if the recorder has not done so. A body that the recorder left out, cut
-    or could not write exactly has `is_recorded=False`. The body is called cut if it has fewer bytes than one of two
-    sizes: Content-Length, and the size that the recorder wrote. Known reasons for a difference are excepted.
+    or could not write exactly has `is_recorded=False`. A body counts as cut if it has fewer bytes than Content-Length
+    says, or fewer than the size that the recorder wrote. But some recorders write wrong sizes in a known way: then the
+    body does not count as cut.
     """
     content = members_of(answer.get("content"))
     if not text_of(content, "text"):

@@ -187,7 +187,8 @@ class Reproduction:
         """The requests that lost their connection when the service ended. Empty if the service did not end.
 
         The service ended if the last connection of the run was not accepted, and no later request was answered. A
-        request was in flight then if it lost its connection after the last answered request had been sent.
+        request was under way at that time if it lost its connection after the last answered request had been sent,
+        because until then the service was running.
         """
         unconnected = [exchange for exchange in self.exchanges if refusal_or_failure(exchange) is _NO_CONNECTION]
         answered = [exchange for exchange in self.exchanges if exchange.response]
@@ -295,6 +296,7 @@ def _comparison_key(exchange: Exchange) -> tuple[object, ...]:
     """Operation, path parameter, validity, credential and spelling: requests are comparable if these are equal.
 
     The path parameter is part of the key, because an execution of another transaction code may be answered otherwise.
+    The spelling are the unusual ways in which the request is written, such as two slashes in the path.
     """
     return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.spelling
 

@@ -156,7 +156,7 @@ def _in_order(names: Container[str]) -> list[str]:
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
     """Why a transfer that the run prepared was not executed, in words; empty if it was executed, or may have been.
 
-    `reason` is the reason that was recorded when the transfer was prepared, and `accounts` are those of the profile.
+    `reason` is the reason that was recorded for the transfer, and `accounts` are the accounts of the profile.
     Transfers that an invalid or generated request prepared get one common reason, so that the report has one line for
     all of them. So do transfers of synthetic accounts, which the suite made up.
     """
@@ -277,7 +277,8 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
         refusing = {
             exchange.operation for exchange in answers if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS
         }
-        if len(refusing) > 1 and not any(map(is_granted, answers)):
+        is_refused_everywhere = len(refusing) > 1 and not any(map(is_granted, answers))
+        if is_refused_everywhere:
             refused = say(
                 "number {number} of accounts: refused by every operation ({answer}): check accounts",
                 number=number,

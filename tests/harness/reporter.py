@@ -122,7 +122,7 @@ class Reporter:
         if stopped:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
         self._reason_of_missing_part = reason_of_lost_output()  # a line that was not printed is a missing part, too
-        if self._accepts:
+        if self._accepts:  # then this run becomes the record, so it is not compared with the record
             trouble_with_record = accept_behaviour(run, self._clean)
             if trouble_with_record:
                 self.note_missing_part(trouble_with_record)
@@ -152,7 +152,7 @@ class Reporter:
                 self.folder.rmdir()
 
     def print_summary(self, session: pytest.Session) -> None:
-        """Print the summary, and set the exit status of the process to that of the verdict in its last line.
+        """Print the summary, and set the exit status of the process, so that it fits the verdict in the last line.
 
         If a part of the output cannot be printed, the files are written again, so that they say so.
         """
@@ -184,8 +184,8 @@ class Reporter:
     def _report_in_words(self) -> str:
         """What the summary says about the report: its path, or why a part of it is missing; empty without a report.
 
-        The path is that of report.html. If pytest-html is not installed, there is no report.html, and the path is that
-        of conformance.json.
+        The path leads to report.html. If pytest-html is not installed, there is no report.html, and the path leads to
+        conformance.json.
         """
         if self._reason_of_missing_part or not self.folder:
             return self._reason_of_missing_part

@@ -236,8 +236,8 @@ def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> St
 def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
     """The outcome of a request: `succeeded` (a status below 300), `refused`, or `failed`.
 
-    A request has failed if it got no answer, or if its number is among the `failing` ones: those whose answer shows
-    that a requirement is not met. `result` is the status, or a text if there was no answer.
+    A request has failed if it got no answer, or if its answer shows that a requirement is not met. `failing` has the
+    numbers of these requests. `result` is the status, or a text if there was no answer.
     """
     if exchange.number in failing or not isinstance(exchange.result, int):
         return "failed"
