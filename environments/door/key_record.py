@@ -75,6 +75,7 @@ class KeyRecord(EventLog):
         recorded. Raises JournalError.
         """
         digest = self.digest(_subject(account, key_type, value))
+        # The file has one event for each key: a new one replaces it, and the event of a deletion removes it.
         return next((event["event"] for event in self._events_at_this_address() if event["digest"] == digest), "")
 
     def remaining_keys(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
