@@ -6,18 +6,33 @@ from environments.profiles.loading import load
 from environments.profiles.model import PixKey
 from tests.traffic.money.preparing import filled_body
 
+BODY_OF_PROFILE = {"from": "{account}", "to": "{key}", "kind": "{type}"}
+"""A body with placeholders for the account and for the key of the payee."""
+
+
+def profile_with_keys(*keys):
+    """The profile of the sandbox with these keys."""
+    return replace(load("sandbox"), pix_keys=keys)
+
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
-    """Keys are taken in the order of the profile. A RANDOM entry is left out, because it names no key."""
-    keys = [PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c")]
-    profile = replace(load("sandbox"), pix_keys=tuple(keys))
-    body = {"from": "{account}", "to": "{key}", "kind": "{type}"}
-    prepared = [filled_body(body, profile, number) for number in range(4)]
+    """Transfers are prepared with the keys of the profile as their payees, in turn, and after the last with the first.
 
-    assert [(body_sent["to"], body_sent["kind"]) for body_sent in prepared] == [
+    A RANDOM entry is left out, because it names no key.
+    """
+    profile = profile_with_keys(PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c"))
+    bodies = [filled_body(BODY_OF_PROFILE, profile, number) for number in range(4)]
+
+    assert [(body["to"], body["kind"]) for body in bodies] == [
         ("a", "PHONE"),
         ("b", "CNPJ"),
         ("c", "CPF"),
         ("a", "PHONE"),
     ]
-    assert filled_body(body, replace(profile, pix_keys=tuple(keys[:1]))) == {"from": "ac-0001", "to": "", "kind": ""}
+
+
+def test_without_a_key_of_known_value_the_payee_is_empty():
+    """If the profile has a RANDOM entry alone, which names no key, the key and its type in the body are empty."""
+    profile = profile_with_keys(PixKey("RANDOM", ""))
+
+    assert filled_body(BODY_OF_PROFILE, profile) == {"from": "ac-0001", "to": "", "kind": ""}
