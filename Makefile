@@ -23,8 +23,8 @@ conformance: .venv/ready
 	@printf 'asking the service of environment %s: %s\n' "$$ENVIRONMENT" "$(BIN)/pytest --environment=$$ENVIRONMENT"
 	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
-# Every self-test: of a whole run with parameters the first case, and of the proof one service of each operator.
-# `make cases` tries the other cases, and `make proof` every service.
+# Every self-test: of a whole run with parameters the first case, and of the proof one service of each
+# module of services. `make cases` tries the other cases, and `make proof` every service.
 test: .venv/contributors
 	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 

@@ -112,7 +112,7 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the plugin that prints the verdict.
 
-    It is registered last, so that its hook is called around those of all other plugins and prints the last line.
+    It is registered last, so that its hook is called around the hooks of all other plugins and prints the last line.
     """
     plugins = session.config.pluginmanager
     conformance_run = plugins.get_plugin("conformance-run")
@@ -135,7 +135,7 @@ class _Printing:
     """The hook of a session that prints something instead of running tests: --plan, --explain or --list."""
 
     def __init__(self, printing: InPlaceOfTests) -> None:
-        """`printing` is the function that prints the text."""
+        """Begin with the function that prints the text."""
         self._print = printing
 
     @pytest.hookimpl(tryfirst=True)
@@ -152,7 +152,7 @@ class ConformanceRun:
     """The hooks of a run. With --recorded it has no session: it sends nothing, and judges files instead of tests."""
 
     def __init__(self, opened: RunParts) -> None:
-        """`opened` has the parts of the run, such as the record, the reporter, and the door that sends requests."""
+        """Begin with the parts of the run, such as the record, the reporter, and the door that sends requests."""
         self.run = opened.run
         self.reporter = opened.reporter
         self._opened = opened
@@ -303,7 +303,7 @@ class _VerdictPrinter:
     """Prints the verdict as the last line, and sets the exit status, after all other plugins printed and decided."""
 
     def __init__(self, reporter: Reporter | None) -> None:
-        """`reporter` is None in a session without a run, such as --plan."""
+        """Begin with the reporter, which prints the verdict; None in a session without a run, such as --plan."""
         self._reporter = reporter
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

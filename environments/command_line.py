@@ -1,5 +1,7 @@
-"""Command lines of `python -m environments`, `reports` and `spec`: a wrong one is one line and exit status 4, as for a
-run."""
+"""The parser for the command lines of `python -m environments`, `reports` and `spec`.
+
+For a wrong command line it prints one line, and ends the process with exit status 4, as pytest does.
+"""
 
 from __future__ import annotations
 

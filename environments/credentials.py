@@ -27,10 +27,11 @@ TRACING = (
 )
 """Variables with which OpenSSL, pytest and Hypothesis write down what passes through them or decrypts it."""
 NOT_FROM_A_VARIABLE = "names a service, which is taken from base_url of the profile or from --base-url=URL alone"
-ADDRESS_OF_OTHERS = "PYTEST_BASE_URL"
+"""What an error says about a variable or setting with an address, behind its name."""
+ADDRESS_VARIABLE_OF_PYTEST = "PYTEST_BASE_URL"
 """The variable from which pytest-base-url takes the address if the command line has none. Other test suites export it,
 so a check would ask the service of the profile, and the run another one, with token and codes."""
-_NO_CORE = 1
+_TOO_SMALL_FOR_A_CORE_DUMP = 1
 """Bytes of a core dump: too few for a file. If a program such as systemd-coredump takes the dump, Linux reads 0 as no
 limit, and 1 as no dump (core(5), fs/coredump.c)."""
 COMMAND_TIMEOUT = 30.0
@@ -50,15 +51,16 @@ def protect_secrets() -> None:
     """
     if sys.flags.optimize:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
-    if ADDRESS_OF_OTHERS in os.environ:
-        raise ProfileError(f"{ADDRESS_OF_OTHERS} {NOT_FROM_A_VARIABLE}; unset it")
+    if ADDRESS_VARIABLE_OF_PYTEST in os.environ:
+        raise ProfileError(f"{ADDRESS_VARIABLE_OF_PYTEST} {NOT_FROM_A_VARIABLE}; unset it")
     for name in filter(os.environ.get, TRACING):
         raise ProfileError(f"{name} makes libraries write tokens and codes down; unset it")
     if sys.platform != "win32":
         import resource  # does not exist on Windows
 
         _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
-        new_limit = _NO_CORE if hard_limit else 0  # a hard limit of 0 cannot be raised
+        may_be_raised = hard_limit != 0  # a hard limit of 0 stays 0
+        new_limit = _TOO_SMALL_FOR_A_CORE_DUMP if may_be_raised else 0
         resource.setrlimit(resource.RLIMIT_CORE, (new_limit, new_limit))
 
 

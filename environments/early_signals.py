@@ -53,7 +53,7 @@ def raise_from_now_on() -> None:
 def restore() -> None:
     """Restore the signal handlers that were set before this module was imported.
 
-    A handler that other code has set meanwhile, such as that of a run, is not replaced.
+    A handler that other code has set meanwhile, such as the handler of a run, is not replaced.
     """
     end_if_interrupted()
     for number, handler in _handlers_before.items():

@@ -53,7 +53,10 @@ class Secrets:
     """Secrets of a run, in the order in which they became known."""
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
-        """`listed` are the values that the profile lists, by the name that replaces them: `{"account": ["0001"]}`."""
+        """Begin with the values that the profile (the settings of the run) lists, and without a token.
+
+        `listed` has these values, by the name that replaces them in outputs: `{"account": ["0001"]}`.
+        """
         self.known: list[Known] = []
         """Every value that is hidden in outputs. It only grows, because an output may still have an old value."""
         for name, values in (listed or {}).items():

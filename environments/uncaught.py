@@ -16,7 +16,7 @@ from typing import NoReturn
 
 _INTERRUPTED = 2
 _INTERNAL_ERROR = 3
-"""Exit statuses, as those of pytest."""
+"""Exit statuses, which are the same as in pytest."""
 _ERRORS_OF_A_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Here they can only be about the printed output, because a command catches those about its files itself."""
 _ROOT = Path(__file__).parents[1]

@@ -1,5 +1,7 @@
-"""`python -m reports compare A B` says what changed from run A to run B. `python -m reports recorded FILE…` judges
-recorded traffic.
+"""The command line `python -m reports`, which sends nothing.
+
+- `python -m reports compare A B` says what changed from run A to run B.
+- `python -m reports recorded FILE…` judges recorded traffic.
 
 Self-tests: environments/test_command_line.py, reports/observed/test_comparison.py, reports/recorded/test_reading.py.
 """
@@ -54,13 +56,17 @@ def _with_statement(id: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status."""
+    """Run the command `compare` or `recorded`, and return its exit status.
+
+    The arguments of `recorded` are passed on to pytest, because its options are options of pytest. Only a request for
+    help is answered here, so that the user sees the help of `recorded` and not the help of pytest.
+    """
     words = sys.argv[1:] if arguments is None else arguments
     asks_for_help = not {"-h", "--help"}.isdisjoint(words)
     if words[:1] == ["recorded"] and not asks_for_help:
         return judge_files(words[1:])
     options = _parser().parse_args(words)
-    display = Display(Secrets())
+    display = Display(Secrets())  # no secret is known here, but it makes unsafe characters visible
     try:
         was = read_run(Path(options.a))
         now = read_run(Path(options.b))
@@ -79,7 +85,7 @@ Judge recorded traffic (HAR), as pytest --recorded does. Nothing is sent. The ex
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The parser of both commands."""
+    """The parser of the command line, with the commands `compare` and `recorded`."""
     parser = CommandParser(
         prog="python -m reports",
         description="Compare two runs, or judge recorded traffic. A wrong command line is exit status 4.",

@@ -39,7 +39,8 @@ def page() -> Iterator[str]:
     numbers = ", ".join(f"{number_of_level[level]} {level}" for level in LEVELS)
     yield INTRODUCTION
     yield f"{len(all_requirements)} requirements: {numbers}."
-    # The requirements are in the order of the document, so those of one section follow each other, as groupby needs it.
+    # The requirements are in the order of the document. So the requirements of one section follow each other, and
+    # `groupby`, which joins only neighbours, finds each section once.
     for heading, requirements_below in groupby(all_requirements, key=lambda requirement: requirement.heading):
         yield f"\n## {heading}\n\n| requirement | level | text | where |\n|---|---|---|---|"
         yield from map(_row, requirements_below)

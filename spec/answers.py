@@ -1,6 +1,7 @@
 """What an answer is: a success, a refusal of some kind, or a result that only a valid token grants.
 
-Rules, judgements of several exchanges, the door and recorded traffic ask this module.
+The rules, judgements of several exchanges and recorded traffic ask this module, and so does `environments/door/`, which
+sends the requests.
 
 Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads
 these as refusals: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
@@ -84,8 +85,8 @@ class RefusalKind(Enum):
     METHOD = (405,)
     CONFLICT = (409,)
     ENVELOPE = (200,)  # an integer code other than 0, and no sign of success
-    GATEWAY = (502, 503, 504)  # a gateway answers in the place of the service: what the service did is unknown
-    NOT_IMPLEMENTED = (501,)  # right for an unknown method, and wrong here: the method of every operation is known
+    GATEWAY = (502, 503, 504)  # a gateway answered instead of the service: nobody knows what the service did
+    NOT_IMPLEMENTED = (501,)  # wrong here: it is for a method that a service does not know
     SERVER_ERROR = range(500, 1000)
     OTHER = range(1000)
 
@@ -107,7 +108,7 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - TEMPORARY_REFUSALS - ABOUT_THE_CALL
 
 
 _BEGIN_OF_A_PAGE = 2_000
-"""Bytes of a page in which the reason for a refusal is looked for. The number is a choice."""
+"""Bytes at the start of a page in which the reason for a refusal is looked for. The number is a choice."""
 
 
 @computed_when_a_large_body_is_parsed
@@ -155,8 +156,8 @@ def refuses_the_token(response: Response) -> bool:
 def may_refuse_any_bad_token(response: Response) -> bool:
     """True if this may be how the service answers every request with a bad token.
 
-    It is if the answer is a refusal, or an HTML page where people log in instead of JSON. It is not if the answer is a
-    server error, a lock or a rate limit, because these do not depend on the token.
+    True for a refusal, and for a page to log in instead of JSON. False for a server error, a lock or a rate limit,
+    because these do not depend on the token.
     """
     refusal = refusal_kind(response)
     if refusal is None:
@@ -201,7 +202,7 @@ def code_of(response: Response) -> int | None:
 
 
 _MOST_ANSWERS_NAMED = 3
-"""Distinct answers that one line names."""
+"""Most distinct answers that one line of a report names. A choice."""
 _LARGEST_CODE = 99_999_999
 """The largest code that is shown. A CPF has 11 digits: a number of more than eight may name somebody."""
 
@@ -286,7 +287,8 @@ def grants_protected_result(exchange: Exchange) -> bool:
     """True if the answer has what only a valid token may get: the result of an execution or of a registration.
 
     If the request had no valid token, less is enough: a part of a result, or a word of success such as DONE, even
-    inside a refusal. A service that answers so did what the request asked for, or showed somebody else's transfer.
+    inside a refusal. Such an answer shows that the service did what the request asked for, or that it showed the
+    transfer of another person.
     """
     response = exchange.response
     if response is None:
@@ -330,8 +332,8 @@ def _tells_anybody_of_a_transfer(response: Response) -> bool:
 def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
     """True for an object with two filled members that an execution result has and an error lacks, such as bank and key.
 
-    An object with one such member and two members that errors have, such as status and id, is enough, too. The members
-    `error` and `message` do not count, because any refusal may have them.
+    It is also true for one such member together with two members that errors have as well, such as status and id. The
+    members `error` and `message` do not count, because any refusal may have them.
     """
     filled = _filled_members(members) - _MEMBERS_OF_A_REASON
     only_in_a_transfer = filled - _MEMBERS_OF_ANY_ERROR
@@ -343,8 +345,8 @@ def _fills_members_of_a_transfer(members: Mapping[str, Any]) -> bool:
 def _objects_in_texts(response: Response) -> Iterator[Response]:
     """JSON objects that a body contains as text, each as a response of its own, so that it can be read like an answer.
 
-    They are in a string of the JSON if a gateway passes on the answer of a service as a string. And if the body is not
-    one JSON text, all objects in it are given, because a faulty service may write a refusal and then a result.
+    There are two cases. A gateway may pass on the answer of a service as a string inside its own JSON. And a faulty
+    service may write a refusal and then a result, so that the body as a whole is no JSON.
     """
     texts = [text for text in texts_in(response.json.value) if "{" in text]
     if response.json.error:
@@ -367,17 +369,22 @@ def _objects_in_text(text: str) -> Iterator[str]:
 
 
 _MOST_BEGINS_OF_OBJECTS = 100
-"""Opening braces of a text that are tried as the begin of an object. For each, all of the text may be read."""
+"""Most opening braces of a text at which an object may begin. For each of them the whole text may be read, which takes
+time. The number is a choice."""
 _TOLERANT_DECODER = JSONDecoder(strict=False)
-"""Reads control characters in strings, such as the ends of lines in a message."""
+"""Reads JSON, and permits control characters in strings, such as the line ends that a faulty service writes."""
 
 
 @cached_on_response
 def is_partly_unread(response: Response) -> bool:
     """True if the body may contain more than the suite could read, so that nobody knows whether it has a result.
 
-    The body broke off, its coding or charset is unknown, it begins as a JSON object that does not end, or a limit of
-    the suite cut it.
+    There are four reasons:
+
+    - the body broke off, or its content coding could not be undone
+    - a limit of the suite cut the body
+    - its charset is unknown
+    - it begins as a JSON object that does not end, or that is nested too deep
     """
     if response.broken or response.json.limit:
         return True
@@ -402,7 +409,7 @@ _BEGINS_AS_OBJECT = re.compile(r'(\[\s*)?\{\s*("|$)')
 
 @cached_on_response
 def says_done_in_words(response: Response) -> bool:
-    """True if a body that is not JSON contains the word DONE, in capitals as documented, as of an executed transfer."""
+    """True if a body that is not JSON contains the word DONE in capitals, the documented status of an execution."""
     return bool(json_error(response)) and re.search(rb"\bDONE\b", response.start) is not None
 
 
@@ -439,7 +446,8 @@ def _success_is_false(response: Response) -> bool:
 def is_uncertain_registration(exchange: Exchange) -> bool:
     """True if nobody can tell from the answer to a registration whether the key is registered.
 
-    The answer neither says that it is nor refuses the request, or a valid registration got no answer of the service.
+    There are two cases. The answer neither says that the key was registered nor refuses the request. Or a valid
+    registration got no answer of the service, because a gateway answered or the connection was lost.
     """
     if exchange.operation != "registerPixKey":
         return False
@@ -492,12 +500,13 @@ def is_done(result: Mapping[str, Any]) -> bool:
 
 
 _FEWEST_FILLED = 3
-"""Documented members that are filled in an execution result: with fewer it may be the echo of a code."""
+"""Fewest documented members that must be filled, so that an object counts as a part of an execution result. With fewer,
+it may only repeat the code that was sent. The number is a choice."""
 _MEMBERS_OF_A_REASON = frozenset({"error", "message"})
 """Members that say why something was refused. They are filled in any error, and tell nothing of a transfer."""
 _FEWEST_MEMBERS_OF_A_TRANSFER = 2
-"""If so many members that only a transfer has are filled, such as key and bank, an answer that is no refusal is about a
-transfer."""
+"""Fewest filled members that only a transfer has, such as key and bank, so that an answer that is no refusal counts as
+the data of a transfer. The number is a choice."""
 _MEMBERS_OF_ANY_ERROR = _MEMBERS_OF_A_REASON | {"status", "type", "id", "date"}
 """Members that both errors and execution results have. The errors are those of Spring, of RFC 9457 and of banks."""
 _MEMBERS_OF_ANY_OBJECT = _MEMBERS_OF_ANY_ERROR | {"name"}

@@ -19,18 +19,18 @@ from spec.message import Text
 Headers = tuple[tuple[str, str], ...]
 """Names and values, in the order of the message."""
 LARGE = 65_536
-"""Bytes of the largest body that is kept as it is; a larger one is kept compressed, and only so many bytes of it are
-searched. Ordinary answers have up to 1,000 bytes."""
+"""Most bytes of a body that is stored as it is. A larger body is stored compressed, and only its first LARGE bytes are
+searched for texts. Ordinary answers have up to 1,000 bytes. The number is a choice."""
 SMALL = 2_000
-"""Bytes of the largest body whose parsed JSON is stored with the response for the whole run. The JSON takes up to 30
-times the memory of its text."""
+"""Most bytes of a body whose parsed JSON is stored with the response for the whole run. The parsed JSON takes up to 30
+times the memory of its text. The number is a choice."""
 SHOWN_MEDIA_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
     application/vnd.api+json application/problem+xml application/soap+xml application/xhtml+xml
     text/plain text/html text/xml text/json text/csv text/css text/javascript
 """
-"""Media types that are shown by their names."""
+"""Media types that a report shows by their names, as one text with blanks between them."""
 
 
 MATRIX_PARAMETER = ";pixconf-=1"
@@ -132,13 +132,14 @@ def cached_on_response(compute: Callable[[Response], Result]) -> Callable[[Respo
 
 CachedFunction = TypeVar("CachedFunction", bound=Callable[["Response"], object])
 _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED: list[Callable[[Response], object]] = []
+"""The functions with the decorator below. Each stores its result with the response, so that it is computed once."""
 
 
 def computed_when_a_large_body_is_parsed(function: CachedFunction) -> CachedFunction:
     """Decorator, on top of `cached_on_response`: the function is called for a response as soon as its body is parsed.
 
-    This is so for large bodies only. Their parsed JSON is dropped soon, because it takes much memory. Without this
-    decorator the body would be parsed once more for each such function that is called later.
+    This is so for bodies of more than LARGE bytes only. Their parsed JSON is soon removed from memory, because it is
+    large. Without this decorator the body would be parsed once more for each such function that is called later.
     """
     _COMPUTED_WHEN_A_LARGE_BODY_IS_PARSED.append(function)
     return function
@@ -167,7 +168,7 @@ def _read_large(packed_body: bytes) -> JsonText:
 
 @dataclass(frozen=True, repr=False)
 class Response:
-    """A response. Its content coding is undone."""
+    """A response. Its content coding, such as gzip, is undone."""
 
     status: int
     headers: Headers

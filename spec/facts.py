@@ -8,7 +8,7 @@ JSON pointer (RFC 6901) with three differences:
 - the empty text is the answer as a whole
 
 Facts of several answers are merged by union. Two sets of facts contradict each other if their types at one pointer have
-nothing in common. The holder of a pointer is the object or array that holds the value: that of /data/id is /data.
+nothing in common. The holder of a pointer is the object or array that holds the value: /data is the holder of /data/id.
 
 A member is shown by its name if the interface document has it, or if it is made of ordinary words.
 
@@ -32,7 +32,9 @@ Fact = tuple[str, str]
 """A pointer, and a type that a service sent there. At the pointer ANSWER it is the whole answer in words, such as
 `404 text/plain`."""
 Facts = frozenset[Fact]
+"""All facts of an answer, or of several answers that were merged."""
 _TypesByPointer = Mapping[str, set[str]]
+"""The types that were sent at each pointer."""
 ANSWER = ""
 """Pointer to the answer as a whole."""
 BODY = "/"
@@ -41,24 +43,28 @@ ANY = "*"
 """Part of a pointer for any item of an array, and for any member whose name may be data."""
 # Types, beside string, date, date and time, number and boolean.
 ABSENT = "absent"
+"""Type of a member that an object lacks, although other answers have it there."""
 NULL = "null"
 OBJECT = "object"
 ARRAY = "array"
 DEEP = "…"
 """Type of an object or array that is nested too deep: its content is not looked at."""
 _DEEPEST = 8
-"""Levels of an answer that are looked at: no known service comes near."""
+"""Most levels of an answer that are looked at. A choice: no known service has nearly so many."""
 _MOST_FACTS = 1_000
-"""Facts of one answer: no known service comes near, and a record of hundreds of answers stays readable."""
+"""Most facts of one answer. A choice: no known service has nearly so many, and people can still read the record."""
 _MOST_NAMES = 50
-"""Members of one object. An object with more of them is keyed by data, such as words."""
+"""Most members of one object whose names count as names. An object with more of them has data as names, such as the
+words of a language. The number is a choice."""
 _DATE = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]")
+"""A day, such as 2026-11-20."""
 _MOMENT = re.compile(rf"{_DATE.pattern}[Tt ][0-2][0-9]:[0-5][0-9].{{0,30}}")
 """A date and a time, with seconds, a fraction and a time zone or without them."""
 _PAGING_NAME = re.compile(
     r"(?:next|prev|previous|proxim[ao]|anterior)(?P<target>(?:[_-]?(?:page|cursor|token|link|url|pagina)){0,2})", re.I
 )
-"""Names of members that an answer has or lacks because of the length of a list, and not because a service changed."""
+"""Names of members that lead to another page of a list. An answer has them only if there is such a page, so they may be
+missing although the service has not changed."""
 
 
 def words_as_facts(words: str) -> Facts:
@@ -77,7 +83,7 @@ def facts_of(body: Any) -> Facts:
     for depth in range(_DEEPEST, 0, -1):
         facts = _facts_of([body], depth)
         if len(facts) <= _MOST_FACTS:
-            break  # else they are too many, and the next round looks at one level less
+            break  # if there are too many facts, the next round looks at one level less
     # Inside, pointers are relative to the body, so that the body itself has the empty one.
     return frozenset((pointer or BODY, type_name) for pointer, type_name in facts)
 
@@ -219,8 +225,8 @@ def _types_at(pointer: str, types: _TypesByPointer) -> set[str]:
 def _types_that_matter(types: set[str]) -> set[str]:
     """The types of one member that can contradict others: without null, which a member of any type may be.
 
-    An object that is too deep is left out as well. Empty for a member that is sometimes null and otherwise absent,
-    because its type is unknown.
+    An object that is too deep is left out, too. The result is empty for a member that is sometimes null and otherwise
+    absent, because its type is unknown.
     """
     types_that_matter = types - {NULL, DEEP}
     is_sometimes_null_else_absent = types_that_matter == {ABSENT} and types != {ABSENT}
@@ -291,7 +297,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
 def _type_of(value: object) -> str:
     """The JSON type of a value as a word, such as "number".
 
-    A text that is a date has the type "date", and one that is a date with a time has the type "date and time".
+    A text such as 2026-11-20 has the type "date". A text with a date and a time has the type "date and time".
     """
     if isinstance(value, str):
         if _DATE.fullmatch(value):
@@ -334,6 +340,7 @@ NAME_WORDS = _words_in("member_names.txt")
 """Ordinary words in English and Portuguese, of which a shown name of a member may be made."""
 _DOCUMENTED_NAMES = _documented_names()
 _FOLDED_NAMES = frozenset(map(folded, _DOCUMENTED_NAMES))
+"""The same in small letters and without separators, so that misspelled names are recognized."""
 _FORM_OF_A_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 """Letters and separators with at most one digit at the end, as in `address1`: an identifier has more digits."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -341,7 +348,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LETTERS = re.compile(r"[A-Za-z _-]*")
 """A documented name in any spelling has no other characters. Other names need no comparison, which saves time."""
 _DOCUMENTED_VALUES = frozenset({"DONE", *KEY_TYPES})
+"""The values of `status` and `type` that the interface document names."""
 _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
+"""A word such as PENDING, with which an interface names a status."""
 
 
 def is_name(name: str) -> bool:
@@ -376,3 +385,4 @@ def words_of(name: str) -> list[str]:
 
 
 _ORDINARY_WORDS = NAME_WORDS.union(*map(words_of, _DOCUMENTED_NAMES))
+"""Words of which a member name may be made so that a report shows it: ordinary ones, and those of documented names."""

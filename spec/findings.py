@@ -79,9 +79,9 @@ class Finding:
         return self._in_context(text)
 
     def _in_context(self, text: Text) -> Text:
-        """The text of the finding, with what limits the finding in parentheses, such as "(in 2 of 9 answers)".
+        """The text of the finding, followed by a remark in parentheses such as "(in 2 of 9 answers)".
 
-        A finding is limited if it shows only while other requests are in flight, or only in some of the answers.
+        There is a remark if the deviation shows only while other requests are in flight, or only in some answers.
         """
         if not self.alone:
             text = say("{finding} (only with other requests in flight)", finding=text)
@@ -136,7 +136,8 @@ class Finding:
 
 
 MOST_POINTERS = 100
-"""Pointers of a finding. A body may have thousands of members that deviate alike; no reader looks at more."""
+"""Most pointers of a finding. A body may have thousands of members that deviate in the same way, and no reader looks at
+all of them. The number is a choice."""
 
 
 def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:

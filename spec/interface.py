@@ -1,7 +1,7 @@
 """The documented interface as data: the operations, their results and which paths reach them.
 
-Everything that sends, judges or shows an exchange asks it. Source: `openapi.yaml`, which is written by hand from the
-interface document.
+Every module that sends, judges or shows an exchange reads them here. Source: `openapi.yaml`, which is written by hand
+from the interface document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPENAPI = Path(__file__).with_name("openapi.yaml")
 SYNTHETIC_PREFIX = "pixconf-"
 """Prefix of every synthetic identifier (one that the suite makes up), so that it names no real account, key or code."""
 MONEY_PERMISSIONS = frozenset({"create-pix", "transfer", "execute"})
-"""The permissions of the operations that move money, or may."""
+"""The permissions of the operations that move money, or may move it."""
 
 
 @dataclass(frozen=True)
@@ -174,17 +174,21 @@ def _pattern_of(template: str) -> re.Pattern[str]:
 
 
 _MOST_DECODINGS = 4
-"""How often a path is percent-decoded, because each gateway before a service may do so."""
+"""How many times a path is percent-decoded, because each gateway before a service may do so once. A choice: hardly any
+service has more gateways."""
 
 
 def _paths_as_servers_may_read(path: str) -> set[str]:
     """The paths that different servers may make of one path, because they decode and resolve it differently.
 
-    Each is percent-decoded no, one or several times. Some have their dot segments resolved, and some end before the
-    first semicolon.
+    The path is returned as it is, and percent-decoded once or several times. Each of these paths is also returned with
+    its dot segments resolved, and cut at its first semicolon.
     """
-    decoded_paths = {path, unquote(path.replace("%2F", "%252F"))}  # a server may keep a slash in an account encoded
-    decoded_paths.add(path.replace("%2F", "/", 1))  # and decode the slash before the account
+    decoded_paths = {path}
+    # A server may decode everything but %2F, because a slash inside an account is no separator.
+    decoded_paths.add(unquote(path.replace("%2F", "%252F")))
+    # A server may decode only the first %2F, because that slash is the separator before the account.
+    decoded_paths.add(path.replace("%2F", "/", 1))
     for _ in range(_MOST_DECODINGS):
         path = unquote(path)
         decoded_paths.add(path)

@@ -1,7 +1,8 @@
-"""Reading of JSON to the letter of RFC 8259.
+"""Reading of JSON strictly as in RFC 8259.
 
-What `json.loads` forgives, such as NaN, is an error here. A text that is too large for the suite is no error: it names
-the limit. Numbers become `Decimal`, so that integers of any size and `1.0` can be told from `1.5`.
+Texts that `json.loads` accepts against this standard, such as NaN, are an error here. A text that is too large for the
+suite is no error, because the service may be right: the result names the limit. Numbers become `Decimal`, so that an
+integer of any size, or `1.0`, can be distinguished from `1.5`.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ from typing import Any
 from spec.message import Text, say
 
 JsonPath = tuple[str | int, ...]
-"""The names and places that lead to a value."""
+"""The member names and array indexes that lead to a value, from the outside."""
 MAX_DEPTH = 100
-"""Levels of a text. Each costs several calls wherever a value is read, and Python stops at 1,000 of them."""
+"""Most levels of a text. Functions that read a value call themselves for each level, some of them several times, and
+Python stops at 1,000 calls inside each other."""
 MAX_DEPTH_OF_A_REQUEST = 500
-"""Levels of a body that the suite sends. Deeper ones are sent to see how a service takes them, and are not parsed."""
+"""Most levels of a body of the suite that is parsed. Deeper bodies are only sent, to see whether a service survives."""
 MAX_DIGITS = 1_000
-"""Digits of a number that is computed with. Of a longer number only its being an integer matters."""
+"""Most digits of a number that is computed with. Of a longer number only this is known: whether it is an integer."""
 MAX_VALUES = 100_000
-"""Values of a text. More of them would take hundreds of megabytes of memory."""
+"""Most values of a text. More of them would take hundreds of megabytes of memory."""
 _LARGEST_EXPONENT_DIGITS = 3
-"""Digits of an exponent that is computed with: 1e9999999 would have millions of digits."""
+"""Most digits of an exponent that is computed with: 1e9999999 would have millions of digits."""
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 """A string, which may end with the text, or a bracket. Possessive, so that no stack grows with the text."""
 
 _HOLDERS = (dict, list)
-"""Types of the values that hold others. A tuple, because a union is made anew for each value that is asked about."""
+"""Types of the values that hold other values. They are a tuple, because `dict | list` would be made again for each
+value, which takes time."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def read_json(body: bytes) -> JsonText:
     """Read a whole body as one JSON text (RFC 8259 sections 2 to 8). Raises nothing: errors are part of the result."""
     has_byte_order_mark = body.startswith(b"\xef\xbb\xbf")
     try:
-        text = body.decode("utf-8-sig")  # drops a byte order mark, which is only a warning
+        text = body.decode("utf-8-sig")  # without a byte order mark, about which another rule warns
     except UnicodeDecodeError as error:
         if body.startswith(b"\x1f\x8b"):  # the first bytes of gzip (RFC 1952 section 2.3.1)
             return JsonText(error=say("the body is gzip, not text"))
@@ -216,7 +219,8 @@ def _integer(text: str) -> Decimal | HugeNumber:
 def _number(text: str) -> Decimal | HugeNumber:
     """The value of a number with a fraction or an exponent, such as 1.5 or 2e10.
 
-    A HugeNumber if it has so many digits that computing with it would take long, such as 1e9999999.
+    The result is a HugeNumber if the number has so many digits that computing with it would take long, such as
+    1e9999999.
     """
     mantissa, _, exponent = text.lower().partition("e")  # "1.5e3" has the mantissa 1.5 and the exponent 3
     is_long = len(mantissa) > MAX_DIGITS

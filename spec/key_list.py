@@ -2,10 +2,10 @@
 
 A list is the answer to GET /v1/pix/keys/{accountId}. The interface document does not show its shape (Resources and
 their fields, last line). So a key is in the list if one of the texts in it is the key, in any punctuation and letter
-case. The profile may name the place of the keys with `key_at`, a JSON pointer (RFC 6901) in which * is every item.
+case. The profile may say where the keys are with `key_at`, a JSON pointer (RFC 6901) in which * is every item.
 
-The run reads a list before and after each deletion, and judges from lists what became of a key. Outside a sandbox a key
-counts as listed as soon as any part of the list may be the key, because a deletion may delete the key of somebody.
+The run reads a list before and after each deletion, to see what became of a key. Outside a sandbox a key counts as
+listed as soon as any part of the list may be the key, because a deletion could delete the key of a real customer.
 
 | word | meaning |
 |---|---|
@@ -32,6 +32,7 @@ from spec.json_text import HugeNumber, JsonPath, folded, leaves_of, parts_of_poi
 from spec.message import Text, say
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""The usual form of a RANDOM key."""
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 """Numbers and identifiers, which differ from answer to answer."""
 _ANY_ITEM = "*"
@@ -39,42 +40,45 @@ _ANY_ITEM = "*"
 _NO_DIGITS = bytes(range(128)).translate(None, b"0123456789")
 """The ASCII characters that are no digits."""
 _NO_PART_OF_A_KEY = bytes(range(128)).translate(None, b"0123456789abcdefghijklmnopqrstuvwxyz@")
-"""The ASCII characters that make no difference between keys."""
+"""The ASCII characters that do not count if two keys are compared. The text is in small letters by then."""
 _PUNCTUATION = re.compile(r"[\W_]+")
 """Characters that are neither letters nor digits of any script."""
 _LAST_DIGITS = 8
-"""Digits by which a number is known: the local part of a phone number, without country and area. Of a CPF or a CNPJ
-they are enough, too."""
+"""Number of last digits by which a number is recognized. They are the local part of a phone number, without country and
+area code. For a CPF or a CNPJ they are enough, too."""
 _FEWEST_DIGITS_SHOWN = 3
-"""Digits from which on a short text may be the end of a number. Services leave four of it, as a rule."""
+"""Fewest digits of a short text that may be the end of a masked number. Services usually show four digits. A choice."""
 _MOST_VALUES_OF_AN_ITEM = 40
-"""Values of an item of a list. What holds more is a list itself, in which digits of several keys would meet."""
+"""Most values of one item of a list. An object or array with more values holds several items. Digits of different keys
+in it could make up a number by chance. The number is a choice."""
 _MASK = re.compile(r"[*#•●\u2217\uff0a…]|x{3}|\.\.", re.IGNORECASE)
-"""Signs in the place of characters that are hidden."""
+"""Signs that are written instead of hidden characters."""
 _MOST_MASKED = 100
-"""Masked texts of a list that are compared with each key of the run."""
+"""Most masked texts of a list that are compared with each key of the run, because this takes time. A choice."""
 _LONGEST_MASKED = 300
-"""Characters of the longest text that may be a masked key."""
+"""Most characters of a text that may be a masked key: no key is nearly so long."""
 _OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
-"""An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
+"""An e-mail address, a phone number, a CPF or a CNPJ. Such a text is no RANDOM key, whose value the service chose."""
 
-# Names of members, folded, that say whether the list goes on.
+# Names of members that say whether the list has further parts (pages). They are folded: in small letters, without
+# separators.
 _NEXT_PART = re.compile(r"(has)?(more|next).*|.*(cursor|continuation).*")
 """Members that lead to the next part. Their value is empty at the end of the list."""
 _NUMBER_OF_KEYS = re.compile(r"total|total(count|elements|items|keys|records|results|size)|count|number(ofkeys)?")
-"""Members with the number of all keys: with more than the list shows, it goes on."""
+"""Members with the number of all keys. If the list shows fewer keys, there are further parts."""
 _NUMBER_OF_PAGES = re.compile(r"(total|number|last)?(of)?pages?(count)?")
-"""Members with the number of all pages: with more than one, the list goes on."""
+"""Members with the number of all pages. If there is more than one page, there are further parts."""
 _OWN_PAGE = frozenset({"page", "pagenumber", "currentpage", "size", "pagesize"})
-"""Members about the part that the answer shows. They say nothing about others, though `page` looks like a number of
-pages."""
+"""Members about the part of the list that this answer shows. They do not say whether there are further parts, although
+`page` matches the pattern of a number of pages."""
 
 
 ValuesBeside = frozenset[tuple[str, str]]
-"""What the list says about a key: names and values beside it at `key_at`, such as `{("0/pixKeyType", "<type>"),
-("0/status", "ACTIVE")}`. What differs from key to key is replaced by placeholders such as `<type>`, so that two keys
-with the same status have equal sets. A name begins with the number of the object in which it is: 0 is the outermost
-object of the item."""
+"""What the list says about a key: names and values beside it, such as `{("0/pixKeyType", "<type>"),
+("0/status", "ACTIVE")}`.
+
+Values that differ from key to key are replaced by placeholders such as `<type>`, so that two keys with the same status
+have equal sets. A name begins with the number of the object in which it is: 0 is the outermost object of the item."""
 
 NOT_AT_KEY_AT = say("key_at is not the place where listPixKeys shows each key")
 """Reason why a list cannot be compared with another one."""
@@ -152,8 +156,8 @@ class Listing:
     def shows_elsewhere(self, key: str) -> bool:
         """True if the list has the key, but surely not where the profile says that keys are (`key_at`).
 
-        Then `key_at` may be wrong. A text at `key_at` may be the key if it is a number without the country code, or if
-        it is masked, such as `+55*******4321`.
+        Then `key_at` is probably wrong. The result is False if a text at `key_at` may be the key in another form: a
+        number without its country code, or a masked text such as `+55*******4321`.
         """
         plain_key = plain(key)
         if not plain_key or plain_key not in self._plain_texts_anywhere:
@@ -171,8 +175,8 @@ class Listing:
     def _masked_texts(self) -> Counter[str]:
         """The texts that may be keys with some characters hidden, such as `***.456.789-**`, and how often each occurs.
 
-        If there are keys at `key_at` (the JSON pointer of the profile to the keys), these are the masked or cut ones
-        among them. If not, these are all strings of the list with a sign of a mask.
+        If the list has keys at `key_at` (the JSON pointer of the profile to the keys), only these texts are looked at:
+        those that are masked or cut are returned. If not, all strings of the list with a sign of a mask are returned.
         """
         if self.values:
             return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
@@ -182,7 +186,7 @@ class Listing:
     # -- whether a key may be there nevertheless ---------------------------------------------------------------
 
     def may_show(self, key: str) -> bool:
-        """True if any part of the list may be the key. It is True in doubt, so that a listed key is never overlooked.
+        """True if any part of the list may be the key. In doubt it is True, so that no listed key is overlooked.
 
         An e-mail address or a RANDOM key is compared without letter case and punctuation, and a number by its last
         eight digits. A key is also found if it is spread over several members of one item.
@@ -265,7 +269,7 @@ class Listing:
         own_name = names[-1]
         if own_name == "last":  # the web framework Spring writes `"last": false` if there are further pages
             return value is False
-        if own_name in _OWN_PAGE:
+        if own_name in _OWN_PAGE:  # about this part only; without this line `page` would count as a number of pages
             return False
         if _NUMBER_OF_PAGES.fullmatch(own_name):
             return _number_of(value) > 1
@@ -315,7 +319,8 @@ class Listing:
         There is one such set for each item that has the key where the profile says that keys are (`key_at`). By
         comparing the sets of two keys, the run finds out whether a key is listed in the same state as an accepted key.
         """
-        is_a_member = self._pointer[-1:] != [_ANY_ITEM]  # False if the keys themselves are the items: ["a@b.example"]
+        # False if the items are no objects but the keys themselves: ["a@b.example", "c@b.example"].
+        is_a_member = self._pointer[-1:] != [_ANY_ITEM]
         values_of_items = set()
         for value, holders in _values_with_holders(self._value, self._pointer):
             if _is_the_key(value, key):
@@ -371,16 +376,18 @@ def _values_with_holders(
 
 
 def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool) -> ValuesBeside:
-    """Names and values beside a key: all values in the object that has it, and the plain members of those around it.
+    """Names and values beside a key in an item of a list, such as {("0/status", "ACTIVE")}.
 
-    `holders` are these objects, the outermost first. `is_a_member` is True if the last of them has the key as a member.
-    Plain members are those that are no object and no array: what is nested deeper may be about another key.
+    `holders` are the objects around the key, the outermost first. `is_a_member` is True if the last of them has the key
+    as a member. Of this object all values are taken, also those nested deeper. Of the objects around it only direct
+    members are taken, because a value that is nested deeper there may be about another key.
     """
     values = set()
     for depth, holder in enumerate(holders):
         is_own_object = is_a_member and depth == len(holders) - 1
         for path, value in leaves_of(holder):
-            if is_own_object or len(path) == 1:
+            is_direct_member = len(path) == 1
+            if is_own_object or is_direct_member:
                 # An index of an array differs from key to key, so it is written as *.
                 names = [_ANY_ITEM if isinstance(part, int) else _without_varying(part, key) for part in path]
                 values.add(("/".join([str(depth), *names]), _without_varying(value, key)))
@@ -388,16 +395,17 @@ def _values_in_holders(holders: tuple[Any, ...], key: str, *, is_a_member: bool)
 
 
 _LONG = 8
-"""Texts of this length or more may be identifiers or times, which differ from key to key."""
+"""Fewest characters of a text that may be an identifier or a time, which differ from key to key. A choice."""
 _LARGE = 1_000_000
-"""Numbers from here on may be times; smaller ones may be the status of a key."""
+"""Smallest number that may be a time, such as the seconds since 1970. A smaller number may be the status of a key. A
+choice."""
 
 
 def _without_varying(value: Any, key: str) -> str:
     """A value as text, with a placeholder instead of anything that differs from key to key.
 
-    That is the key itself (`<key>`), its type (`<type>`), a time or an identifier (`#`). So the texts beside two keys
-    are equal if the keys have the same status.
+    The key itself becomes `<key>`, its type `<type>`, a time or an identifier `#`. So the values beside two keys are
+    equal if the keys have the same status.
     """
     if _is_the_key(value, key):
         return "<key>"
@@ -497,7 +505,7 @@ def _number_of(value: Any) -> int:
 
 
 _MOST_DIGITS = 40
-"""Digits of a number that is written out. No key has so many, and 1e900 would have 901."""
+"""Most digits of a number that is written without an exponent. No key has so many digits, and 1e900 would have 901."""
 
 
 def _written_out(value: Any) -> str:

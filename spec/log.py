@@ -1,6 +1,7 @@
 """The log of a run: its exchanges, in their order, and which of their answers count.
 
-The door adds to it; scenarios, judgements and tests ask it.
+The part of the suite that sends requests (`environments/door/`) adds exchanges to it. Scenarios (functions that send
+requests for a purpose), judgements and tests read it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Log:
     """
 
     def __init__(self, exchanges: Iterable[Exchange] = ()) -> None:
-        """A log of these exchanges, to which more can be added."""
+        """Start with these exchanges. More can be added later."""
         self._exchanges: list[Exchange] = []
         self._superseded: set[int] = set()  # numbers of exchanges whose answer another exchange replaces
         self._repetitions: dict[int, Exchange] = {}  # by the number of the first exchange with the same request

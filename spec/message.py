@@ -1,7 +1,7 @@
 """Texts of the suite as data: an English template and the values of its placeholders.
 
-Whatever finds something says it as a message. It becomes text in the last step, in any language (gettext), so nothing
-ever takes a sentence apart.
+All parts of the suite pass on what they have to say as messages. A message becomes text only when an output writes it,
+in any language (gettext). So no function has to find a value inside a finished sentence.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Message:
 
 
 Value = str | int | Date | Message
+"""What a placeholder of a message may stand for."""
 Text = str | Message
 """A text of the suite: a message, or a template without placeholders. The empty text says nothing."""
 
@@ -137,8 +138,8 @@ def joined_with_repeats(texts: Sequence[Text], link: str) -> Text:
 def texts_in_values(text: Text, within: str = "") -> Iterator[str]:
     """The strings among the values of a message, and among the values of the messages inside it.
 
-    Reports look up so what a message is about: `texts_in_values(say("needs {setting}", setting="allow"))` yields
-    "allow". If `within` is the name of a placeholder, only the strings in values of that placeholder are given.
+    By this function a report finds out what a message is about: for `say("needs {setting}", setting="allow")` it yields
+    "allow". If `within` is the name of a placeholder, it yields only the strings in the value of that placeholder.
     """
     if not isinstance(text, Message):
         return

@@ -38,7 +38,7 @@ from spec.log import Log
 from spec.message import Text
 
 ObservedValues = dict[Text, list[Facts | str]]
-"""The values that were observed, by the situation in which they were."""
+"""The values that were observed, by situation (what was sent, in words)."""
 
 
 # -- which answers are evidence --------------------------------------------------------------------------------------
@@ -146,6 +146,7 @@ def _header_in_words(name: str, value: str) -> str:
 _WORD = re.compile(r"[^\s\"'<>{}(),;]+")
 """A piece of a body between blanks, quotes, brackets, commas and semicolons, as in JSON, HTML and plain text."""
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
+"""Hexadecimal digits, which identifiers and times consist of. They are removed before long bodies are compared."""
 _Fingerprint = tuple[object, ...]
 """Status, media type, code, a digest of the end of a large body, and then each word of the body.
 
@@ -157,8 +158,8 @@ _HEAD_OF_A_FINGERPRINT = 3
 def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     """True if the answer is the same as the answers of the references, except for words that vary in every answer.
 
-    Such as for an endpoint that does not exist: it answers like other paths that do not exist. Status, media type, code
-    and body are compared. These differences do not count:
+    So the run recognizes, for example, an endpoint that does not exist: it answers like other paths that do not exist.
+    Status, media type, code and body are compared. These differences do not count:
 
     - the path of the request, if the body repeats it
     - digits and long hexadecimal numbers, such as a time or a request id
@@ -173,7 +174,8 @@ def indistinguishable(exchange: Exchange, *references: Exchange) -> bool:
     heads = {fingerprint[:_HEAD_OF_A_FINGERPRINT] for fingerprint in fingerprints}
     if is_unanswered or len(heads) > 1:
         return False
-    # The fingerprints are compared element by element, such as the third word of each body. A shorter one gives None.
+    # The fingerprints are compared element by element, such as the third word of each body. If a fingerprint is shorter
+    # than the others, its missing elements are None.
     for element, *reference_elements in zip_longest(*fingerprints):
         varies_among_references = len(set(reference_elements)) > 1  # such as a request id: it differs in every answer
         if element not in reference_elements and not varies_among_references:
@@ -197,7 +199,8 @@ def _fingerprint_of(exchange: Exchange, response: Response) -> _Fingerprint:
 
 
 _MOST_BYTES_WITH_A_STORED_FINGERPRINT = 2_000
-"""So that the fingerprints of the 2,000 exchanges of a run take a few MB. Ordinary answers have up to 1,000 bytes."""
+"""Most bytes of a body whose fingerprint is stored with the exchange, so that the fingerprints of 2,000 exchanges take
+a few MB. Ordinary answers have up to 1,000 bytes. The number is a choice."""
 
 
 def _make_fingerprint(exchange: Exchange, response: Response) -> _Fingerprint:
@@ -238,8 +241,8 @@ def _digest_without(path_parts: tuple[str, ...], packed_body: bytes) -> bytes:
 
 
 _SHORTEST_PART = 3
-"""Fewest characters of a path segment that is looked for in an answer: a shorter one, such as `v1`, stands in other
-words, too."""
+"""Fewest characters of a path segment that is looked for in an answer. A shorter segment, such as `v1`, may be a part
+of other words by chance. The number is a choice."""
 
 
 def _parts_of_path(exchange: Exchange) -> list[str]:

@@ -15,12 +15,13 @@ import yaml
 
 SOURCE = Path(__file__).with_name("requirements.yaml")
 LEVELS = ("documented", "implied", "example", "robustness", "not-shown")
-"""How strong a statement is. docs/verdicts.md says what a deviation from each level is."""
+"""How strong a statement is. `robustness` is the policy of the suite itself, not a statement of the interface document.
+docs/verdicts.md says which verdict a deviation from each level gets."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement."""
+    """One statement that the answers of a service must fulfil."""
 
     id: str
     section: str

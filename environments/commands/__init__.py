@@ -1,7 +1,7 @@
-"""The commands of `python -m environments`, one module each, and their exit statuses, which are those of a run.
+"""The commands of `python -m environments`, one module each, and their exit statuses, which mean the same as for a run.
 
-Of the answers of a service they print only the status. A command that sends requests gets a function that opens a
-client, which sends them.
+The commands print only the status of an answer, because its content may be confidential. A command that sends requests
+gets a function that opens a client, which sends them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 
 CLEAN = 0
+"""Nothing is wrong: a run could begin, or no key is left."""
 LEFT = 1
 """Keys are left that earlier runs registered."""
 INTERRUPTED = 2
+"""Ctrl-C ended the command."""
 INCOMPLETE = 6
+"""A run would leave requirements untested, because the profile or the service lacks something."""
 UNREACHABLE = 7
+"""The service cannot be reached."""
 OpenClient = Callable[[Profile], AbstractContextManager[Client]]
 """Opens a client of the target of a profile. Raises UnreachableError."""
 

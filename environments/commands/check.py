@@ -1,4 +1,4 @@
-"""`check`: every problem of a profile and of its set-up. It only reads."""
+"""`check`: prints every problem of a profile and of its set-up. It sends only requests that read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from environments.commands import CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE, OpenClient
 from environments.commands.cleanup import keys_left_by_runs
 from environments.commands.journal import outcome_in_words
-from environments.commands.suggestions import missing_lines
+from environments.commands.suggestions import lines_to_add_to_profile
 from environments.credentials import require_variables
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
@@ -21,14 +21,18 @@ from spec.exchange import VALID, FailureKind
 
 Line = tuple[int, str]
 """The exit status that a run would have for this reason, and a line about it."""
-_ANSWERS: dict[object, Line] = {
+_LINES_ABOUT_ACCOUNT_LIST: dict[object, Line] = {
     None: (CLEAN, "token: {} to listAccounts"),
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
     **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
-"""The line about listAccounts, by the kind of its refusal or failure; None for a success."""
-_REFUSED = INCOMPLETE, "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url"
+"""By the kind of refusal or failure of listAccounts (None for a success), the line about it. `_LINE_IF_REFUSED` is the
+line for all other kinds."""
+_LINE_IF_REFUSED = (
+    INCOMPLETE,
+    "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url",
+)
 
 
 _MOST_SERIOUS_LAST = (CLEAN, INCOMPLETE, UNREACHABLE, WRONG_USE)
@@ -67,7 +71,7 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
     if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal
         yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
     try:
-        if profile.base_url != EMBEDDED:
+        if profile.base_url != EMBEDDED:  # the sandbox inside the suite needs no variables, and its keys end with it
             require_variables(profile)
             yield from _about_keys(profile)
         only_reading = replace(profile, allow=profile.allow & {"read"})  # so that `check` changes nothing at the bank
@@ -126,7 +130,7 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     account_list = last_answers.get("listAccounts")
     if account_list is None:
         return
-    status, line = _ANSWERS.get(refusal_or_failure(account_list), _REFUSED)
+    status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal_or_failure(account_list), _LINE_IF_REFUSED)
     yield status, line.format(answer_in_words(account_list))
     if status == CLEAN:
         yield from _about_accounts(profile, client)
@@ -135,7 +139,8 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
     """Ask for each account, and for the keys of the first one, and say what is wrong in the profile.
 
-    There is a line for each account that the service does not know, and for each line that the profile perhaps lacks.
+    One line is printed for each account that the service does not know, and one for each setting that the profile
+    perhaps lacks, such as `key_at`.
     """
     for number, account in enumerate(profile.accounts, 1):
         if refusal_or_failure(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:
@@ -143,5 +148,5 @@ def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
     if profile.accounts and profile.allow & {"register-keys", "delete-keys"}:
         key_list = client.send("listPixKeys", profile.accounts[0])
         if key_list.response and is_granted(key_list):
-            for line in missing_lines(key_list.response.json.value, profile):
+            for line in lines_to_add_to_profile(key_list.response.json.value, profile):
                 yield CLEAN, f"perhaps missing: {line}"

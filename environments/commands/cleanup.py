@@ -1,6 +1,6 @@
-"""`cleanup`: the keys that earlier runs registered and did not delete.
+"""`cleanup`: lists the PIX keys that earlier runs registered and did not delete, and deletes them with --yes.
 
-It shows them, and deletes those that certainly are the suite's own, or that the profile calls disposable.
+A key is deleted only if the suite certainly made it up, or if the profile (the settings of a run) calls it disposable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from environments.profiles.model import PixKey, Profile, ProfileError, fill
 from spec.answers import RefusalKind, answer_in_words, refusal_or_failure
 from spec.exchange import Exchange
 
-# Reasons to stay.
+# Reasons why --yes does not delete a key.
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
 _PERHAPS_YOURS = "it is yours, and it may have been there before the run: look at the list, and delete it by hand"
@@ -38,7 +38,7 @@ class KeyLeft:
     account: str
     type: str
     value: str | None
-    """None if it is unknown."""
+    """The key itself; None if the service made it and no answer has shown it."""
     reason_to_stay: str
     """Reason why --yes does not delete it; empty if --yes does."""
 
@@ -129,7 +129,7 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
         for key in keys:
             is_gone = _delete(client, profile, key)
-            # A key of unknown value cannot be deleted by a run. It is removed from the record, as its line says.
+            # A key of unknown value cannot be deleted. Its printed reason says that it is removed from the record.
             if is_gone or key.reason_to_stay == _FORGOTTEN:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)

@@ -57,6 +57,7 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
         if entry is None or not is_open:
             raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
         journal.environment = entry.environment
+        # `code` may be the name of the entry. So the digest of the entry replaces the digest that `write` makes of it.
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
     return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"
 

@@ -1,6 +1,7 @@
-"""Lines that a profile lacks, guessed from a list of keys that the service answered. `check` prints them, to be pasted.
+"""Lines that a profile (the settings of a run) probably lacks, guessed from a list of keys that the service answered.
 
-Of that list only names of members are printed, and only ordinary ones.
+`check` prints these lines, so that the user can paste them. A line may have names of JSON members of the list, such as
+`/data/keys/*/pixKey`, but no value. A name that may be data, such as an account number, is not printed.
 
 Self-tests: environments/commands/test_check.py.
 """
@@ -20,12 +21,13 @@ from spec.key_list import UUID, has_mask
 
 _ADDRESS_OR_PHONE = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|\+[0-9]{8,15}")
 """An e-mail address, or a phone number in the form of E.164: a plus sign and up to 15 digits."""
-_ENDS_OF_NAMES_OF_KEYS = ("key", "chave")
+_ENDS_OF_MEMBER_NAMES = ("key", "chave")
+"""How the names of JSON members that hold a key usually end: "key" in English, "chave" in Portuguese."""
 _DEFAULT_NAME = "pixKey"
 """Name of the key in the documented body of a registration."""
 
 
-def missing_lines(key_list: Any, profile: Profile) -> Iterator[str]:
+def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
     """Lines that the profile probably lacks, ready to be pasted, each with its reason in brackets.
 
     `key_list` is the JSON of an answer to listPixKeys: it shows where the service lists its keys.
@@ -54,8 +56,9 @@ def missing_lines(key_list: Any, profile: Profile) -> Iterator[str]:
 def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
     """JSON pointers to the members that hold PIX keys, with * for every item of an array: `["/data/keys/*/pixKey"]`.
 
-    All values of such a member look like keys. If the names of some of these members end with "key" or "chave", only
-    these are returned. A member whose name may be data is left out, because the pointer is printed.
+    All values of such a member look like keys. It is in an array, because an account may have several keys. If the
+    names of some of these members end with "key" or "chave", only these are returned. A member whose name may be data
+    is left out, because the pointer is printed.
     """
     values_by_place: dict[JsonPath, list[Any]] = {}
     for path, value in leaves_of(key_list):
@@ -68,7 +71,7 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
         may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
         if "*" in place and has_only_keys and may_be_shown:
             pointers.append("/" + "/".join(map(str, place)))
-    named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_NAMES_OF_KEYS)]
+    named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_MEMBER_NAMES)]
     return named_like_keys or pointers
 
 

@@ -113,7 +113,9 @@ class AccountLists:
         before this exchange had it, and if it does not look like a key of another type (e-mail address, phone number,
         CPF, CNPJ).
         """
-        return self._first_shown.get(text, number) >= number and may_be_random_key(text)
+        first_shown = self._first_shown.get(text)
+        was_shown_earlier = first_shown is not None and first_shown < number
+        return not was_shown_earlier and may_be_random_key(text)
 
     def was_listed_before_run(self, value: str) -> bool:
         """True if an account had this key before the run, so that the key belongs to somebody and is not deleted."""

@@ -67,7 +67,7 @@ class _Outage:
     since: float  # by the clock of the run, like `until`
     until: float
     statuses: set[int] = field(default_factory=set)
-    # operations whose valid requests waited for the service, and got no answer but those of the gateway
+    # operations whose valid requests waited for the service, and were answered by the gateway alone
     operations_without_answer: set[str] = field(default_factory=set)
 
     def joined_with(self, later: _Outage) -> _Outage:
@@ -163,7 +163,8 @@ class Backoff:
     def _may_one_more_be_sent(self) -> bool:
         """True if one more request may be sent now, beside those that are not answered so far.
 
-        Not so while a thread waits until all requests are answered, because then it would wait for ever.
+        False while a thread waits until all requests are answered: if more were sent meanwhile, that thread would wait
+        for ever.
         """
         if not self._on_the_wire:
             return True
@@ -186,14 +187,15 @@ class Backoff:
         """Pause all threads if the answer asks to come back later. Returns true if the request is to be sent again.
 
         If other requests were on the wire meanwhile, from now on only half as many may be there at the same time,
-        because the load may be the cause. The number is halved once for all requests that were sent before the halving.
+        because the load may be the cause. A request that was sent before the last halving does not halve the number
+        again: its answer shows nothing about the smaller number.
         """
         response = sending.exchange.response
         self._note_outage(sending)
         if succeeded(sending.exchange):
-            self._kinds_given_up.discard(_KIND_WITH_WRONG_TOKEN)
+            self._kinds_given_up.discard(_KIND_WITH_WRONG_TOKEN)  # a success shows that the caller is not locked out
         if response is None:
-            is_sent_again = self._pause_after_lost(sending)
+            is_sent_again = self._pause_after_no_answer(sending)
         elif refusal_kind(response) in WORTH_A_RETRY:
             is_sent_again = self._pause_after_later(sending, response)
         else:
@@ -302,8 +304,10 @@ class Backoff:
         relevant_outages = [outage for outage in merged if outage.operations_without_answer]
         return {outage.in_words: outage.operations_without_answer for outage in relevant_outages}
 
-    def _pause_after_lost(self, sending: Sending) -> bool:
-        """Decide whether a request that got no answer is sent again (the result), and pause all threads if need be.
+    def _pause_after_no_answer(self, sending: Sending) -> bool:
+        """Decide whether a request that got no answer is sent again. Returns true if so.
+
+        All threads pause if no connection could be made.
 
         | what happened | what follows |
         |---|---|
@@ -334,7 +338,7 @@ def _kind_of_request(exchange: Exchange) -> tuple[str, bool]:
     """The kind of a request: its operation, and whether it has the valid token, such as `("listPixKeys", True)`.
 
     All invalid requests are of one kind, whatever the operation: `("", True)` or `("", False)`. If one request of a
-    kind was answered "later" each time, the others of its kind are not sent again.
+    kind was answered "come back later" each time, the others of its kind are not sent again.
     """
     operation = exchange.operation if exchange.valid else ""
     return operation, exchange.credential == VALID

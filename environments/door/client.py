@@ -28,6 +28,7 @@ NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
 
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
+"""Headers of the suite, which every request has unless the profile replaces them."""
 
 
 class Client:
@@ -66,10 +67,9 @@ class Client:
         return client
 
     def with_purpose(self, purpose: Purpose) -> Client:
-        """A copy of this client. All of its exchanges have this purpose (why they are sent), such as "the same key
-        again".
+        """A copy of this client, whose exchanges all have this purpose: why they are sent, for the report.
 
-        A call of `send` with a purpose of its own keeps that one.
+        An example is "the same key again". If a call of `send` names another purpose, that one is used.
         """
         client = copy(self)
         client._purpose = purpose
@@ -148,8 +148,11 @@ class Client:
         """A request to the target, which is not sent yet.
 
         The body is `json` (a value that is written as JSON), or `body` (bytes that are sent as they are), or nothing.
-        Headers are set in this order, and a later one replaces an earlier one of the same name: those of the suite, the
-        Content-Type, the Authorization, those of the profile (the settings of a run), and `headers`.
+        Headers are set in this order, and a later header replaces an earlier header of the same name:
+
+        1. the headers of the suite (`_HEADERS`), the Content-Type and the Authorization
+        2. the headers of the profile (the settings of a run)
+        3. `headers`, and the correlation header with a random value
         """
         if json is not NOTHING:
             body = as_bytes(json)

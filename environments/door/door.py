@@ -8,9 +8,16 @@ executed and never deleted follows from that list and its order, so each policy 
 | target | the service that a run asks |
 | sending | a request on its way through the door, with what the policies note about it (`outgoing.py`) |
 | attempt | a request sent once over the wire; the door may send it again |
-| exchange | an attempt with its response or its failure; an exchange without a number was not sent |
+| exchange | an attempt with its response or its failure; an exchange with the number 0 was not sent |
 | wire | the connections to the target |
-| place | permission to be on the wire; a run has as many places as it may send requests at once |
+
+| module | its policies |
+|---|---|
+| `permission.py`, `amounts.py`, `identifiers.py` | what may be sent: address, permissions, amounts, accounts, keys |
+| `ending.py`, `limits.py` | how long the run lasts, and how much it may send |
+| `guard.py`, with `journal.py` and `prepared.py` | each real transaction code is executed once |
+| `key_changes.py`, `run_keys.py` | which keys may be registered and deleted, and what became of them |
+| `backoff.py`, `liveness.py`, `token_monitor.py` | what follows if the target is busy, gone, or refuses the token |
 """
 
 from __future__ import annotations
@@ -102,9 +109,9 @@ def permit_everything(sending: Sending) -> None:
 class Door:
     """The only way by which requests reach the service (the target), through an ordered list of checks.
 
-    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock, that of
-    `ending`, guards the data of all policies. A thread releases it while it waits, and while its request waits for the
-    answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
+    The checks, and other steps that a request passes, are called policies. Several threads may send. One lock
+    (`ending.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
+    for the answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
     """
 
     def __init__(
@@ -128,11 +135,11 @@ class Door:
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
         self.log = Log()
-        """The exchanges, and the requests that were not sent, which have no number."""
+        """The exchanges, and the requests that were not sent, whose number is 0."""
         self.sent_again: dict[int, Exchange | None] = {}
         """By the number of an exchange, the answer to the same request sent once more; None if it was not sent."""
         self.unsent = defaultdict[Text, set[str]](set)
-        """By the limit that cut them short, the operations to which not all requests were sent."""
+        """By the reason, such as a limit of the run, the operations to which not all requests were sent."""
         self.budget = budget
         self.secrets = target.secrets
         self.keys = keys or Keys()
@@ -363,9 +370,11 @@ class Door:
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
         """Send GET /v1/pix/keys/{accountId} for this account, to see what a registration or deletion changed.
 
-        No other request is under way meanwhile, so that no other one can cause the change. The headers are those of the
-        registration or deletion (`change`) but those of its body, so that the service treats both alike. The token is
-        always the right one. Returns the exchange; None if a limit keeps the request back.
+        No other request is under way meanwhile, so that no other request can cause the change. The request has the same
+        headers as the registration or deletion (`change`), so that the service treats both alike. Only the headers
+        about the body are left out, and the token is always the right one.
+
+        Returns the exchange; None if a limit keeps the request back.
         """
         operation = operations()["listPixKeys"]
         path = operation.path.replace(f"{{{operation.path_parameter}}}", quote(account, safe=""))
@@ -416,10 +425,10 @@ class Door:
                 self.sent_again[number] = None
 
     def _read_again(self) -> Exchange | None:
-        """Send the last successful request for data (such as a list of accounts) again, to see if the token is still
-        accepted.
+        """Send the last request again that only read data and succeeded, to see if the token is still accepted.
 
-        Returns its exchange; None if no such request succeeded so far, or if a limit keeps it back.
+        An example is GET /v1/accounts. Returns its exchange; None if no such request succeeded so far, or if a limit
+        keeps it back.
         """
         last_granted_read = self.token_monitor.last_granted_read
         if last_granted_read is None:
@@ -550,8 +559,8 @@ class Door:
             beside=sending.beside,
             supersedes=sending.supersedes,
             repeats=sending.repeats,
-            excused=self.token_monitor.excused,
-            **vars(sending.intent),
+            excused=self.token_monitor.excused,  # refused because the token had expired
+            **vars(sending.intent),  # the operation, the credential, the purpose and so on
         )
 
     def _note_refusal(self, sending: Sending, why: Exception) -> None:

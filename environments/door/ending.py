@@ -48,7 +48,8 @@ class Ending:
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin the time of the run, `duration_s` seconds by this clock, with a reserve at its end for cleaning up."""
         self.lock = threading.Condition()
-        """Guards the bookkeeping of all policies. A thread that waits releases it."""
+        """The one lock of the run. It guards the data of all steps that a request passes before and after it is sent. A
+        thread releases it while it waits."""
         self.is_stopped = False
         self.clock = clock
         self._duration_s = duration_s
@@ -143,8 +144,10 @@ class Ending:
 
     @property
     def longest_answer_s(self) -> float:
-        """Most seconds that the answer to a request may take if the request is sent now: until the run ends, and one
-        second more."""
+        """Most seconds that the answer to a request may take if the request is sent now.
+
+        It is the time until the run ends, and one second more, in which requests that were just sent may be answered.
+        """
         return self._seconds_to_next_end + _LAST_ANSWERS_S
 
     @property

@@ -137,9 +137,10 @@ class EventLog:
         return digest_of(self.key.read(), subject)
 
     def _new(self, subject: str, event: str, **clear: str) -> Event:
-        """A new line for the file, with the time of now: what happened (`event`) to a subject, such as a code.
+        """A new line for the file, with the present time: what happened (`event`) to a subject, such as a code.
 
-        The subject is written as its digest. `clear` has further members, which are written as they are.
+        The subject is written as its digest. `clear` has further members, which are written as they are. It may also
+        have `digest`, if the caller knows only the digest of the subject.
         """
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"at": at, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}

@@ -83,7 +83,7 @@ class ExecutionGuard:
         self.read_again: Callable[[], Exchange | None] = lambda: None
         """Sends the last read that succeeded once more. The door sets it."""
         self._budget = budget
-        self._token = token  # gives the access token of now
+        self._token = token  # returns the present access token
         self._outcomes: dict[str, Outcome] = {}  # of this run, by code in its canonical form
         self._unknown_in_a_row = 0
         self._refused_token = ""  # the token with which an execution was answered 401; empty once it is replaced
@@ -280,11 +280,11 @@ class ExecutionGuard:
         return bool(self._refused_token)
 
     def count_possible_executions(self) -> int:
-        """Number of transfers that this run may still execute: 0 if codes are stopped, else what limits.executions
-        leaves.
+        """Number of transfers that this run may still execute, until limits.executions is reached.
 
-        After an execution that was answered 401, this method sends a request, which shows whether another token is
-        accepted (`check_if_codes_are_kept_back`).
+        It is 0 if no code is sent any more: the journal cannot be written, two outcomes in a row are unknown, or the
+        token is refused. After an execution that was answered 401, this method sends a request, which shows whether
+        another token is accepted (`check_if_codes_are_kept_back`).
         """
         if self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN:
             return 0

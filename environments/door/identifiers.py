@@ -48,8 +48,8 @@ Leaf = tuple[JsonPath, Any]
 class Identifiers:
     """The accounts and keys that requests may name, so that nobody else's account or key is touched.
 
-    They are those of the profile (the settings of a run), those that the suite made up, and keys that runs registered
-    (`keys` knows them).
+    Permitted are the accounts and keys of the profile (the settings of a run), accounts and keys that the suite made
+    up, and keys that runs registered (`keys` knows these keys).
     """
 
     def __init__(self, profile: Profile, keys: Keys) -> None:
@@ -217,8 +217,8 @@ class Identifiers:
     def _can_be_named(self, key: str) -> bool:
         """True if a deletion that names this key cannot make the service delete another key.
 
-        A key without characters, or with unusual ones, may be read as another key. The same holds for a key of the
-        suite that has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). Such a key is permitted only if a run
+        A key without characters, or with unusual characters, may be read as another key. So may a key of the suite that
+        has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). This last key is permitted only if a run
         registered it, which happens if a service cuts a longer key.
         """
         if not can_be_named(key):

@@ -49,6 +49,7 @@ from spec.answers import (
 from spec.exchange import Exchange, FailureKind, Response
 
 _STARTED = "started by --new-journal"
+"""The event that begins a journal. It is about no code."""
 _UNSTARTED = "no --new-journal started it"
 _WHAT_TO_DO = (
     "start one with --new-journal, if this is the first use here; else bring it back, or start a new one: what can be "
@@ -223,8 +224,9 @@ class Journal(EventLog):
             signed_number = self._signed_number_of_lines()
             self._append_event(lines, self._new(canonical(code), event, **clear))
             self._write_lines(lines)
-            # If the number was missing or edited, or if lines were removed, the files must not fit together afterwards:
-            # then `fault` would not find it any more. So a missing number stays missing, and it grows by one only.
+            # If the number was missing or edited, or if lines were removed, `fault` must find that later, too. So a
+            # missing number stays missing, and an existing number never gets smaller: it stays greater than the number
+            # of lines if some were removed.
             if signed_number is not None:
                 self._write_count(max(signed_number + 1, len(lines)))
 
@@ -303,7 +305,7 @@ class Journal(EventLog):
         for event in self.events():
             if event["event"] in list(Outcome):
                 _add_event_to_states(states_by_digest[event["digest"]], event)
-                # `closes` is the digest of the request that prepared this code. Its entry has served its purpose.
+                # `closes` is the digest of the request that prepared this code. The code replaces it from here on.
                 states_by_digest.pop(event.get("closes", ""), None)
         return [states[-1] for states in states_by_digest.values() if states]
 
@@ -421,7 +423,7 @@ def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
     |---|---|
     | ANSWERED: a request to prepare a transfer gave no code | all states are removed: there is no code |
     | NOT_SENT: no connection was made | the state SENT is removed, so that the state before it counts again |
-    | one that says no more than an earlier one, such as OFFERED after REFUSED | nothing |
+    | the code was not sent with the valid token, but an earlier request had the code in it | nothing is added |
     | any other | it is appended |
     """
     outcome = Outcome(event["event"])
@@ -432,6 +434,7 @@ def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return
+    # Then the earlier state says more, such as REFUSED. PREPARED says only that the code was made.
     was_in_a_request_before = any(entry.outcome is not Outcome.PREPARED for entry in states)
     if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_in_a_request_before:
         return

@@ -12,7 +12,7 @@ The door asks before every registration and deletion, whoever sends it: a planne
 | list | the answer to GET /v1/pix/keys/{accountId}, which has the keys of an account |
 | change | a registration (POST) or a deletion (DELETE) of a key |
 | account of the profile | an account in the settings of the run; one that the suite made up is called synthetic |
-| key of before | a key that an account of the profile had before the run; it belongs to somebody |
+| key that existed before the run | a key that an account of the profile had by then; it belongs to somebody |
 | sandbox | a test system whose keys and money are worth nothing |
 | sending | a request on its way to the service (outgoing.py) |
 
@@ -45,7 +45,7 @@ _WAITS_S = (1, 2, 4)
 
 
 class KeyChanges:
-    """Refuses registrations and deletions that may harm keys of before the run. On a sandbox it refuses none.
+    """Refuses registrations and deletions that may harm keys that existed before the run. On a sandbox it refuses none.
 
     `read_list` asks the service for the keys of an account while no other request is under way, and returns None if a
     limit keeps the request back. `may_read` is true if the settings of the run permit such requests. Only one thread at
@@ -153,7 +153,7 @@ class KeyChanges:
         self._keys.lists.run_may_have_changed_keys = True
 
     def _read_lists_after_registration(self, sending: Sending) -> None:
-        """Read all lists after the first registration of a key type, to see whether a key of before was replaced.
+        """Read all lists after the first registration of a key type, to see whether it replaced an older key.
 
         That may happen if an account may have only one key of each type. The first registration of a type is enough to
         see it, so later ones of the same type cost no further requests. Without `key_at` (the JSON pointer to the keys
@@ -243,8 +243,8 @@ class KeyChanges:
     def _read(self, sending: Sending, account: str) -> Listing | None:
         """Read the list of an account, and return it; None if it does not show which keys exist now.
 
-        The list is read once more if reading failed, or if a key of before the run is missing from it: one list may
-        show an older state, so a key counts as vanished only if two lists lack it.
+        The list is read once more if reading failed, or if a key that existed before the run is missing from it: one
+        list may show an older state, so a key counts as vanished only if two lists lack it.
         """
         listing = self._read_once(sending, account)
         if listing is None or self._keys.lists.keys_missing_from(listing, account):
@@ -282,8 +282,9 @@ def _may_delete(sending: Sending) -> bool:
 
 
 def _shows_any(listing: Listing, texts: list[str]) -> bool:
-    """True if one of the texts, which are those of a deletion, is among the keys that the list shows.
+    """True if one of the texts, which come from the body of a deletion, is among the keys that the list shows.
 
-    Not so if the list has no text at `key_at`, the JSON pointer to its keys: any other text may be no key.
+    False if the list has no text at `key_at`, the JSON pointer to its keys: texts elsewhere in the list need not be
+    keys.
     """
     return bool(listing.keys) and any(map(listing.shows, texts))

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from environments.door.event_log import Event, EventLog, as_journal_error, event_in
 from spec.interface import SYNTHETIC_PREFIX
 
-# The events of the record: what became of a key. GONE is never written: it removes the line of the key.
+# The events of the record: what became of a key.
 MAYBE = "refused, perhaps registered"
+"""No answer says for certain whether the key is registered."""
 REGISTERED = "registered"
 LATER = "perhaps registered later"
+"""The service granted the registration, but no list has shown the key."""
 GONE = "gone"
+"""The key is not registered. This event is never written: it removes the line of the key."""
 
 
 @dataclass(eq=False)
@@ -33,7 +36,7 @@ class KeyRecord(EventLog):
     - Keys and accounts of the profile (the settings of a run) are written as a digest alone. Keys that the suite or the
       service made up are written as they are, because a later run could not name them in a deletion otherwise.
     - One event is written for all keys of a run whose value is unknown. If `run` is empty (in `environments cleanup`),
-      a new event replaces those of all runs.
+      a new event replaces the events that all runs wrote for such keys.
     - Each event has a digest of `base_url`. Events of another address are kept, and no key is deleted because of them:
       the same key may belong to a customer at this address.
     """
@@ -83,13 +86,20 @@ class KeyRecord(EventLog):
         profile, and the account in the event, if it is written there as it is. If none fits, the account is given as an
         empty text. Raises JournalError.
         """
-        for event in self._events_at_this_address():
-            if event.get("ours"):
-                account_by_digest = {
-                    self.digest(_subject(account, event["type"], event.get("key") or None)): account
-                    for account in (*accounts, event.get("account", ""))
-                }
-                yield account_by_digest.get(event["digest"], ""), event
+        for event in self.events_of_made_up_keys():
+            account_by_digest = {
+                self.digest(_subject(account, event["type"], event.get("key") or None)): account
+                for account in (*accounts, event.get("account", ""))
+            }
+            yield account_by_digest.get(event["digest"], ""), event
+
+    def events_of_made_up_keys(self) -> list[Event]:
+        """The last event of each key in the file that the suite or the service made up, without its account.
+
+        A run asks for them thousands of times, and to find out the accounts takes a digest of each. Raises
+        JournalError.
+        """
+        return [event for event in self._events_at_this_address() if event.get("ours")]
 
     def _is_kept_beside(self, new: Event, old: Event | None, *, is_unknown: bool) -> bool:
         """True if the old line is kept when the new one is written, because they are about different keys.

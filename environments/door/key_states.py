@@ -74,7 +74,7 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.REFUSED: KeyState.MAYBE,
     KeyState.LATER: KeyState.REGISTERED,
 }
-"""By the state of a key that seems free, its state after a list that shows it."""
+"""By the state of a key that is not registered as far as the answers tell, its state after a list that shows it."""
 SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
 """States of keys that are not registered, as far as the answers tell. A later list can contradict each of them."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
@@ -167,7 +167,7 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     | anything else, if the key was registered before | unchanged |
     | no connection | `state_before` if the key may still be registered, else GONE, because nothing was sent |
     | none, or one that neither grants nor refuses the registration | unchanged: MAYBE |
-    | a refusal, if an earlier registration of the key was accepted | `state_before` if the key may still exist |
+    | a refusal, if an earlier registration of the key was accepted and the key may still exist | `state_before` |
     | another refusal, if no list can ever show the key | GONE |
     | another refusal | REFUSED, until a list shows that the key is not registered |
     """
@@ -186,8 +186,8 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     # No list can show a key whose value is unknown if its account is made up. On a sandbox (where no key has a value)
     # the same holds for any invalid request. A status from 500 on is no clear refusal: the service may have failed
     # after it registered the key.
-    is_at_synthetic_account = key.is_at_synthetic_account or (is_sandbox and not exchange.valid)
-    no_list_can_show_it = key.value is None and is_at_synthetic_account
+    is_invalid_on_sandbox = is_sandbox and not exchange.valid
+    no_list_can_show_it = key.value is None and (key.is_at_synthetic_account or is_invalid_on_sandbox)
     is_clear_refusal = exchange.response.status < 500
     if no_list_can_show_it and is_clear_refusal:
         return KeyState.GONE
@@ -218,7 +218,7 @@ def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
 
 
 def _body_names_key(key: RunKey, texts: list[str]) -> bool:
-    """True if one of these texts, which are those of a request body, has the key in it.
+    """True if one of these texts, which come from a request body, has the key in it.
 
     A key that is an empty text must be equal to one of them, because every text has an empty text in it. A key of
     unknown value (None) is never named.
@@ -288,7 +288,8 @@ def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
 def can_be_named(value: str) -> bool:
     """True if every service reads this key in the same way, so that a deletion of it cannot delete another key.
 
-    Not so for an empty key, for one with more than 200 characters (a service may cut it), or with control characters.
+    False for an empty key, for a key with more than 200 characters (a service may cut it), and for a key with control
+    characters (a service may remove them).
     """
     return not _NOT_TO_BE_NAMED.fullmatch(value)
 

@@ -1,6 +1,6 @@
 """Limits of a run: its requests, their rate, its wrong tokens, and the transfers that it prepares and executes.
 
-The door counts each request here before it is sent. The numbers are those of `limits` in the profile.
+The door counts each request here before it is sent. The profile has the limits under the key `limits`.
 
 | word | meaning |
 |---|---|
@@ -41,10 +41,11 @@ TIMES_FOR_SYNTHETIC = 2
 """Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
 `limits.wrong_tokens`, because they spend no code and lock no account. With the default limit, all words and signed
 tokens are tried."""
-_CLEANING_UP_SHARE = 20
+_REQUESTS_FOR_EACH_KEPT_ONE = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list of keys."""
 _Preparation = tuple[str, bool]
-"""What may prepare a transfer: the operation, and true for a valid body. limits.transfers counts by it."""
+"""A kind of request that may prepare a transfer: its operation, and true if its body is valid. An example is
+`("transferP2p", True)`. limits.transfers counts valid and invalid bodies apart."""
 
 
 class Budget:
@@ -57,7 +58,11 @@ class Budget:
     """
 
     def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
-        """Begin to count from zero, and begin the time of the run (limits.duration)."""
+        """Begin to count from zero, and begin the time of the run (limits.duration).
+
+        `prepares` is the operation that prepares transfers, and the JSON pointer to the transaction code in its
+        answers, such as `("transferP2p", "/data/code")`.
+        """
         self.prepares, self._is_sandbox = prepares, is_sandbox
         self.limits, self.ending = limits, Ending(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
@@ -70,7 +75,8 @@ class Budget:
         self._prepared = Counter[_Preparation]()  # transfers that may have been prepared
         self._being_prepared = Counter[_Preparation]()  # requests that may prepare one and are not answered so far
         self._operations_with_equal_parts = frozenset[str]()  # operations among which limits.transfers is divided
-        self._without_valid_body_so_far = set[str]()  # operations among them to which no valid body was sent so far
+        # Those of `_operations_with_equal_parts` to which a valid body will be sent, and was not sent so far.
+        self._without_valid_body_so_far = set[str]()
         self._next_request_at = 0.0  # by the clock of the run, when limits.rate permits the next request
 
     def count_request(self, sending: Sending) -> None:
@@ -78,7 +84,7 @@ class Budget:
 
         The last twentieth of the limit is only for requests that clean up (delete the keys that the run registered).
         """
-        reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP_SHARE
+        reserve = 0 if sending.cleans_up else self.limits.requests // _REQUESTS_FOR_EACH_KEPT_ONE
         self.count_or_refuse("requests", reserve=reserve)
 
     def count_wrong_token(self, sending: Sending) -> None:
@@ -88,8 +94,9 @@ class Budget:
         identifiers (account, key, code) are made up by the suite. Services may lock a caller out after some wrong
         tokens, so a part of the limit is kept for the first executed code, which is sent with wrong tokens later.
 
-        Raises NotSentError if the limit is reached. It is not LimitError, whose operations the report lists as cut
-        short, because each verdict on the token says already which wrong tokens were tried.
+        Raises NotSentError if the limit is reached. It does not raise LimitError: after a LimitError the report says
+        that not all requests were sent to the operation. For wrong tokens that is not needed, because each verdict on
+        the token lists the wrong tokens that were tried.
         """
         if sending.intent.credential == VALID or not self._counts_as_wrong_token(sending):
             return
@@ -190,10 +197,11 @@ class Budget:
         |---|---|
         | on a sandbox, with a body that is certainly no transfer | always |
         | with a valid body, the first one to its operation | a transfer is left |
-        | with a valid body, a later one | one transfer more is left than operations wait for their first valid body |
+        | with a valid body, a later one | a transfer is left beside the kept ones |
         | with an invalid body | a transfer is left, and the equal part of its operation is not used up |
 
-        The equal part is what the valid bodies leave, divided by the number of operations (`divide_transfers`).
+        Kept is one transfer for each operation that still waits for its first valid body. The equal part is the rest of
+        the limit after the valid bodies, divided by the number of operations (`divide_transfers`).
         """
         if self._is_sandbox and not sending.intent.valid and _is_no_transfer(sending):
             return True
@@ -276,8 +284,11 @@ def _has_real_code_or_account(sending: Sending) -> bool:
 def _is_no_transfer(sending: Sending) -> bool:
     """True if the body is certainly no transfer, so that no service prepares one.
 
-    It is not JSON, or no object with members, or has a member of a type that no member of a transfer has: null, a
-    boolean, an object or an array.
+    That is so in three cases:
+
+    - It is not JSON, or no JSON object.
+    - It is an object without members.
+    - One of its members has a type that no member of a transfer has: null, a boolean, an object or an array.
     """
     body = read_json(sending.plain_request.body).value
     if not isinstance(body, dict) or not body:

@@ -69,8 +69,10 @@ class Liveness:
         self._ending.wait_for(lambda: self._thread_that_checks in (None, this_thread))
 
     def refuse_unreachable(self, sending: Sending) -> None:
-        """Raises UnreachableError if the target cannot be reached any more, LimitError if the operation has timed out
-        twice in a row.
+        """Refuse a request to a target that cannot be reached any more, or to an operation that does not answer.
+
+        Raises UnreachableError in the first case. Raises LimitError in the second case, which begins after two timeouts
+        of the operation in a row: each further request would cost the time of limits.timeout.
 
         If other requests were under way during each of these timeouts, the load may be the cause. Then a repetition of
         an earlier request is permitted, because it is sent while no other request is under way.

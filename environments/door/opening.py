@@ -65,7 +65,8 @@ def open_door_for_plan(
 
     `connections` answers the requests without a network. The journal (a file with the transaction codes that were
     sent) is read, so that the plan leaves out the same codes as a run would. No file is written. With `new_journal`
-    there is no journal, because the run would start a new one.
+    there is no journal, because the run would start a new one. `resend` has the code that the run might send although
+    an earlier run sent it.
     """
     secret_values = listed_secrets(profile)
     secret_values.learn_token(token)
@@ -88,9 +89,12 @@ def _door(
 ) -> Door:
     """A door (through which all requests are sent) with these parts.
 
-    Off a sandbox, it checks that each amount is at most that of the profile (the settings of the run), and that each
-    account and key belongs to the profile, was made up by the suite, or was registered by a run. On a sandbox, which is
-    a test system, all are permitted.
+    Off a sandbox, the door checks the values in each request:
+
+    - An amount may be at most the amount in the profile (the settings of the run).
+    - An account or a key belongs to the profile, was made up by the suite, or was registered by a run.
+
+    On a sandbox, which is a test system, all amounts, accounts and keys are permitted.
     """
     keys = Keys(
         profile.pix_keys,
@@ -132,8 +136,8 @@ def journal_of(
 def _journal_file_and_its_key(profile: Profile | None) -> tuple[Path, LogKey]:
     """The path of the journal, and the secret key with which the digests in it are made (it is no PIX key).
 
-    Both are those of the profile (the settings of the run) if it names them, or else those of this user of the machine.
-    Raises ProfileError.
+    If the profile (the settings of the run) names them, these are returned. Otherwise each user of the machine has one
+    journal and one key. Raises ProfileError.
     """
     path = profile.journal if profile is not None else None
     if path is None:

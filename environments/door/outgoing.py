@@ -58,7 +58,7 @@ class Sending:
     """One request, from the moment it is asked for until its answer is final.
 
     It may be sent several times, as several attempts. Then `number`, `beside`, `most_at_once`, `exchange` and
-    `wants_fresh_connection` are those of the last attempt. The answer is final if no policy (a step of the door) wants
+    `wants_fresh_connection` are about the last attempt. The answer is final if no policy (a step of the door) wants
     the request to be sent again.
     """
 
@@ -84,16 +84,16 @@ class Sending:
     """True if it has the code that this run executed first, and no valid token. It is permitted, because nothing
     is left to execute."""
     supersedes: int = 0
-    """Number of an earlier exchange of the same request. The next answer counts in its place. 0 if there is none."""
+    """Number of an earlier exchange of the same request, whose answer the next answer replaces; 0 if there is none."""
     repeats: int = 0
     """Number of an earlier exchange of the same request. Both answers count, because the repetition shows if the answer
     stays the same. 0 if there is none."""
     number: int = 0
     """Number of its exchange in the order of sending; 0 while it was not sent."""
     beside: int = 0
-    """Number of other requests that were between sending and answer while this one was there, too."""
+    """Number of other requests that waited for their answers at the same time as this request."""
     most_at_once: int = 0
-    """Most requests that might be sent at the same time, as it was when this one left."""
+    """Most requests that might be sent at the same time, when this request was sent. The number falls during a run."""
     wants_fresh_connection: bool = False
     """True if the next attempt must use a fresh connection, because the last one got no answer over its connection."""
     times_asked_to_wait: int = 0
@@ -122,8 +122,8 @@ class Sending:
     def is_safe_to_repeat(self) -> bool:
         """True if sending the request again cannot move money a second time, nor prepare a second transfer.
 
-        Not so if it has a real transaction code, with whatever token. Not so either for a valid request to an operation
-        that prepares or executes transfers.
+        False if the request has a real transaction code, with whatever token. Also false for a valid request to an
+        operation that prepares or executes transfers.
         """
         operation = operations().get(self.intent.operation)
         moves_money = operation is not None and operation.permission in MONEY_PERMISSIONS

@@ -103,8 +103,8 @@ class Permission:
     def _readings_of_known_codes(self) -> set[str]:
         """Every text that a server may read as the transaction code if the path has a known code.
 
-        The code `a;b` may be read as it is, or as `a` alone. Known codes are those of the profile (the settings of the
-        run), and those of transfers that the run prepared.
+        The code `a;b` may be read as it is, or as `a` alone. Known are the codes in the profile (the settings of the
+        run), and the codes of transfers that the run prepared.
         """
         documented_path = operations()[_EXECUTION].path
         readings: set[str] = set()

@@ -82,7 +82,8 @@ class Keys:
         """The account at which the run registers: the first of the profile."""
         self.lists = AccountLists(self.account, is_sandbox=is_sandbox, key_at=key_at)
         self.last_registration = 0
-        """Number of the exchange of the last registration; 0 if there is none."""
+        """Number of the exchange of the last registration; 0 if there is none. A list with a lower number was read
+        before this registration, so it is read again before a deletion."""
         self.may_tell_random_by_lists = is_sandbox or any(
             key.type == "RANDOM" and key.disposable for key in keys_of_profile
         )
@@ -115,10 +116,9 @@ class Keys:
         return [key for key in self._keys if key.may_still_exist]
 
     def may_be_cleaned_up_by(self, sending: Sending) -> bool:
-        """True if the request deletes a key that the run registered and that may still be there, or reads a list that
-        may show such a key.
+        """True if the request helps to delete a key of the run: it deletes the key, or reads a list that may show it.
 
-        The last requests that the limits permit are kept for these.
+        Only keys count that may still be registered. The last requests that the limits permit are kept for these.
         """
         operation = sending.intent.operation
         if operation not in ("listPixKeys", "deletePixKey"):
@@ -132,9 +132,16 @@ class Keys:
     def was_there_before(self, value: str | None) -> bool:
         """True if the key was registered before the run, so that it belongs to somebody and must not be deleted.
 
-        Not so if an earlier run registered it, as the record of keys says. Not so either for a key that this run made
-        up and sent: a list that counts as the one before the run may show such a key, because on a sandbox that list
-        may be read after the first registration.
+        | key | result |
+        |---|---|
+        | of the profile (the settings of the run) | true if its state is BEFORE |
+        | made up, and sent by this run | false, even if the list before the run shows it |
+        | any other | true if a list before the run shows it |
+
+        A key of the profile that an earlier run registered has the state REGISTERED, if the record of keys says so.
+
+        On a sandbox (a test system) the list that counts as the one before the run may be read after the first
+        registration. So that list may show a key of this run.
         """
         if value in self._profile_keys:
             return self._profile_keys[value].state is KeyState.BEFORE
@@ -191,7 +198,7 @@ class Keys:
         yield from (PixKey(key.type, key.value) for key in self._keys if key.value)
         if self._record is None:
             return
-        for _, event in self._record.remaining_keys(self.accounts):
+        for event in self._record.events_of_made_up_keys():
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
 
@@ -370,14 +377,14 @@ class Keys:
     def _record_attempt(self, key: RunKey, account: str) -> RunKey | None:
         """Note in the record that a key may be registered at the account from now on, and return the key.
 
-        None for a key that was there before the run: its registration changes nothing, and it is not the run's to
-        delete.
+        Returns None for a key that was registered before the run: its registration changes nothing, and the run must
+        not delete it.
 
-        After the first registration of a key of the profile, a list does not show any longer whether the key was there
-        before the run. A made-up key cannot have been there.
+        After the first registration of a key of the profile (the settings of the run), a list does not show any longer
+        whether the key was there before the run. A made-up key cannot have been there.
 
         If an earlier registration has registered the key, or may have, the key keeps its account: it has to be deleted
-        there. If it is registered for certain, it keeps its state as well.
+        there. If it is registered for certain, it also keeps its state.
         """
         if key.is_of_profile:
             self.lists.run_may_have_changed_keys = True
@@ -430,11 +437,12 @@ class Keys:
         """Change the state of a key by the answer to its registration (`exchange`).
 
         `state_before` is its state before the request was sent. If this exchange has registered the key, or may have,
-        its number is kept with the key, for the report. An answer with status 200 that neither grants nor refuses the
-        registration counts as accepted: the service may register the key later.
+        its number is kept with the key, for the report. An answer with status 200 that does not say if the key was
+        registered (no `Success`) counts as accepted: the service may register the key later.
         """
         was_unknown = key.state in REGISTRATION_UNKNOWN
-        is_accepted = registered(exchange) or (is_granted(exchange) and is_uncertain_registration(exchange))
+        may_be_registered_later = is_granted(exchange) and is_uncertain_registration(exchange)
+        is_accepted = registered(exchange) or may_be_registered_later
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
         is_still_unknown = was_unknown and key.state in REGISTRATION_UNKNOWN
@@ -456,7 +464,7 @@ class Keys:
     def _update_by_list(self, exchange: Exchange) -> None:
         """Change the state of each key by an answer to GET /v1/pix/keys/{accountId}.
 
-        The list may be that of the account of a key, or of another account. Both say something about the key: a service
+        The list may show the account of a key, or another account. Both say something about the key, because a service
         may register a key at another account than the named one. A list that cannot be read changes nothing.
         """
         account = exchange.request.last_segment
@@ -477,8 +485,9 @@ class Keys:
     def _counts_as_account_of_key(self, key: RunKey, account: str) -> bool:
         """True if the list of this account counts as the list of the account of the key.
 
-        So it does if it is that account, or if the key has no account so far. For a key of the profile (the settings of
-        the run) that was not sent so far, each list counts, because it may be registered at any account of the profile.
+        That is true if both accounts are equal, or if the key has no account so far. For a key of the profile (the
+        settings of the run) that was not sent so far, each list counts, because it may be registered at any account of
+        the profile.
         """
         is_its_account = account == key.account or not key.account
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
@@ -512,22 +521,26 @@ class Keys:
         """
         if account not in self.accounts:
             return
-        before = self.lists.before.get(account)
-        was_shown_before = before is not None and before.shows(value)
         is_synthetic = not key.is_of_profile and SYNTHETIC_PREFIX in value
-        is_new_here = not was_shown_before and self._key_with_value(value, account) is None
         is_refused_at_synthetic_account = key.is_at_synthetic_account and key.state is KeyState.REFUSED
-        if presence.is_shown and is_synthetic and is_new_here:
+        if presence.is_shown and is_synthetic and self._is_new_at(account, value):
             self._add_listed(key, value, account)
         elif presence.is_absent and is_refused_at_synthetic_account:
             self._set_state(key, KeyState.GONE)
+
+    def _is_new_at(self, account: str, value: str) -> bool:
+        """True if the list before the run did not show this key, and no answer so far showed it at this account."""
+        before = self.lists.before.get(account)
+        was_shown_before = before is not None and before.shows(value)
+        return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
         """Change the state of a refused key of unknown value (RANDOM: the service makes the key) by a list.
 
         The key counts as "not registered" if every text that is new in the list, since the registration, is another key
-        of the run. A further new text might be this key. Nothing can be said if the list is that of another account, or
-        if no list was read before the run.
+        of the run. A further new text might be this key. Nothing can be said if the list shows another account, or if
+        no list was read before the run. Texts are compared without letter case and punctuation (`plain`), because a
+        list may show a key in another form.
         """
         is_its_account = account == key.account or not key.account
         can_compare = is_its_account and self.list_before_run is not None
@@ -595,7 +608,7 @@ def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
 
 
 def _is_named_in(texts: list[str], value: str | None) -> bool:
-    """True if one of these texts, which are those of a request body, has the key with this value in it.
+    """True if one of these texts, which come from a request body, has the key with this value in it.
 
     False if the value is unknown (None) or empty, because every text has an empty text in it.
     """

@@ -122,7 +122,7 @@ class Deadline:
             _shut_down(self.sock)
 
     def watch(self, sock: socket.socket | None) -> None:
-        """Watch this socket, which is that of the request, so that it is shut down when the time of the request is up.
+        """Watch the socket of the request, so that it is shut down when the time of the request is up.
 
         If the time passed while the connection was made, the socket is shut down at once.
         """
@@ -156,8 +156,8 @@ _of_this_thread = _OfThisThread()
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
     """Shut a socket down, so that a thread which waits for its bytes gets an error. `how` may be writing only.
 
-    The method of a plain socket is called, because that of a TLS socket also removes the encryption: bytes that another
-    thread writes next would then be sent in plain text.
+    The method `shutdown` of a plain socket is called. The same method of a TLS socket also removes the encryption, so
+    that bytes which another thread writes next would be sent in plain text.
     """
     with suppress(OSError):  # the service has closed it already
         socket.socket.shutdown(_plain_socket_of(sock), how)
@@ -211,10 +211,10 @@ class _Head:
         self._bytes_left = MOST_HEAD
 
     def readline(self, limit: int = -1) -> bytes:
-        """The next line of the answer, or `limit` bytes of it. Blanks between the name of a header and its colon are
-        removed.
+        """The next line of the answer, or `limit` bytes of it.
 
-        Raises LineTooLong if the lines so far are longer than MOST_HEAD bytes.
+        Blanks between the name of a header and its colon are removed, because `http.client` cannot read them. Raises
+        LineTooLong if the lines so far are longer than MOST_HEAD bytes.
         """
         line = self._file.readline(limit)
         self._bytes_left -= len(line)
@@ -339,7 +339,7 @@ class _PoolOfRecentConnections:
         to close: the connection answered before, and has no socket now.
         """
         with self._taking:
-            self._have_taken_next(_of_this_thread.last_connection)
+            self._move_to_end_of_queue(_of_this_thread.last_connection)
             connection = super()._get_conn(timeout)  # type: ignore[misc]
         _of_this_thread.last_connection = connection
         deadline = _of_this_thread.deadline
@@ -353,8 +353,12 @@ class _PoolOfRecentConnections:
         deadline.afresh = connection.sock is None
         return connection
 
-    def _have_taken_next(self, connection: Any) -> None:
-        """Move a connection to the end of the queue if it is free. None, and one that is idle for too long, stay."""
+    def _move_to_end_of_queue(self, connection: Any) -> None:
+        """Move a free connection to the end of the queue, so that it is taken next: the queue gives its last one first.
+
+        Nothing is moved if `connection` is None (the thread has sent nothing so far), if another thread uses it, or if
+        it was idle for too long.
+        """
         if connection is None or self.pool is None or _is_idle_for_too_long(connection):
             return
         with self.pool.mutex:
@@ -365,24 +369,29 @@ class _PoolOfRecentConnections:
     def _put_conn(self, conn: Any) -> None:
         """Return a connection to the pool after its request, if it is open.
 
-        The pool gives the one that came last to the next request. So closed ones are left out: otherwise a new
-        connection would be opened while open ones are idle, and some services accept few.
+        A closed connection is not returned. The pool gives the connection that was returned last to the next request.
+        If that were a closed one, a new connection would be opened while open ones are idle, and some services accept
+        only few connections.
         """
         if conn is not None and conn.sock is not None:
             super()._put_conn(conn)  # type: ignore[misc]
 
 
 def _is_idle_for_too_long(connection: Any) -> bool:
-    """True if a connection had its last answer more than `KEPT_S` seconds ago."""
+    """True if a connection had its last answer more than `KEPT_S` seconds ago: the service may close it right now."""
     answered_at: float = connection.answered_at
     return time.monotonic() - answered_at > KEPT_S
 
 
 class _WatchedPool(_PoolOfRecentConnections, HTTPConnectionPool):
+    """A pool of connections without TLS."""
+
     ConnectionCls = _WatchedConnection
 
 
 class _WatchedTlsPool(_PoolOfRecentConnections, HTTPSConnectionPool):
+    """A pool of connections with TLS."""
+
     ConnectionCls = _WatchedTlsConnection
 
 

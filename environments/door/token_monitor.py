@@ -121,12 +121,12 @@ class TokenMonitor:
         self._note_refusal_of_caller(exchange, response)
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
-        turns_token_away = may_refuse_any_bad_token(response)
-        if is_granted(exchange) and not turns_token_away:
+        may_be_about_token = may_refuse_any_bad_token(response)  # such as 401, or an HTML page to log in
+        if is_granted(exchange) and not may_be_about_token:
             self._note_grant(exchange)
             return False
         is_doubtful = exchange.valid or self._count_and_ask_for_check(response)
-        if is_doubtful and sending.with_token and turns_token_away:
+        if is_doubtful and sending.with_token and may_be_about_token:
             read = self.last_granted_read
             has_another_token = read is not None and self._fetch_another(sending, read)
             if has_another_token or self._expired_at:  # then this refusal is no fault of the service
@@ -137,8 +137,8 @@ class TokenMonitor:
     def _note_refusal_of_caller(self, exchange: Exchange, response: Response) -> None:
         """Note an exchange that was refused because of the caller: the expired token may be the cause.
 
-        If it turns out that the token expired for good, these exchanges are not judged. An answer that arrives after
-        that was found out is not judged either.
+        If it turns out that the token expired for good, these exchanges are not judged. This may be known already when
+        an answer arrives; then the answer is not judged either.
         """
         if refusal_of_the_caller(response) is None:
             return
@@ -149,8 +149,8 @@ class TokenMonitor:
     def _note_grant(self, exchange: Exchange) -> None:
         """Note that the service accepted the token in this exchange.
 
-        So refusals of earlier exchanges were not caused by an expired token. A successful read is kept, because it can
-        be sent again later to check the token.
+        So the refusals of earlier exchanges were not caused by an expired token: they are removed from the list. A
+        successful read is kept, because it can be sent again later to check the token.
         """
         self._expired_at = 0
         self._invalid_in_a_row = 0
@@ -159,11 +159,10 @@ class TokenMonitor:
             self.last_granted_read = self._granted_reads[exchange.operation] = exchange
 
     def _count_and_ask_for_check(self, response: Response) -> bool:
-        """Count an invalid request that was refused because of the caller (such as 401). True if the token is to be
-        checked, because there were so many in a row.
+        """Count an invalid request that was refused because of the caller, such as with 401.
 
-        First that is so after five, then after ten, and so on: the number doubles with each check, because some
-        services refuse every invalid request in this way.
+        Returns true if there were so many in a row that the token must be checked: first five, then ten, and so on. The
+        number doubles with each check, because some services refuse every invalid request in this way.
         """
         if refusal_of_the_caller(response) is None:
             return False
@@ -177,8 +176,9 @@ class TokenMonitor:
     def _fetch_another(self, sending: Sending, last_granted_read: Exchange) -> bool:
         """Fetch another token if the last successful read is refused when it is sent again now.
 
-        Returns true if the newest token is another one than that of the request: this thread or another one has fetched
-        it. If it is known that the token expired and no other one can be fetched, nothing is sent or fetched.
+        Returns true if the newest token is not the token of the request, because this thread or another thread has
+        fetched a token. If it is known that the token expired and no other token can be fetched, nothing is sent or
+        fetched.
         """
         authorization = str(sending.request.headers.get("Authorization"))
         self._wait_for_empty_wire()  # before the condition: another thread may fetch a token while this one waits
@@ -192,7 +192,7 @@ class TokenMonitor:
     def _fetch(self, number: int) -> None:
         """Fetch the token from its source again. If the source gives no other one, the token has expired.
 
-        `number` is that of the exchange that was refused, which the report names.
+        `number` is the number of the exchange that was refused, which the report names.
         """
         try:
             is_another = self._refresh()
@@ -215,7 +215,7 @@ class TokenMonitor:
         | one is not refused so | the token has not expired; the first refusal does not count as a fault |
         | one got no answer, or was kept back by a limit | nothing is known, and the run goes on |
 
-        `number` is that of the exchange whose refusal led to this check.
+        `number` is the number of the exchange whose refusal led to this check.
         """
         for pause_s in _LOOKS_AFTER_S:
             with self._pausing(pause_s):

@@ -50,7 +50,7 @@ the suite notices it by then."""
 _CODINGS_NOT_ASKED_FOR = ("br", "zstd", "compress")
 """Content codings that an answer may name, although each request accepts gzip and deflate alone."""
 _CODINGS = ("gzip", *_CODINGS_NOT_ASKED_FOR)
-"""Content codings that an answer may name, without deflate."""
+"""Content codings that are looked for in an answer. Without deflate, which counts if none of these is found."""
 ALWAYS_READ = 16_384
 """Bytes of a body that are read in any case. The weight of longer bodies is added up."""
 MOST_WEIGHT = 30_000_000
@@ -96,9 +96,9 @@ class Wire(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        """The pools of connections through a proxy. Each of their requests has a deadline, too; see above.
+        """The pools of connections through a proxy. Each of their requests has a deadline for its whole answer, too.
 
-        `requests` calls this method if the run uses a proxy.
+        `requests` calls this method if the run uses a proxy. `POOLS` has the classes that know the deadlines.
         """
         manager = super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
         manager.pool_classes_by_scheme = POOLS
@@ -124,9 +124,9 @@ class Wire(HTTPAdapter):
     def attempt(self, sending: Sending) -> Response | Failure:
         """Send the request once, and return its answer, or the failure if it got none.
 
-        A failure on a kept connection (one that earlier requests used) has `kept`, because the service may have closed
-        that connection just before. After such a failure of a request with a transaction code, all later codes are
-        sent over fresh connections.
+        A failure on a kept connection (one that earlier requests used) has `on_reused_connection`, because the service
+        may have closed that connection just before. After such a failure of a request with a transaction code, all
+        later codes are sent over fresh connections.
         """
         code = sending.code
         if code and not self._first_code:
@@ -190,7 +190,8 @@ class Wire(HTTPAdapter):
                     raise TimeoutError
             except _ERRORS as error:
                 failure = _failure_of(error, deadline, self._limits.timeout)
-                raw = deadline.head  # the status and the headers, if they were read
+                raw = deadline.head  # the status and the headers; None if they were not read
+                # NOT_HTTP after the headers means that only the body is malformed, such as one that breaks off.
                 if raw is None or failure.kind is not FailureKind.NOT_HTTP:
                     return failure
                 why_broken = str(failure.message)
@@ -216,8 +217,9 @@ class Wire(HTTPAdapter):
     def _note_weight(self, operation: str, body: bytes) -> None:
         """Add a long body to the weight of all bodies that were read, which estimates the work to judge them.
 
-        The weight of a body is its bytes, and 100 for each of its JSON values. The number of values is estimated by the
-        number of commas and opening brackets, because the body is not parsed here.
+        The weight of a body is its bytes, and 100 for each of its JSON values: to judge one value takes as long as to
+        judge 100 bytes of text. The number of values is estimated by the number of commas and opening brackets, because
+        the body is not parsed here.
         """
         if len(body) > ALWAYS_READ:
             about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
@@ -250,8 +252,9 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
 def _content_coding_of(raw: urllib3.BaseHTTPResponse) -> str:
     """The content coding of an answer, such as gzip: the first of `_CODINGS` that its header Content-Encoding names.
 
-    "deflate" if the header names none of them. The name is used in messages about a body that cannot be decoded, and to
-    find a coding that the request did not ask for.
+    "deflate" if the header names none of them: the name is used only if a body could not be decoded, and gzip and
+    deflate are the only codings that are decoded here. The name is also used to find a coding that the request did not
+    ask for.
     """
     content_encoding = raw.headers.get("Content-Encoding", "").lower()
     return next((name for name in _CODINGS if name in content_encoding), "deflate")
@@ -329,7 +332,7 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and all exceptions that led to it, by `raise … from …` or while another one was handled.
 
-    `urllib3` wraps the error that tells most, such as that of TLS, into several others.
+    `urllib3` wraps the error that tells most, such as an error of TLS, into several others.
     """
     if error is not None:
         yield error

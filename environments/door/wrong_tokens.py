@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _RANDOM_TOKEN = f"{SYNTHETIC_PREFIX}{secrets.token_hex(16)}"
 """The wrong token if the right one is short. It is random, so it is nobody's token."""
 _FEWEST_HIDDEN = 16
-"""Letters and digits of the right token that a wrong token must lack. Then nobody can restore the right one from it."""
+"""Letters and digits of the right token that a wrong token must lack. Even if all of them are hexadecimal digits, there
+are 2 to the power of 64 possibilities, so nobody can find the right token from the wrong one by trying."""
 _EXPIRED = 1_000_000_000
 """Seconds since 1970: a day of the year 2001."""
 _NEVER_EXPIRES = 4_102_444_800
@@ -131,9 +132,9 @@ def _with_another_signature(token: str) -> str:
     |---|---|
     | signed (header, claims, signature) | the same with another signature |
     | any other | a text of the same length, with other letters and digits |
-    | the part that would be replaced has fewer than 16 letters and digits | a random text |
+    | any, if the part that would be replaced has fewer than 16 letters and digits | a random text |
 
-    In the last row the right token could be guessed from what is left of it.
+    In the last row somebody who sees the rest of the right token could guess the missing part.
     """
     beginning = ""
     part_to_replace = token
@@ -167,7 +168,7 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
     """
 
     def wrong_token_of(token: str) -> str | None:
-        """The wrong token; None if the service would have to accept it, because its key is that of the right token."""
+        """The wrong token; None if the service would have to accept it, because the right token has the same key."""
         header, claims, signature = signed_parts(token) or (_NO_MEMBERS, _MADE_UP_CLAIMS, "")
         if signature and hmac.compare_digest(_signature(header, claims, key), signature):
             return None
@@ -186,7 +187,8 @@ def _signature(header: str, claims: str, key: bytes) -> str:
 def _unsigned(token: str) -> str | None:
     """A wrong token with made-up claims, whose header says that it is not signed: `"alg": "none"` (RFC 7519 section 6).
 
-    Some services accept that. None if the right token is signed, because another form does the same with its claims.
+    Some services accept that. None if the right token is signed: then the form "the token without a signature (none)"
+    is sent, which has the claims of the right token.
     """
     if signed_parts(token):
         return None
@@ -267,7 +269,9 @@ NO_HEADER = "no header"
 WRONG_TOKEN = "a wrong token (of a JWT: another signature)"
 """The form that every token has."""
 _CHUNKED_BODY = "a chunked body"
+"""The way in which a body is sent in chunks, without a Content-Length (RFC 9112 section 7.1)."""
 _RestorableForm = partial(Form, restorable=True)
+"""Makes a form from which the right token can be restored."""
 FORMS = (
     Form(WRONG_TOKEN, _with_another_signature),
     Form("an empty bearer"),
@@ -316,9 +320,11 @@ OTHER_SCHEMES = (
 
 
 _LIKELY_WORDS = ("test", "admin", "dev")
+"""The likeliest words that developers leave in a check of the token."""
 _WORDS = ("secret", "token", "password", "changeme", "123", "demo", "true")
-"""Words that developers leave in a check of the token."""
+"""Further words that developers leave in a check of the token."""
 _ANOTHER_KEY = {"kid": f"{SYNTHETIC_PREFIX}key"}
+"""A member of the header that names another signing key (`kid`, RFC 7515 section 4.1.4)."""
 
 
 def _form_of_word(word: str) -> Form:
@@ -349,8 +355,10 @@ accepted the form as a token: then it differs from the answer without a token.
 
 
 _WITH_THE_RIGHT_TOKEN = Form(VALID)
+"""`Bearer` and the right token, as documented."""
 _ALL_FORMS = (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS, *OTHER_SCHEMES)
 BY_NAME = {form.name: form for form in _ALL_FORMS}
+"""All forms by name."""
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
 """Names of the forms that tell the right token to everybody who reads them. They need the permission `fuzz`."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
@@ -371,7 +379,7 @@ def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] =
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
     of the run) has `fuzz`. If the right `token` is given, forms that cannot be made from it are left out, such as
-    another signature for a token that is not signed. The order is that of `among`.
+    another signature for a token that is not signed. The forms are in the same order as in `among`.
     """
     permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
     if not token:
@@ -386,17 +394,19 @@ def authorization(credential: str, token: str) -> str | None:
     token, from which a wrong one is made. Raises KeyError for an unknown name.
 
     The names were chosen for the token at the start of the run. A token that was fetched later may be of another kind,
-    such as not signed. If the named wrong token cannot be made from it, the one that can always be made is sent instead
-    (WRONG_TOKEN).
+    such as not signed. If the named wrong token cannot be made from it, WRONG_TOKEN is sent instead, which can be made
+    from every token.
     """
     if credential == NO_HEADER:
         return None
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
     form = BY_NAME[credential]
-    if form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES):
+    has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)
+    if has_the_right_token:
         return form.scheme + token
-    if form.make is None:
+    has_no_token_of_its_own = form.make is None  # such as "an empty bearer", or `Bearer test`, which is all scheme
+    if has_no_token_of_its_own:
         return form.scheme.rstrip()
     tokens_by_form = wrong_tokens(token)
     wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
@@ -429,7 +439,7 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 FOR_A_REGISTERED_KEY = "a key that is registered"
 """The way that changes nothing in the request. It is special because its key is registered already when it is sent."""
 _SCHEME_OF_HEADER = ("Authorization", r"^\w+ ?")
-"""The scheme and the space behind it."""
+"""What a way replaces to change the scheme: the header, and the pattern of the first word and the space behind it."""
 _SEGMENT_PIX = "pix/(?=(keys/)?[^/]*$)"
 """The segment `pix` of the documented path, whatever stands in the address before it."""
 Replacement = str | Callable[[re.Match[str]], str]
@@ -454,8 +464,9 @@ WAYS: Mapping[str, tuple[str, str, Replacement]] = {
 """Ways on which a check of the token may depend. By name of the way: `url` or a header, the pattern that is replaced
 once in it, and the replacement.
 
-The ways of the scheme come first, because a request without a header cannot have them; then come the likeliest ones. A
-scheme is spelled as RFC 9110 sections 11.1 and 11.4 permit; the interface document shows `Bearer`.
+The ways of the scheme come first: a request without a header has no scheme, so these ways are tried only with a wrong
+token. The others are in the order in which services are likely to fail. A scheme is spelled as RFC 9110 sections 11.1
+and 11.4 permit; the interface document shows `Bearer`.
 """
 
 
@@ -471,13 +482,15 @@ def write_in_way(request: PreparedRequest, way: str) -> None:
     elif part:
         request.headers[part] = re.sub(pattern, replacement, request.headers.get(part, ""), count=1)
     if way == _CHUNKED_BODY:
-        del request.headers["Content-Length"]
+        del request.headers["Content-Length"]  # RFC 9112 section 6.2: never beside Transfer-Encoding
 
 
 def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
     """The names of the unusual ways to write a request that keep its path and the word Bearer as they are documented.
 
-    Examples are "a query" and "another Accept". `has_a_body` is true for a request with a body.
+    Examples are "a query" and "another Accept". They show whether a service forgets to check the token of a request
+    that it must understand. In another path it may rightly find no operation. `has_a_body` is true for a request with a
+    body.
     """
     ways = []
     for way, (part, _, replacement) in WAYS.items():

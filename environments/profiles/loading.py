@@ -121,6 +121,7 @@ def parse_yaml(text: str, name: str) -> ParsedYaml:
         return ParsedYaml(json.loads(json_text), root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        # A quoted text of the file is replaced by …; punctuation and words of PyYAML (group `plain`) are kept.
         problem = _QUOTED.sub(lambda quoted: quoted[0] if quoted["plain"] else "…", error.problem or "not YAML")
         raise ProfileError(f"{name}:{mark.line + 1 if mark else 1}: {problem}") from None
     except (yaml.YAMLError, RecursionError, KeyError, TypeError, ValueError):
@@ -205,7 +206,8 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         data, redirected = _redirected(data, base_url, name)
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
-        # pydantic is strict here: it makes tuples, sets, dates and paths of lists and texts only if these are JSON.
+        # The data is passed as JSON, because pydantic is strict here: only from JSON it makes tuples and sets of lists,
+        # and dates and paths of texts.
         file = _FILE.validate_json(json.dumps(data), context=context)
     except ValidationError as error:
         # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.
@@ -215,13 +217,15 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
     sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
     if sets_limit_of_transfers or not profile.is_sandbox:
         return profile
-    # On a sandbox no money is real, so that transfers need no lower limit. Every request may prepare one, because the
-    # service may accept every invalid body.
+    # On a sandbox no money is real, so the limit of transfers is that of requests: every request may prepare a
+    # transfer, because the service may accept every invalid body.
     return replace(profile, limits=replace(profile.limits, transfers=profile.limits.requests))
 
 
 def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
-    """The data of a profile after --base-url replaced its address, and a note about that (see `Profile.redirected`).
+    """The data of a profile after --base-url replaced its address, and a note about that.
+
+    The note is None if the address is the same, and empty if nothing but the address was changed.
 
     If the profile is for the embedded sandbox, its keys, codes and bodies are removed: they were made up for the
     sandbox, and must not be sent to another service. The run only reads then. `name` is the file for the note.

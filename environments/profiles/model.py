@@ -1,4 +1,4 @@
-"""A profile: whom the suite asks, with what, and what it may do there.
+"""A profile: the settings of a run, which say what service it tests, with which data, and what it may do there.
 
 `ProfileFile` is the pydantic model of a profile's file. It is the only place that says what a key means and may hold:
 validation, the commented example, new profiles and the schema for editors come from it. The docstring below a field is
@@ -55,7 +55,7 @@ ENVIRONMENTS = Path(__file__).parents[1]
 EMBEDDED = "embedded"
 """The base_url of a profile whose target is the embedded sandbox."""
 FAIL = "fail"
-"""Value of `drift` with which drift fails a run."""
+"""Value of the key `drift` with which a run fails if the service behaves otherwise than a user accepted (--accept)."""
 RECORD = ".observed.yaml"
 """Ending of the name of a record: what was observed of an environment and accepted. It is no profile."""
 
@@ -67,7 +67,7 @@ class ProfileError(Exception):
     """
 
     def __init__(self, *problems: str) -> None:
-        """Each problem is one line for the user. At least one is needed."""
+        """Make an error of these problems, each in one line for the user. At least one problem is needed."""
         self.problems = [_on_one_line(problem) for problem in problems]
         others = len(problems) - 1
         super().__init__(self.problems[0] + (f" ({others} more in this file)" if others else ""))

@@ -32,7 +32,7 @@ from spec.interface import KEY_TYPES, PREPARING_OPERATIONS
 from spec.requirements import requirements
 
 PERMISSIONS = ("read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz")
-"""In the order in which they are added."""
+"""What `allow` of a profile may permit, in the order in which a user usually adds it, beginning with `read`."""
 _OWN_HEADERS = "authorization|proxy-authorization|host|content-.*|transfer-encoding|connection|te|upgrade|expect"
 """Names of the headers that the suite and its HTTP library set."""
 

@@ -1,6 +1,12 @@
 """The sandbox: a small, conforming reference implementation of the whole interface, over real HTTP.
 
-`Service` answers requests, `Server` serves it; alone: `python -m environments.sandbox`.
+| module | what it has |
+|---|---|
+| `service.py` | `Service`: the operations, such as the registration of a key |
+| `protocol.py` | what all operations share: routes, the token, JSON, the envelope, refusals |
+| `double_entry.py` | accounts, keys, transfers and entries, in a database in memory |
+| `server.py` | `Server`: HTTP on a port of this machine |
+| `__main__.py` | `python -m environments.sandbox`: the sandbox alone |
 
 What the interface document does not show, and what the sandbox chooses. Another service may choose otherwise.
 

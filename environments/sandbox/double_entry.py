@@ -1,6 +1,7 @@
 """The double-entry ledger: accounts, keys, transfers and entries, in SQLite, in memory.
 
-It keeps books and decides nothing: the service decides who may do what.
+It reads and writes the tables of schema.sql, and checks nothing: the service (service.py) decides who may do what.
+"Double entry" means that each transfer has two entries, one for the paying account and one for the receiving account.
 
 Self-tests: environments/test_sandbox.py.
 """
@@ -27,7 +28,7 @@ CLEARING = "clearing"
 
 @dataclass(frozen=True)
 class Account:
-    """One row of `accounts`."""
+    """An account: one row of the table `accounts`."""
 
     id: str
     role: str
@@ -52,7 +53,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an account."""
+    """One movement of money on an account: one half of a transfer."""
 
     transfer: str
     """The transaction code."""
@@ -64,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Transfer:
-    """One transfer."""
+    """A transfer that was prepared, or executed."""
 
     id: str
     """The transaction code."""

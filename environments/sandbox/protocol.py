@@ -123,7 +123,10 @@ class HttpService:
     """Method, path template, operationId. A template has at most one parameter, as a segment of its own."""
 
     def __init__(self, *, token: str | None = None, database: Database | None = None) -> None:
-        """Without a token a random one is made, and without a database a new one with made-up accounts."""
+        """Begin to serve this token and this database.
+
+        Without a token a random one is made, and without a database a new one with made-up accounts.
+        """
         self.token = token or secrets.token_urlsafe()
         self.database = database or Database()
         self.numbers = count(1)

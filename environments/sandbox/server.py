@@ -32,10 +32,10 @@ log = logging.getLogger(__name__)
 class Server(socketserver.ThreadingTCPServer):
     """Serves from its creation until `stop`, or to the end of a `with` block. Raises OSError if the port is in use."""
 
-    allow_reuse_address = True
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
+    allow_reuse_address = True  # so that the same port can be used right after another server ended
+    daemon_threads = True  # threads of open connections do not keep the process alive,
+    block_on_close = False  # and `stop` does not wait for them, because it closes their connections itself
+    request_queue_size = 128  # connections that may wait to be accepted: more than any run opens at once
 
     def __init__(self, service: HttpService, port: int = 0) -> None:
         """Start to serve on this port of 127.0.0.1, in a thread. Port 0 means any free port."""

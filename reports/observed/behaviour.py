@@ -1,4 +1,4 @@
-"""Behaviour that the interface document does not show: facts by requirement and situation, and drift between two runs.
+"""Behaviour that the interface document does not show: facts by requirement and situation, and drift from the record.
 
 | word | meaning |
 |---|---|
@@ -8,8 +8,10 @@
 | record | the facts of an earlier run that somebody accepted as right, in the file `<name>.observed.yaml` |
 | drift | a change: at some place, the facts of this run and those of the record have nothing in common |
 
-There is no drift if the service answers in several ways and one of them is in the record. There is none either if the
-situation is only in the run or only in the record, because then there is nothing to compare.
+Two cases are no drift:
+
+- the service answers in several ways, and one of them is in the record;
+- the situation is only in the run or only in the record, so that there is nothing to compare.
 
 Pure: facts in, plain data and words out. The same requests give the same behaviour, whatever their order and number.
 """
@@ -28,11 +30,11 @@ from spec.facts import Facts, contradictions, facts_as_text, merged_facts, redac
 from spec.requirements import requirements
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
-"""Facts about the token, and about a field of a body."""
+"""The two facts that an operation can have about the token or about a field of a body, instead of JSON types."""
 _LONGEST_FACTS = 400
-"""Characters of the facts of one situation in a line."""
+"""Most characters of the facts of one situation, so that they stay one line of a report. A choice."""
 _LONGEST_DRIFT = 300
-"""Characters of the facts at one place that drifts."""
+"""Most characters of the facts at one place that drifts, so that one place is one line. A choice."""
 Situations = dict[str, Facts]
 """Facts of the answers, by what was sent. If the service answers in several ways, a place has several facts."""
 Behaviour = dict[str, Situations]
@@ -96,7 +98,7 @@ def data_of_behaviour(behaviour: Behaviour) -> BehaviourData:
 
 
 def _texts_by_place(facts: Facts) -> dict[str, list[str]]:
-    """Facts as plain data that can be written to a file, such as {"/data/id": ["null", "string"]}.
+    """The facts as plain data that can be written to a file, such as {"/data/id": ["null", "string"]}.
 
     Facts are pairs of a place in an answer (a JSON pointer) and a text. The texts of each place are sorted.
     """
@@ -138,7 +140,7 @@ def behaviour_in_words(situations: Situations) -> str:
     situations_by_words = grouped(situations, lambda situation: facts_in_words(situations[situation]))
     parts = []
     for words, names in situations_by_words.items():
-        has_named_situation = any(names)  # if a requirement has only one situation, its name is empty
+        has_named_situation = any(names)  # False if the requirement has only one situation: its name is empty
         parts.append(f"{listed(names)}: {words}" if has_named_situation else words)
     return "; ".join(parts)
 
@@ -151,8 +153,8 @@ def facts_in_words(facts: Facts) -> str:
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
     """What has changed in the behaviour of a service: each place of an answer at which it contradicts the record.
 
-    `was` is the behaviour in the record (accepted earlier), and `now` that of this run. The drifts are in the order of
-    the requirements.
+    `was` is the behaviour in the record, which somebody accepted earlier. `now` is the behaviour of this run. The
+    drifts are in the order of the requirements.
     """
     drifts_in_order = []
     for requirement_id, situations in now.items():

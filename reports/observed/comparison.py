@@ -1,7 +1,8 @@
 """Changes from one run to another. Pure: the documents of two runs in, a comparison out.
 
-No exchange is judged a second time. For the comparison, the seven verdicts are four results: fails, warns, holds,
-untested. A requirement changed if this result did. A requirement that only one of the runs is about did not change.
+No exchange is judged a second time. The seven verdicts of requirements become four results: fails, warns, holds,
+untested. A requirement has changed if its result in the two runs differs. If only one of the runs is about a
+requirement, it has not changed.
 
 A run is compared automatically with the run before it, if both have the same scope: environment, address, selection and
 permissions. With --compare-with the user may name any run.
@@ -29,8 +30,10 @@ from spec.message import Date, Message, Text, joined_with_repeats, say
 VERDICTS_THAT_CAN_BE_COMPARED = (*VERDICTS_ON_THE_SERVICE, RunVerdict.INCOMPLETE)
 """Verdicts of runs that are compared automatically. Other runs were stopped, or reached no service."""
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
+"""The name of a profile. A name of another form is not shown, because anybody may have written the file."""
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,4}")
-"""The only texts of another run that are repeated: the name of a profile, and a version of the suite."""
+"""A version of the suite. A version of another form is not shown, for the same reason."""
+# The results of a requirement that are compared.
 FAILS = "fails"
 WARNS = "warns"
 HOLDS = "holds"
@@ -43,14 +46,14 @@ CHANGES: Mapping[str, Text] = {
     "newly_warning": say("newly warning"),
     "no_longer_warning": say("no longer warning"),
 }
-"""Every list of requirements in a comparison, with the words for it."""
+"""The names of the lists of requirements in a `Comparison`, one for each kind of change, with the words for each."""
 
 
 def is_compared_automatically(was: EarlierRun, now: ComparableRun) -> bool:
     """True if a report of the run `now` shows automatically what has changed since the run `was`.
 
-    Both runs must have come to their end with answers of the service. They must have the same scope (environment,
-    address, selection and permissions), and `was` must have started first.
+    There are three conditions. Both runs came to their end, and the service answered. Both have the same scope:
+    environment, address, selection and permissions. And `was` started before `now`.
     """
     both_tested_the_service = came_to_its_end(was) and came_to_its_end(now)
     was_started_first = read_moment(was.started) <= read_moment(now.started)
@@ -71,7 +74,8 @@ def lists_of(comparison: Comparison) -> Mapping[Text, Sequence[str]]:
 def worsening_in_words(was: ComparableRun, now: ComparableRun, comparison: Comparison) -> str:
     """How much worse the run `now` is than the run `was`, in one line for the terminal.
 
-    Such as `2 newly fail; 1 is no longer exercised`, or `nothing newly fails; drift differs in 2 places`.
+    Such as `2 newly fail; 1 is no longer exercised`, or `nothing newly fails; drift differs in 2 places`. Drift is
+    behaviour that contradicts the record of accepted behaviour.
     """
     failing = len(comparison.newly_failing)
     warning = len(comparison.newly_warning)
@@ -117,8 +121,9 @@ def _drifts_with_facts(run: ComparableRun) -> set[tuple[tuple[str, ...], str]]:
 def compared(was: EarlierRun, now: ComparableRun, clean: Callable[[str], str]) -> Comparison:
     """What has changed from the earlier run `was` to the run `now`.
 
-    The member `worse` is True if a requirement newly fails, or if a requirement is no longer exercised whose failure
-    would make the run fail. `clean` redacts secrets in texts of `was`, because anybody may have written its file.
+    The member `worse` of the comparison is True in two cases: a requirement newly fails; or a requirement is no longer
+    exercised, and its level is one that makes a run fail. `clean` redacts secrets in texts of `was`, because anybody
+    may have written its file.
     """
     changes = _changes(was, now)
     levels_not_exercised = {entry.level for entry in now.requirements if entry.id in changes["no_longer_exercised"]}
@@ -203,7 +208,7 @@ def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
     for entry in now.requirements:
         result = _result_for_comparison(entry)
-        result_before = results_before.get(entry.id, result)  # a requirement that only this run is about is unchanged
+        result_before = results_before.get(entry.id, result)  # unchanged if only this run is about the requirement
         change = _change(result_before, result)
         if change:
             changes[change].append(entry.id)
@@ -213,7 +218,7 @@ def _changes(was: EarlierRun, now: ComparableRun) -> dict[str, list[str]]:
 def _result_for_comparison(entry: EarlierRequirement | ReportedRequirement) -> str:
     """The result of a requirement in one run as FAILS, WARNS, HOLDS or UNTESTED, which is all that is compared.
 
-    A known failure (one that the profile lists) is WARNS, because it does not make the run fail.
+    A known failure (one that the profile lists) counts as WARNS, because it does not make the run fail.
     """
     if entry.verdict in (Verdict.FAIL, Verdict.WARN):
         return FAILS if entry.fails else WARNS
@@ -223,8 +228,8 @@ def _result_for_comparison(entry: EarlierRequirement | ReportedRequirement) -> s
 def _change(was: str, now: str) -> str:
     """The name of a change from one result to another, such as "fixed" from FAILS to HOLDS; empty if they are equal.
 
-    The results are FAILS, WARNS, HOLDS and UNTESTED, and the names are those of CHANGES. The most important name is
-    checked first: from UNTESTED to FAILS is "newly_failing", and not "newly_exercised".
+    The results are FAILS, WARNS, HOLDS and UNTESTED. CHANGES has all names. The most important name is checked first,
+    because a change may fit two names: from UNTESTED to FAILS is "newly_failing", and not "newly_exercised".
     """
     if was == now:
         return ""

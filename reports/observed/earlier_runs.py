@@ -1,7 +1,7 @@
 """Files of earlier runs: the conformance.json of another run, and the record `<name>.observed.yaml` beside a profile.
 
-Anybody may have written them. So a file is read only if it is regular, of a limited size, and as its schema says, and
-no message repeats its content.
+Anybody may have written these files. So a file is read only if it is a regular file, if its size is within a limit, and
+if its content is as its schema says. No message repeats the content.
 
 The record has the behaviour of an environment that somebody accepted. It is always written whole and in the same order,
 so that version control shows a change of behaviour as a change of few lines.
@@ -32,7 +32,7 @@ from spec.facts import Facts, updated_facts
 from spec.requirements import requirements
 
 MOST_BYTES = 50_000_000
-"""Bytes of a conformance.json that is read. That of a run of 100,000 exchanges has half of it."""
+"""Most bytes of a conformance.json that is read: twice as many as the file of a run with 100,000 exchanges has."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -70,7 +70,8 @@ def run_before(folder: Path | None) -> EarlierRun | None:
 
 
 MOST_READ = 100
-"""Most runs of an environment that are read: one takes some milliseconds, and old runs are never deleted."""
+"""Most runs of an environment that are read. Each takes some milliseconds, and there may be very many, because old runs
+are never deleted."""
 
 
 def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
@@ -92,8 +93,8 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
 def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
     """The newest of these runs with which the run `now` is compared automatically; None if there is none.
 
-    It must have the same scope, such as environment and selection. `runs` has the newest run first. It may be an
-    iterator that reads files, so no more of it is read than needed.
+    The earlier run must have the same scope: environment, address, selection and permissions. `runs` has the newest run
+    first. It may be an iterator that reads files, so only as many runs are taken from it as needed.
     """
     if not came_to_its_end(now):
         return None
@@ -147,8 +148,9 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def checked(data: Any, model: type[Model]) -> Model:
     """The data of a file as an object of a pydantic model, such as `EarlierRun`.
 
-    Raises UnreadableError if the data do not fit the model. Its message names the member with the first error; but not
-    a member that the model does not have, because anybody may have written that name into the file.
+    Raises UnreadableError if the data do not fit the model. Its message names the outermost member around the first
+    error, such as `requirements`. The name of a member that the model does not have is not in the message, because
+    anybody may have written it into the file.
     """
     try:
         return model.model_validate(data)
@@ -164,20 +166,23 @@ def checked(data: Any, model: type[Model]) -> Model:
 
 
 FORMAT = 2
+"""Version of the format of a record. A record of another version is not read."""
 MOST_BYTES_OF_RECORD = 1_000_000
-"""Bytes of a record that is read: thirty times a record of many facts. PyYAML reads some 200 kB in a second."""
+"""Most bytes of a record that is read: thirty times as many as a record with many facts has. PyYAML reads some 200 kB
+in a second, so that reading takes a few seconds at most."""
 _HEAD = """\
 # What was observed of this environment where the interface document does not show it: statuses, names and types, and
 # no value of an answer. `pytest --environment={environment} --accept` writes it. Each run is compared with it, and says
 # what drifts. Keep it beside the profile.
 """
+"""Comments for people at the start of a record."""
 
 
 def record_of(environment: str, accepted: Behaviour) -> Record:
     """The record to write for an environment: behaviour of its service that somebody accepts as right today.
 
-    The limits of the model, such as the number of facts, are not checked here but when a record is read. Otherwise a
-    run that observed too much would end without its report.
+    The model `Record` has limits, such as the number of facts. They are not checked here, but when a record is read.
+    Otherwise a run that observed too much would end with an error and without its report.
     """
     # `model_construct` of pydantic checks nothing.
     return Record.model_construct(
@@ -201,7 +206,7 @@ def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
 def _accepted_situations(was: Situations, now: Situations) -> Situations:
     """For one requirement, the facts to write into the record, by situation (what was sent, in words).
 
-    They are the facts of the run `now`, and those of the record `was` about which the run shows nothing.
+    They are all facts of the run `now`, and each fact of the record `was` about which the run `now` shows nothing.
     """
     nothing: Facts = frozenset()
     return {
@@ -224,7 +229,8 @@ class _PlainDumper(yaml.SafeDumper):
     def check_simple_key(self) -> bool:
         """True if a key is written on one line with its value. PyYAML calls this for each key.
 
-        An empty text is such a key, too: it is the pointer to the answer as a whole.
+        PyYAML itself says no for a key that is an empty text. In a record this key is frequent: it is the JSON pointer
+        to the answer as a whole.
         """
         is_empty = isinstance(self.event, yaml.ScalarEvent) and not self.event.value
         return is_empty or bool(super().check_simple_key())

@@ -52,10 +52,9 @@ def as_json(document: RunDocument) -> str:
 
 
 def document_of(run: Run) -> RunDocument:
-    """All that is known about a run at its end, in the structure of conformance.json. Every other output is made from
-    this document.
+    """All that is known about a run at its end, in the structure of conformance.json.
 
-    The comparison with an earlier run is added later.
+    Every other output is made from this document. The comparison with an earlier run is added to it later.
     """
     result = result_of_run(run)
     finished = run.finished or datetime.now(UTC)
@@ -171,6 +170,7 @@ def _generated(run: Run) -> GeneratedTraffic:
             operation: {str(answer): count for answer, count in answers.items()}
             for operation, answers in generated.refused.items()
         },
+        # Operations that only read. Their generated requests are valid, so that at least one of them must succeed.
         harmless=tuple(sorted(generated.refused.keys() & READ_OPERATIONS)),
         cut=tuple(generated.cut),
         notes=tuple(generated.notes(run.grants.granted)),
@@ -230,8 +230,8 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
 def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
     """Shell lines that send the request of one of these exchanges again; empty if there are no such lines.
 
-    Of several exchanges the one with the least risk is chosen: preferably the lines move no money. `numbers` are those
-    of the exchanges to choose from.
+    `numbers` are the numbers of the exchanges to choose from. The exchange with the least risk is chosen: lines that
+    move no money are better than lines that may move money.
     """
     lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
     lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]  # an outline has none
@@ -300,7 +300,7 @@ def _proof_line() -> Text:
 def latency(exchanges: Iterable[ShownExchange]) -> dict[str, Latency]:
     """How long the answers of each operation took, in the order of the interface document.
 
-    Refusals are answers as well. A request without an answer is not counted.
+    Refusals are answers, too. A request without an answer is not counted.
     """
     answered = [exchange for exchange in exchanges if exchange.response]
     by_operation = grouped(answered, lambda exchange: exchange.operation)

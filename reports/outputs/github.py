@@ -30,7 +30,7 @@ from spec.message import Text, joined, message_of, say_many
 from spec.requirements import requirements
 
 _MOST_SHOWN = 20
-"""Lines of a table. The report has all of them."""
+"""Most lines of a table or a list. A choice: the report has all of them."""
 
 
 # -- the summary of the job ---------------------------------------------------------------------------------------
@@ -64,7 +64,10 @@ def _summary(document: RunDocument) -> Iterator[str]:
 
 
 def sentence_about_run(document: RunDocument) -> str:
-    """The permissions, the result, and the traffic in one sentence."""
+    """One sentence about a run: permissions of the profile, failures, number of tested requirements, and requests sent.
+
+    If the run says nothing about the service, the sentence begins with the reason.
+    """
     return str(joined(_parts_of_sentence(document)))
 
 

@@ -137,8 +137,10 @@ def _lines_of_finding(entry: ReportedRequirement, reproduce: str) -> Iterator[st
 
 
 def _set_result(case: TestCase, result: FinalResult, text: str) -> None:
-    """Add a failure, an error or a skip to a test case, with this text. XML cannot hold some control characters, so
-    that they are escaped."""
+    """Add a failure, an error or a skip to a test case, with this text.
+
+    Some control characters are escaped, because XML cannot hold them.
+    """
     result.text = printable(text)
     case.append(result)
 

@@ -19,8 +19,8 @@ from reports.sentences.headline import count_lines, drift_in_words, drift_lines,
 from reports.sentences.wording import capped, exchanges_in_words, first_few, grouped, listed
 from spec.message import Text, joined, texts_in_values
 
-_MOST_SAID = 5
-"""Lines about requirements that were not exercised. The report has all of them."""
+_MOST_REASONS = 5
+"""Most lines about requirements that were not exercised, one for each reason. A choice: the report has all of them."""
 _MALFORMED_OPERATION = "unseen"
 """Placeholder in the message of a requirement that `why_only_on_a_sandbox` writes (tests/traffic/robustness.py). Its
 value is the operation whose malformed requests tested nothing, because all were answered like valid ones."""
@@ -30,7 +30,7 @@ _NEXT = {
     RunVerdict.UNREACHABLE: "python -m environments check {name} asks the address in the profile step by step",
     RunVerdict.INTERNAL_ERROR: "run it with -v to see where the suite failed",
 }
-"""Step after a run without a failure, by its verdict."""
+"""Advice for the user after a run without a failure: what to do next, by the verdict of the run."""
 
 
 def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
@@ -46,11 +46,11 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     if document.comparison:
         yield str(document.comparison.line)
     yield from _drift(document)
-    yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_SAID))
+    yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_REASONS))
     for entry in left_out(document):
-        if entry.verdict == Verdict.OUT_OF_SCOPE:  # those that were not exercised have lines above
+        if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
             yield f"{entry.counted}: {entry.why}"
-    yield from _operations_with_untested_classes(document)
+    yield from _unseen_malformed_requests(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
         yield f"not cleaned up: {first_key_and_number}: {why}"
@@ -109,7 +109,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
 def _failure(finding: ReportedFinding) -> Iterator[str]:
     """The lines about a failure: id of the requirement, statement, message, and how to reproduce it.
 
-    Further requirements that fail for the same cause, and the numbers of the requests, have lines as well.
+    Further lines have the other requirements that fail for the same cause, and the numbers of the requests.
     """
     known_failure = f" [known: {finding.known_failure}]" if finding.is_known else ""
     yield f"FAIL {finding.cause}{known_failure}"
@@ -140,8 +140,8 @@ def _drift(document: RunDocument) -> Iterator[str]:
         yield from (f"     {line}" for line in drift_lines(document))
 
 
-def _operations_with_untested_classes(document: RunDocument) -> Iterator[str]:
-    """At most one line: the operations for which some malformed requests showed nothing.
+def _unseen_malformed_requests(document: RunDocument) -> Iterator[str]:
+    """At most one line: the operations for which some malformed requests showed nothing about the service.
 
     Outside a sandbox malformed requests name an unknown account, so that they can do no harm. If the service answers
     them like a valid request for that account, perhaps it did not look at the malformed part. The user should know this
@@ -162,7 +162,7 @@ def _not_exercised(document: RunDocument) -> list[Text]:
     """A line for each reason why requirements were not exercised: first the reason that most requirements have.
 
     For example `executePix.id.type, executePix.date.type and 3 more: there is no transaction code`. Only requirements
-    whose deviation would make the run fail are listed: those of the levels in `fail_on`, such as `documented`.
+    of the levels in `fail_on`, such as `documented`, are listed, because only their deviations make a run fail.
     """
     at_failing_levels = [entry for entry in document.requirements if entry.level in document.environment.fail_on]
     not_exercised = [entry for entry in at_failing_levels if entry.verdict == Verdict.NOT_EXERCISED]

@@ -1,10 +1,10 @@
-"""Files of a run. Each is made from the document of the run; a further format is one line of `OUTPUTS`.
+"""Files of a run. Each is made from the document of the run. `OUTPUTS` has one line for each format.
 
-Each run has a folder, and `latest` leads to the last one. Only their owner may read the files. SHA256SUMS has the
-digest of each, so it is written last.
+Each run has a folder of its own, and the link `latest` leads to the folder of the last run. Only the owner of the files
+may read them. SHA256SUMS has the digests of all other files, so it is written last.
 
-If a file cannot be written, the run is not green. The others, except the page, are then written anew, so that they say
-so.
+If a file cannot be written, the run is not green. Then all other files except the page are written once more, because
+their verdict has changed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from reports.outputs.junit import junit
 from reports.result.document import RunDocument
 
 RUNS = Path(__file__).parents[1] / "runs"
+"""The folder with the reports of all runs, by environment."""
 PAGE = "report.html"
 """The page. pytest-html writes it, before the other files."""
 SUMS = "SHA256SUMS"
+"""The file with the SHA-256 of all other files of a report, in the form that `sha256sum --check` reads."""
 OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
     FILE: as_json,
     "junit.xml": junit,
 }
+"""The files that are made from the document of a run, each with the function that makes its text."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 """Bits of a mode that permit the group, or everybody, to write."""
 

@@ -1,7 +1,8 @@
 """The body of a message as a recorder wrote it down: as text, in base64, still compressed, in part, or not at all.
 
-A recorder leaves bodies out, cuts them, decodes them, and writes JSON anew. So a body that is missing in a recording
-was not necessarily missing on the wire: it counts as empty only if the recording says so.
+A recorder is the program that wrote the HAR file, such as a browser. It leaves bodies out, cuts them, undoes their
+compression, and parses JSON and writes it again. So if a body is missing in a recording, the message may have had one
+nevertheless: the body counts as empty only if the recording says so.
 
 Self-tests: reports/recorded/test_entry.py.
 """
@@ -21,17 +22,21 @@ from spec.json_text import read_json
 from spec.message import Text, say
 
 _LARGEST = 50_000_000
-"""Bytes of a body that are decompressed: far more than a service sends, and less than a hostile file could make."""
+"""Most bytes that one body is decompressed to: far more than a service sends. A small hostile file could otherwise be
+decompressed to more than the memory holds."""
 _INFLATING = {"gzip": (31,), "x-gzip": (31,), "deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS)}
-"""Values of `wbits` to try for a content coding: some services send deflate without its zlib header."""
+"""The codings that zlib can undo, each with the values of `wbits` to try, which tell zlib the format: 31 for gzip,
+MAX_WBITS for deflate with the header of zlib, and -MAX_WBITS for deflate without it, as some services send it."""
 _BYTE_ORDER_MARK = 3
-"""Bytes of a mark that a recorder may leave out at the start of a text, although it counts them in its sizes."""
+"""Number of bytes of a byte order mark in UTF-8. Some recorders count it in a size, but leave it out of the text."""
 _REPLACEMENT_CHARACTERS = re.compile("[\ufffd\ud800-\udfff]")
 """Characters that recorders write for bytes that are not UTF-8."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no text of a service has, and that compressed bytes have."""
 _LIKE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+"""Base64 or base64url, whole or cut."""
 _BROKEN = say("the content coding is {coding}, the body is not")
+"""What is wrong with a body that cannot be read with the content coding that its header names."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,9 @@ class RecordedBody:
 
 
 NOT_RECORDED = RecordedBody(is_recorded=False)
+"""A body that the recorder left out, so that nothing is known about it."""
 _EMPTY = RecordedBody()
+"""A body of which the recording says that it was empty."""
 
 
 def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> RecordedBody:
@@ -56,20 +63,22 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
     # HAR 1.2 has the body in `postData`; axios-har-tracker writes it into `content`.
     for content in (members_of(request.get("postData")), members_of(request.get("content"))):
         if text_of(content, "text"):
-            body, is_exact = _bytes_of(content)
-            is_whole = is_exact and len(body) >= _announced_size(headers)
+            body, is_exact = _bytes_of(content)  # `is_exact`: the bytes are those that were sent
+            is_whole = is_exact and len(body) >= _announced_size(headers)  # else the recorder cut the body
             return RecordedBody(body, is_recorded=is_whole or _is_json(body))
     sizes = [number_of(headers.get("content-length")), number_of(request.get("bodySize"))]
     recorded_sizes = [size for size in sizes if size is not None]
-    was_empty = bool(recorded_sizes) and recorded_sizes[0] == 0  # Content-Length counts if there is one
+    was_empty = bool(recorded_sizes) and recorded_sizes[0] == 0  # the size in Content-Length, if there is one
     return _EMPTY if was_empty else NOT_RECORDED
 
 
 def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> RecordedBody:
     """The body of a response in a HAR file. `answer` is its JSON object, `headers` are by their names in lower case.
 
-    The content coding, such as gzip, is undone if the recorder has not done so. A body that the recorder left out or
-    cut has `is_recorded=False`.
+    The content coding, such as gzip, is undone if the recorder has not done so. A body that the recorder left out, cut
+    or could not write exactly has `is_recorded=False`. A body counts as cut if it has fewer bytes than Content-Length
+    says, or fewer than the size that the recorder wrote. But some recorders write wrong sizes in a known way: then the
+    body does not count as cut.
     """
     content = members_of(answer.get("content"))
     if not text_of(content, "text"):
@@ -79,12 +88,13 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
     if codings:
         body = _decoded(raw, codings, headers)
     else:
-        # Fewer bytes than the header Content-Length announces are a body that the recorder cut or changed.
+        # First size: Content-Length. With a content coding, `_decoded` compares it with the compressed bytes.
         announced_size = _announced_size(headers)
         is_whole = announced_size <= len(raw) or _is_written_anew(answer, content, raw)
         body = RecordedBody(raw, is_recorded=is_whole or _lacks_only_byte_order_mark(raw, announced_size))
     if body.broken:
         return body
+    # Second size: the size of the body that the recorder wrote down.
     size = number_of(content.get("size")) or 0
     size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
     larger_size_is_explained = size_is_of_base64 or _lacks_only_byte_order_mark(body.content, size)
@@ -95,14 +105,14 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
 
 
 def members_of(value: object) -> Mapping[str, Any]:
-    """The value itself if it is a JSON object, else an empty object: recorders write anything, also null."""
+    """The value itself if it is a JSON object, else an empty object: a recorder may write any value, even null."""
     return value if isinstance(value, dict) else {}
 
 
 def number_of(value: object) -> int | None:
-    """A size or a status of a recording as an integer, also if it is written as text; None if there is none.
+    """A size or a status of a recording as an integer, also if the recorder wrote it as text; None for anything else.
 
-    None also for a negative number, because HAR writes -1 for a size that is not known.
+    A negative number gives None, too, because HAR writes -1 for a size that is not known.
     """
     try:
         number = int(value)  # type: ignore[call-overload]  # the value may have any type
@@ -184,8 +194,8 @@ def _lacks_only_byte_order_mark(body: bytes, size: int) -> bool:
 def _is_written_anew(answer: Mapping[str, Any], content: Mapping[str, Any], body: bytes) -> bool:
     """True if the body is JSON that the recorder parsed and wrote again, as axios-har-tracker does.
 
-    So the number of its bytes shows nothing about what was sent. It is known by its two recorded sizes, which are then
-    both the number of characters that the recorder wrote.
+    Then the number of its bytes does not show whether the body was cut. Such a body is recognized by the two sizes that
+    the recorder wrote: both are then the number of characters of the JSON, and not a number of bytes.
     """
     sizes = {number_of(answer.get("bodySize")), number_of(content.get("size"))}
     return sizes == {len(content["text"])} and _is_json(body)
@@ -203,18 +213,18 @@ def _codings(headers: Mapping[str, str]) -> list[str]:
 def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> RecordedBody:
     """The body after its content codings, such as gzip, are undone. Most recorders have undone them already.
 
-    `raw` are the recorded bytes, and `codings` the names in Content-Encoding. If the bytes cannot be read with a
-    coding, this is a fault of the service only if the recorder changed nothing: the bytes are as many as
-    Content-Length says, or they begin as gzip does. Else the body counts as not recorded.
+    `raw` are the recorded bytes, and `codings` the names in Content-Encoding. Perhaps the bytes cannot be read with a
+    coding. This is a fault of the service only if the recorder has not changed the bytes: their number is that of
+    Content-Length, or they begin as gzip does. Otherwise the body counts as not recorded.
     """
     if _is_text(raw):  # compressed bytes are no text, so the recorder has undone the codings
         return RecordedBody(raw)
     if _announced_size(headers) > len(raw):  # fewer bytes than were sent, so the recorder cut them
         return NOT_RECORDED
-    is_as_sent = number_of(headers.get("content-length")) == len(raw)
+    is_as_sent = number_of(headers.get("content-length")) == len(raw)  # the recorder has changed nothing
     body = raw
     is_whole = True
-    for coding in reversed(codings):
+    for coding in reversed(codings):  # the last coding that the service applied is undone first
         try:
             body, has_end = _without_coding(coding, body)
         except LookupError:  # the suite cannot undo this coding, so it cannot judge the body
@@ -250,7 +260,7 @@ def _without_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
 
 
 def _without_other_coding(coding: str, body: bytes) -> tuple[bytes, bool]:
-    """The body after br or zstd is undone, and True if it is whole. Only whole JSON is known to be whole.
+    """The body after br or zstd is undone, and True if it is whole, which is known only if it is JSON.
 
     urllib3 can undo these codings if their libraries are installed. Raises LookupError if they are not, and
     _NotThisCodingError if the bytes are not in this coding.

@@ -1,7 +1,8 @@
 """Exchange of an entry of a HAR 1.2 file, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-- A recording does not say whether a token was valid. Here any token counts as valid. `tally.py` sets it to unknown
-  until an answer granted that token something. If the answer is an HTML page for people, the token may have expired.
+- A recording does not say whether a token was valid. Here any token counts as valid, except if the answer is an HTML
+  page, because the token may have expired then. `tally.py` decides later: it sets the token to unknown until an answer
+  to this token had data, such as an account.
 - A field that is not as in HAR 1.2 is ignored, and the rest of the entry is judged.
 - A part of an exchange that is not recorded may have been sent nevertheless. `missing_parts` names such parts, and what
   they would show is not judged.
@@ -31,6 +32,7 @@ from spec.message import Message, Text, say
 
 UNKNOWN = "unknown"
 """The credential of an exchange whose token is not recorded, or was granted nothing."""
+# Reasons why an entry is not judged, or is judged only in part.
 _ELSEWHERE = say("at another address")
 _UNDOCUMENTED = say("to no documented operation")
 _NO_ENTRY = say("not as in HAR 1.2")
@@ -40,6 +42,7 @@ NO_BODY = say("the body is not recorded as it was sent")
 NO_REQUEST_BODY = say("without the body of the request")
 NO_MEDIA_TYPE = say("without the Content-Type of the answer")
 NO_TOKEN = say("without a token that was granted something before")
+"""The missing part of an exchange whose token is not known to be valid."""
 JUDGED_IN_PART = (NO_REQUEST_BODY, NO_MEDIA_TYPE, NO_TOKEN)
 """Parts without which an exchange is judged only in part."""
 NO_FAULT_OF_RECORDING = (_ELSEWHERE, _UNDOCUMENTED, NO_BODY, *JUDGED_IN_PART)
@@ -49,6 +52,7 @@ _TOKEN = re.compile(r"Bearer +(?=[^ ]*[A-Za-z0-9])[A-Za-z0-9._~+/|:;,@$&!%#=-]+"
 them, such as `12|AbCd`. A text with brackets, asterisks or signs that no header can carry is no token but stands for
 one: `[REDACTED]`, `<token>`, `***`."""
 _USUAL_PORT = re.compile(r"^(http://[^/:]+):80(?=/|$)|^(https://[^/:]+):443(?=/|$)")
+"""An address with the port that its scheme has anyway. One of the two groups is the address up to the port."""
 _EARLIEST_YEAR = 1990
 """Year of the first HTTP. An earlier moment is made up: some recorders write the year 1 for a moment that they do not
 know."""
@@ -64,10 +68,10 @@ class RecordedExchange(Exchange):
 
 
 def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Text:
-    """The exchange that an entry of a HAR file describes; or the reason why there is none to judge, as a text.
+    """The exchange that an entry of a HAR file describes; or a text, which says why the entry cannot be judged.
 
-    `number` is the number of the entry in the file, and `base_url` the address of the service, as `address_of` writes
-    it. There is none to judge if the entry is for another service or an undocumented operation, for example.
+    For example, the entry is for another service, or for an undocumented operation. `number` is the number of the entry
+    in the file, and `base_url` the address of the service, as `address_of` writes it.
     """
     members = members_of(entry)
     recorded_request = members_of(members.get("request"))
@@ -96,7 +100,8 @@ def exchange_of(entry: Any, number: int, base_url: str) -> RecordedExchange | Te
     credential = _credential(headers, response)
     media_type = _media_type(headers, members_of(recorded_request.get("postData")))
     is_documented = _is_documented(operation, query, body, media_type)
-    # The request counts as valid only if a success was promised and its answer is recorded well enough to show it.
+    # The request counts as valid only if two conditions are true: the interface document promises it a success, and the
+    # recorded answer is complete enough to show whether it succeeded.
     promises_success = is_documented and not _may_be_a_hidden_refusal(response)
     return RecordedExchange(
         number,
@@ -123,7 +128,7 @@ def _missing_parts(
     operation: Operation, body: RecordedBody, response: Response, recorded_response: Mapping[str, Any]
 ) -> Iterator[Message]:
     """Reasons why an exchange is judged only in part: parts that are not recorded, although they may have been sent."""
-    if _schema_of(operation) is not None and not body.is_recorded:
+    if _schema_of(operation) is not None and not body.is_recorded:  # requests to the operation have a body
         yield NO_REQUEST_BODY
     if not response.header("Content-Type") and not _says_that_no_media_type_was_sent(recorded_response):
         yield NO_MEDIA_TYPE
@@ -159,7 +164,7 @@ def _moment(text: object) -> float:
 
     A moment without a time zone counts as UTC, so that a report says the same on every machine.
     """
-    with suppress(ArithmeticError, OSError, TypeError, ValueError):  # anything else than a date gives 0
+    with suppress(ArithmeticError, OSError, TypeError, ValueError):  # a value that is no date gives 0
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # the value may have any type
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
@@ -171,7 +176,7 @@ def _moment(text: object) -> float:
 
 def _seconds(milliseconds: object) -> float:
     """A recorded duration in seconds, at most 11 days; 0 if none is recorded, or if it is negative."""
-    with suppress(ArithmeticError, TypeError, ValueError):  # anything else than a number gives 0
+    with suppress(ArithmeticError, TypeError, ValueError):  # a value that is no number gives 0
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # the value may have any type
         if isfinite(seconds):
             return min(max(0.0, seconds), _LONGEST_DURATION_S)
@@ -218,9 +223,10 @@ def _media_type(headers: Headers, posted: Mapping[str, Any]) -> str:
 def _is_documented(operation: Operation, query: str, body: RecordedBody, media_type: str) -> bool:
     """True if a request is as the interface document describes it, so that a success is promised.
 
-    It has no query, and each documented member of the body. None may be missing, because the interface document does
-    not say which may be left out. A body that is not recorded counts as documented. A query is permitted for an
-    operation whose result is not described, because its query may not be described either.
+    - It has no query. But if the interface document does not describe the result of the operation, it may not describe
+      its query either. Then a query is permitted.
+    - Its body has every documented member, because the interface document does not say which may be left out.
+    - A body that is not recorded counts as documented.
     """
     if query and operation.result:
         return False
@@ -264,8 +270,8 @@ def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
     by_name = headers_by_name(headers)
     body = body_of_response(recorded_response, status, by_name)
     media_type = text_of(members_of(recorded_response.get("content")), "mimeType")
-    # Recorders make up a media type if none was sent, but never that of JSON. If they recorded no header at all, it is
-    # the only place where they could write the media type that was sent.
+    # If the service sent no media type, recorders may make one up, but never that of JSON. If they recorded no header,
+    # `mimeType` is the only place where they could write the media type that the service sent.
     was_sent = not headers or "json" in media_type.lower()
     header_is_missing = "content-type" not in by_name
     if media_type and header_is_missing and was_sent:

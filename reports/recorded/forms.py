@@ -40,20 +40,20 @@ IdAndJudgement = tuple[str, Judgement]
 Deviations = tuple[str, tuple[Finding, ...]]
 """A requirement id, and its findings."""
 _HeldAndBroken = tuple[tuple[str, ...], list[Deviations]]
-"""Ids of the requirements that an exchange meets, and those that it breaks, with their findings."""
+"""First the ids of the requirements that an exchange meets, then each requirement that it breaks, with findings."""
 _BY_VALUE = re.compile(r".*\.(stackTrace|id\.matches|document\.(masked|partly)|Key\.(matches|example))")
 """Requirements whose rules look at values, and not only at the form of an answer."""
 _MEMBERS_OF_THE_FORM = ("status", "type", "Success")
 """Members whose values are part of the form, because rules look at them. They have few different values."""
 _MOST_FORMS = 1_000
-"""Forms that are remembered, so that memory does not grow with the traffic."""
+"""Most forms that are remembered, so that the memory does not grow with the traffic."""
 
 
 class Forms:
     """Judges exchanges, and remembers the judgement on each form of an answer."""
 
     def __init__(self) -> None:
-        """An object that has judged nothing so far."""
+        """Start without any judgement."""
         self.held = Counter[tuple[str, ...]]()
         """By a tuple of requirement ids, how many exchanges meet all of them. One count for each form, and not for each
         requirement, saves time."""
@@ -67,10 +67,11 @@ class Forms:
         """
         ids_by_form, ids_by_value = _ids_with_a_rule(exchange.operation)
         form = hash(_form(exchange, response))
-        # If a member is there twice, the form has only one of its values. So such an answer is always judged.
+        # If an answer has a member twice, the form has only one of the two values, so that different answers may have
+        # equal forms. So such an answer is always judged.
         if form not in self._judged or response.json.repeated:
             if len(self._judged) > _MOST_FORMS:
-                self._judged.clear()
+                self._judged.clear()  # later answers of these forms are judged again
             judgements = [*_judgements(ids_by_form, exchange), *_judgements_without_a_rule(exchange, response)]
             self._judged[form] = _held_and_broken(judgements)
         judged_by_value = _held_and_broken(_judgements(ids_by_value, exchange))
@@ -108,8 +109,8 @@ def _held_and_broken(judgements: Iterable[IdAndJudgement]) -> _HeldAndBroken:
 def _ids_with_a_rule(operation: str) -> tuple[list[str], list[str]]:
     """Ids of the requirements of an operation that have a rule, in two lists.
 
-    The first list has those whose rules look only at the form of an answer (status, and names and types of members);
-    the second has those whose rules look at values.
+    The rules of the first list look only at the form of an answer: status, and names and types of members. The rules of
+    the second list look at values, too.
     """
     ids = [id for id in RULES if id.startswith(f"{operation}.")]
     ids_by_value = [id for id in ids if _BY_VALUE.fullmatch(id)]
@@ -118,9 +119,10 @@ def _ids_with_a_rule(operation: str) -> tuple[list[str], list[str]]:
 
 
 def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
-    """The form of an answer: everything that rules look at if they look at no values.
+    """The form of an answer, as a tuple: two answers with equal forms get the same judgements from most rules.
 
-    Two exchanges with equal forms get the same judgements from these rules.
+    These are the rules that look at status, names and types, and at no value except those of the members in
+    _MEMBERS_OF_THE_FORM.
     """
     text = response.json
     data = data_of(response) or {}
@@ -135,14 +137,14 @@ def _form(exchange: RecordedExchange, response: Response) -> tuple[object, ...]:
         code_of(response),
         is_judged_as_success(exchange),
         registered(exchange),
-        text.error,
-        text.limit,
+        text.error,  # why the body is not JSON
+        text.limit,  # the limit of the suite that the body exceeds
         text.repeated,
         text.byte_order_mark,
         _names_and_types({"": text.value}),  # the type of the body as a whole
         _names_and_types(envelope_of(response)),
         _names_and_types(data),
-        *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],  # their values, too
+        *[str(member_named(data, name)) for name in _MEMBERS_OF_THE_FORM],  # names and values
     )
 
 
@@ -184,6 +186,7 @@ def grants_something(exchange: Exchange, response: Response) -> bool:
 def has_success_other_than_true(exchange: Exchange, response: Response) -> bool:
     """True if an answer has a member `Success` that is not "true", whatever the operation: the request was declined."""
     has_member = member_named(data_of(response) or {}, "Success") is not None
+    # With `Success: "true"` the answer would be a protected result, which only a valid token may get.
     return has_member and not grants_protected_result(exchange)
 
 
@@ -193,8 +196,8 @@ def has_success_other_than_true(exchange: Exchange, response: Response) -> bool:
 def _judgements_without_a_rule(exchange: Exchange, response: Response) -> Iterator[IdAndJudgement]:
     """Judgements for requirements that have no rule on single exchanges, but that this exchange shows nevertheless.
 
-    A run sends several requests for such a requirement, such as that an endpoint exists. A single success shows it,
-    too.
+    Such a requirement is, for example, that an endpoint exists. A run sends several requests for it, but a single
+    success shows it, too.
     """
     operation = exchange.operation
     held = list[str]()
@@ -215,8 +218,8 @@ def _judgements_without_a_rule(exchange: Exchange, response: Response) -> Iterat
 def _judgements_on_key_type(key_type: str, exchange: Exchange) -> Iterator[IdAndJudgement]:
     """Judgements of a registration for the requirements about key types.
 
-    A key of an undocumented type must not be registered. If a key of a documented type was registered, the requirement
-    that this type is accepted is met, and so are the requirements about the members of the body.
+    A key of an undocumented type must not be registered. If a key of a documented type was registered, the requirements
+    about this type and about the three members of the body are met.
     """
     was_registered = registered(exchange)
     if not _may_be_documented(key_type):

@@ -17,13 +17,17 @@ from typing import Any, TextIO
 from spec.message import say
 
 _CHUNK = 1 << 20
-"""Characters that are read at a time."""
+"""Characters that are read from the file at a time, about a megabyte. A choice."""
 _LARGEST = 1 << 25
-"""Characters of an entry. Such a large one takes some hundred megabytes of memory."""
+"""Most characters of an entry, some 30 million. An entry of this size takes a few hundred megabytes of memory."""
 _MAY_CONTINUE = 1 << 10
-"""Number of characters at the end of the window. JSON that ends or breaks there may continue in the file."""
+"""Characters at the end of the window. If a value ends there, or cannot be decoded there, its rest may be in the part
+of the file that is not read so far. The number is a choice: more than any single word or number of JSON has."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
+"""The blanks that JSON permits between its parts, or nothing."""
 _DECODE = JSONDecoder().raw_decode
+"""Decodes the JSON value that begins at a position of a text. Returns the value and the position after it."""
+# Reasons why a file is not read further.
 _NOT_JSON = say("not the JSON of a HAR file")
 _NO_HAR = say("no HAR: expected log.entries")
 _CUT = say("cut short, or not JSON")
@@ -37,7 +41,7 @@ class DamagedError(Exception):
 def entries(file: TextIO) -> Iterator[Any]:
     """The entries of a HAR file (the items of log.entries), read one at a time as the caller needs them.
 
-    Raises DamagedError after the last entry that can be read, if the file is cut or no HAR.
+    If the file is cut or is no HAR file, DamagedError is raised after the last entry that can be read.
     """
     window = _Window(file)
     has_entries = False
@@ -122,9 +126,10 @@ class _Window:
     def _read_more_or_give_up(self, error: JSONDecodeError) -> None:
         """Read more of the file if the value could not be decoded only because its end is not in memory so far.
 
-        `error` says where decoding failed. Raises DamagedError if the JSON is broken in any case, if the value is too
-        large, or if the file has ended.
+        `error` says where decoding failed. Raises DamagedError if more text cannot repair the value, if the value is
+        too large, or if the file has ended.
         """
+        # A string without its closing quote may be long, so it may continue wherever it begins.
         may_continue = error.msg.startswith("Unterminated") or error.pos + _MAY_CONTINUE > len(self._text)
         if not may_continue:
             raise DamagedError(_NOT_JSON) from None

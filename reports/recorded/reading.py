@@ -1,7 +1,7 @@
 """Files of recorded traffic, judged one by one: in this process, in several, or by the workers of a Dask cluster.
 
-The tally of a file depends on the file and the profile alone, and tallies merge in any order. So another worker can
-judge a file again if its worker died.
+The tally of a file has counts of what its entries show. It depends on the file and the profile alone, and tallies can
+be merged in any order. So another worker can judge a file again if its worker died.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def tally_of_all(files: Sequence[str], profile: Profile, scheduler: str | None =
     If `scheduler` is the address of a Dask cluster, its workers judge the files. Else processes on this machine do.
     """
     if len(files) == 1 and not scheduler:  # one file needs no other process
-        return merge(Tally(), tally_of(files[0], profile))  # `merge` drops counts beyond its limit
+        return merge(Tally(), tally_of(files[0], profile))  # `merge` drops the keys beyond its limit
     judge = partial(tally_of, profile=profile)  # other processes run it, and an inner function cannot be sent to them
     pool: Any = ProcessPoolExecutor(mp_context=get_context("spawn"))
     if scheduler:

@@ -47,9 +47,10 @@ from spec.message import Date, Text, say, say_many
 from spec.requirements import requirements
 
 _ENDS_OF_MET_BY_ONE_ANSWER = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
-"""Ends of the ids of requirements that a single answer is enough to meet, even if others deviate. An endpoint that
-answered once exists. Other answers to registrations may be about another key type, or about a key that was registered
-before."""
+"""Ends of the ids of requirements that are met if a single answer meets them, even if other answers deviate.
+
+An endpoint that answered once exists. Other answers to registrations may be about another key type, or about a key that
+was registered before."""
 
 
 def recorded_profile(profile: Profile) -> Profile:
@@ -68,7 +69,7 @@ def fill_run(run: Run, tally: Tally) -> None:
 
     A tally has counts of what the recorded entries show. After this, the run is reported like any other.
     """
-    # That an endpoint exists is shown by a success, so these are the operations that succeeded.
+    # The requirement that an endpoint exists is met by a success. So these are the operations that succeeded.
     run.grants = Grants(granted={name for name in operations() if tally.times[HELD, f"{name}.exists"]})
     run.notes += [_note(key, examples[0], tally) for key, examples in tally.keys_with_examples(UNJUDGED)]
     run.recorded = Recording(_in_words(tally), _unjudged(tally), _has_a_success(tally))
@@ -77,7 +78,7 @@ def fill_run(run: Run, tally: Tally) -> None:
         if not _judged_answers(tally, id):
             continue
         was_met = tally.times[HELD, id] > 0
-        one_answer_is_enough = id.endswith(_ENDS_OF_MET_BY_ONE_ANSWER)
+        one_answer_is_enough = id.endswith(_ENDS_OF_MET_BY_ONE_ANSWER)  # answers that deviate are no fault then
         findings_of_result = () if was_met and one_answer_is_enough else tuple(findings[id])
         run.results.append(_result(id, findings_of_result, run.profile.fail_on))
 
@@ -102,7 +103,7 @@ class _ExchangeNumbers:
     """Numbers for the recorded entries that findings name, as the exchanges of a run have them: 1, 2, 3, …"""
 
     def __init__(self) -> None:
-        """No entry has a number so far."""
+        """Start without any number."""
         self._by_entry: dict[tuple[str, int], int] = {}  # by file, and number of the entry in it
 
     def of(self, example: RecordedExample) -> int:
@@ -117,8 +118,8 @@ class _ExchangeNumbers:
 def _has_a_success(tally: Tally) -> bool:
     """True if at least one recorded answer was judged as a success.
 
-    Answers that are no success are judged only for the robustness requirements. So if any other requirement was judged,
-    there was a success.
+    An answer that is no success is judged only for the robustness requirements. So if an answer was judged for any
+    other requirement, it was a success.
     """
     return any(
         _judged_answers(tally, requirement.id)
@@ -135,7 +136,7 @@ def _result(id: str, findings: tuple[Finding, ...], fail_on: Collection[str]) ->
     if not findings:
         return RequirementResult(id, Verdict.PASS)
     level_of_requirement = requirements()[id].level
-    # findings.yaml gives some codes a level of their own, which replaces that of the requirement.
+    # findings.yaml gives some codes a level of their own, which replaces the level of the requirement.
     levels = [templates()[finding.code].get("level", level_of_requirement) for finding in findings]
     verdicts = {verdict_on_deviation(level, fail_on) for level in levels}
     most_severe = min(verdicts, key=list(Verdict).index)  # the enum has the most severe verdict first
@@ -159,7 +160,7 @@ def _finding(first: RecordedExample, times: int, answers: int) -> Finding:
 
 
 def _deviation_of(example: RecordedExample) -> ShownDeviation:
-    """The deviation that a recorded entry shows. The entry must be the example of one, and not of an unjudged entry."""
+    """The deviation that a recorded entry shows. AssertionError for an example of an entry that was not judged."""
     assert example.deviation is not None
     return example.deviation
 

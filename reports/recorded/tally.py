@@ -48,9 +48,10 @@ that deviations with the same key differ only in where they are recorded."""
 UNJUDGED = "unjudged"
 """First part of keys for entries that are not judged, or only in part. The other parts are the file and the reason."""
 _MOST_EXAMPLES = 3
-"""Examples of a key that are kept: as many as the page links."""
+"""Most examples of a key that are kept: the HTML report links to three."""
 _MOST_KEYS = 20
-"""Keys of one requirement, or of one file, that are kept. A service may break a requirement in countless ways."""
+"""Most keys of one requirement, or of one file, that are kept, because a service may break a requirement in countless
+ways. A choice."""
 _ARRAY_INDEX = re.compile(r"/[0-9]+(?=/|$)")
 """An index of an array in a JSON pointer. It differs from answer to answer."""
 _CREDENTIAL_PIECE = re.compile(r"[^\s;,=]{4,}")
@@ -80,8 +81,8 @@ class Tally:
 
     times: Counter[TallyKey] = field(default_factory=Counter)
     examples: dict[TallyKey, list[RecordedExample]] = field(default_factory=dict)
-    since: float = inf  # first and last moment of the traffic, in seconds of the epoch
-    until: float = -inf
+    since: float = inf  # first moment of the traffic, in seconds since 1970; infinite if no entry has a moment
+    until: float = -inf  # last moment of the traffic
 
     def keys_with_examples(self, first_part: str) -> list[tuple[TallyKey, list[RecordedExample]]]:
         """What was counted under keys with this first part, such as UNJUDGED: each key, with its first examples.
@@ -131,7 +132,7 @@ class TallyMaker:
     """Makes the tally of one file: it is given entry after entry, and judges each."""
 
     def __init__(self, file: str, profile: Profile) -> None:
-        """A maker that has counted nothing so far."""
+        """Start with an empty tally of this file."""
         self.tally = Tally()
         self._file = file
         self._profile = profile
@@ -151,8 +152,9 @@ class TallyMaker:
     def count_unjudged(self, why: Text, number: int) -> None:
         """Count an entry that is not judged, or only in part. `number` is its number in the file, `why` the reason.
 
-        If the recording is at fault, such as by a cut file, entries are counted for each file, because a person must
-        look at each file. For other reasons, such as another address, one count for all files is enough.
+        Some reasons are a fault of the recording, such as a file that was cut. Entries with such a reason are counted
+        for each file, because a person must look at each file. Entries with another reason, such as another address,
+        are counted for all files together.
         """
         file = "" if why in NO_FAULT_OF_RECORDING else self._file
         key = (UNJUDGED, file, str(why))
@@ -191,8 +193,9 @@ class TallyMaker:
     def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange itself if its token was valid; else a copy whose credential is "unknown".
 
-        A recording does not say whether a token was valid. It counts as valid after an answer in this file had data for
-        it, such as an account. A 200 alone is not enough, because a service may answer a wrong token with a 200, too.
+        A recording does not say whether a token was valid. A token counts as valid as soon as an answer in this file to
+        a request with this token had data, such as an account. A 200 without data is not enough, because a service may
+        answer a wrong token with a 200, too.
         """
         # Only hashes of tokens are stored, so that no token stays in memory.
         token = hash(headers_by_name(exchange.request.headers).get("authorization"))

@@ -27,11 +27,13 @@ from spec.interface import MONEY_PERMISSIONS, operations
 from spec.message import Message, Text, Value, joined, say
 from spec.requirements import LEVELS
 
-MOST_SAID = 6
-"""Deviations that the message of one finding names at most."""
+_MOST_DEVIATIONS_NAMED = 6
+"""Most deviations that the message of one finding names, so that a reader of a CI log can take it in. A choice."""
 _SHARED_LOCATIONS = {"spelling": "names", "lower-case-names": "names", "stack-trace": ()}
-"""By the code of a finding, what is used instead of its pointers when findings are grouped. All misspelled names have
-one location, and a stack trace has that of a server error, which has no pointer."""
+"""By the code of a finding, what is used instead of its JSON pointers when requirements are grouped.
+
+- All misspelled names in an answer have one location, because one piece of code writes them.
+- A stack trace has no pointer, so that it has the same location as a server error. One fault causes both."""
 HARM: Mapping[str, tuple[str, ...]] = {
     "anybody may move money or register a key": ("*.token.required", "*.token.scheme", "general.otherTokens"),
     "money or a key of somebody else is taken for another": (
@@ -46,10 +48,13 @@ HARM: Mapping[str, tuple[str, ...]] = {
     "a member of an answer has another form": ("*",),
     "the service does not survive an invalid request": ("*.serverError", "*.connection", "*.stackTrace"),
 }
-"""Harm of a deviation, the worst first: every list of findings has this order. A pattern with a dot is of ids of
-requirements. A word without one is the code of a finding that is worse than its requirement. Robustness is last,
-because it is apart from conformance in every report."""
+"""Kinds of harm, the worst first, each with the deviations that do this harm. Every list of findings has this order.
+
+- A pattern with a dot, such as `*.token.required`, stands for ids of requirements.
+- A word without a dot, such as `besides`, is the code of a finding that is worse than its requirement.
+- Robustness is last, because every report shows it apart from conformance."""
 _LAST_HARM = len(HARM) - 1
+"""Index of the least harm in HARM: that of the robustness requirements."""
 
 
 def findings_by_cause(
@@ -67,9 +72,10 @@ def findings_by_cause(
 
 
 def _groups_with_one_cause(deviating: Iterable[ReportedRequirement]) -> list[list[ReportedRequirement]]:
-    """The requirements in groups, so that those of one group probably deviate for one cause.
+    """The requirements in groups: the requirements of one group probably deviate for one cause.
 
-    They have the same deviations, or the same answers deviate at the same pointers.
+    Two requirements are in one group if the same answers deviate at the same JSON pointers, or if their findings show
+    the same deviations.
     """
     groups_at_one_location = grouped(deviating, _key_of_location).values()
     # Groups are joined if they show the same deviations. Only the first requirement of a group is compared, because
@@ -82,7 +88,7 @@ def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, in
     """Sort key of the finding that a group of requirements makes: what a reader must see first has the smallest key.
 
     False is sorted before True. So failures are before warnings, new before known failures, more harmful before less
-    harmful findings, and findings about money before others. Equal keys keep the order of the interface document.
+    harmful findings, and findings about money before others. Findings with equal keys are in the order of the document.
     """
     leader = group[0]
     moves_money = any(_moves_money(requirement.id) for requirement in group)
@@ -94,7 +100,8 @@ def _order_of_findings(group: list[ReportedRequirement]) -> tuple[bool, bool, in
 def _rank_of_harm(requirement: ReportedRequirement) -> int:
     """How harmful the deviations of a requirement are: the index in HARM, so 0 is the worst harm.
 
-    HARM has patterns of requirement ids and codes of findings. Robustness is last, because reports show it apart.
+    HARM has patterns of requirement ids and codes of findings. A robustness requirement has the last rank, whatever its
+    findings are, because reports show robustness apart.
     """
     if requirement.level == "robustness":
         return _LAST_HARM
@@ -132,9 +139,9 @@ def finding_by_requirement(findings: Iterable[ReportedFinding]) -> dict[str, Rep
 def _key_of_location(requirement: ReportedRequirement) -> tuple[object, ...]:
     """Group key of a requirement: in which answers of its operation it deviates, and at which JSON pointers.
 
-    Requirements with the same key are in one group. A known failure and a new one have different keys, because they are
-    never in one finding. A server error and its stack trace have the same location, and so have all misspelled names. A
-    requirement whose findings have no location has a key of its own.
+    Requirements with the same key are in one group. A known failure (one that the profile lists) and a new failure have
+    different keys, because they are never in one finding. A requirement whose findings have no location has a key of
+    its own.
     """
     # A finding about robustness needs no pointer: its location is the answer as a whole.
     findings_with_location = [
@@ -144,6 +151,7 @@ def _key_of_location(requirement: ReportedRequirement) -> tuple[object, ...]:
         return requirement.is_known, requirement.id
     locations = set()
     for finding in findings_with_location:
+        # Some findings share a location although their pointers differ, such as a server error and its stack trace.
         pointers = _SHARED_LOCATIONS.get(finding.code, finding.pointers)
         locations.add((pointers, finding.exchanges))
     return requirement.is_known, _operation_name(requirement.id), frozenset(locations)
@@ -194,7 +202,8 @@ def _finding(group: list[ReportedRequirement], reproduce: Callable[[Sequence[int
     cited_by_deviations = chain(*(finding.exchanges for finding in deviations))
     cited_by_requirements = chain(*(requirement.exchanges for requirement in group))
     exchanges = tuple(dict.fromkeys([*cited_by_deviations, *cited_by_requirements]))
-    message_of_deviations = joined(capped(list(map(_statement, deviations)), MOST_SAID))
+    first_deviations = capped(list(map(_statement, deviations)), _MOST_DEVIATIONS_NAMED)  # and the number of the others
+    message_of_deviations = joined(first_deviations)
     return ReportedFinding(
         cause=leader.id,
         requirements=tuple(requirement.id for requirement in group),
@@ -225,7 +234,10 @@ def _distinct_deviations(group: list[ReportedRequirement]) -> list[Finding]:
 
 
 def _statement(finding: Finding) -> Text:
-    """The sentence of a finding; if a generated request shows it, with what is special: "pixKey, missing: …"."""
+    """The sentence of a finding. If a generated request shows it, the text begins with what makes that request invalid.
+
+    For example "pixKey, missing: expected status 200, got 204".
+    """
     if not finding.shown_by:
         return finding.statement
     return say("{shown_by}: {finding}", shown_by=finding.shown_by, finding=finding.statement)

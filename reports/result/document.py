@@ -47,7 +47,9 @@ from spec.requirements import interface_document
 FORMAT = "1.7"
 """Version of the schema. The first number grows if a reader has to change, the second if there are more members."""
 _UNIQUE: JsonDict = {"uniqueItems": True}
+"""Added to the schema of a member: no item of the array is repeated."""
 _POSITIVE = Annotated[int, Field(ge=1)]
+"""An integer from 1 on."""
 
 # -- provenance ---------------------------------------------------------------------------------------------------
 
@@ -127,6 +129,7 @@ class Environment(Published):
 # -- traffic ------------------------------------------------------------------------------------------------------
 
 AlertName = Annotated[str, one_of(*(kind.published_name for kind in NoteKind if kind.is_alert))]
+"""The names that conformance.json has for the kinds of alerts, such as `outcome-unknown`."""
 
 
 def _published_name(kind_of_note: NoteKind) -> str:
@@ -235,8 +238,8 @@ class Deviation(Published):
 def _deviation(finding: Finding) -> Deviation:
     """The finding as plain data, as conformance.json has it.
 
-    `shown_by` and `times` are about generated requests: None, and so not in the file, if no generated request shows
-    the finding.
+    `shown_by` and `times` are about generated requests. They are None, and so not in the file, if no generated request
+    shows the finding. `alone` is False if the deviation shows only while other requests are under way.
     """
     return Deviation(
         code=finding.code,
@@ -485,7 +488,7 @@ class RunDocument(Published):
 # -- the document of another run ----------------------------------------------------------------------------------
 
 _WordOfEnum = Field(strict=False)
-"""A strict model takes only a member of an enum, and JSON has its text."""
+"""For a member whose type is an enum. A strict model accepts only the enum itself, but a JSON file has its text."""
 
 
 class EarlierSuite(Untrusted):
@@ -505,7 +508,7 @@ class EarlierEnvironment(Untrusted):
 
 
 class EarlierDrift(Untrusted):
-    """A place that drifted in another run."""
+    """A place in an answer at which another run contradicted the record of accepted behaviour."""
 
     id: RequirementId
     situation: str
@@ -541,4 +544,4 @@ class EarlierRun(Untrusted):
 
 
 ComparableRun = EarlierRun | RunDocument
-"""A run that another one is compared with."""
+"""Either of the two runs of a comparison: an earlier run as its file has it, or the run of this document."""

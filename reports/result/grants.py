@@ -1,12 +1,12 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
-An operation that never succeeded was not tested, whatever its tests say. So the verdict of a run depends on these
-counts. If nothing succeeded, a note says what is probably wrong, such as the token or base_url.
+If an operation never succeeded, its tests show nothing about the service. So the verdict of a run depends on these
+counts. If no operation succeeded, a note says what is probably wrong, such as the token or base_url.
 
 | word | meaning |
 |---|---|
 | granted | answered with a success |
-| ready | gave at least one answer that is neither a request to try again later (429) nor that of a gateway (502) |
+| ready | gave at least one answer other than "try again later" (429) or the answer of a gateway (502) |
 | page | an HTML page for people, such as one to log in |
 """
 
@@ -24,10 +24,11 @@ from spec.interface import READ_OPERATIONS, operations
 from spec.message import Text, joined_with_repeats, say, say_many
 
 NOTHING_GRANTED = say("no operation succeeded")
+"""Reason why a run is incomplete: no request with the valid token was answered with a success."""
 _NOT_READY = REFUSED_FOR_NOW | {RefusalKind.GATEWAY}
 """Refusals that say nothing about the request, because the service itself did not look at it."""
 _MOST_ANSWERS = 3
-"""Different answers that a note names, the commonest first."""
+"""Most different answers that a note names, so that the note is one line. The commonest are named."""
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Grants:
     granted: set[str] = field(default_factory=set)
     """Operations that succeeded at least once."""
     expected_to_succeed: set[str] = field(default_factory=set)
-    """Operations that were ready when they answered a valid request, so that a success was to be expected."""
+    """Operations from which a success was to be expected, because they were ready when they got a valid request."""
     service_was_ready: bool = False
     """At least one operation was ready."""
     certificate_was_refused: bool = False
@@ -103,9 +104,9 @@ class Grants:
     def missing_basis(self, selected: Collection[str]) -> Text:
         """Why the answers are not enough for a verdict on the selected operations; empty if they are enough.
 
-        One success of a selected operation is enough. The success of any operation is enough if no success of a
-        selected one was to be expected, because they got only invalid requests, or answered 503. It shows that the
-        token is valid.
+        One success of a selected operation is enough. Perhaps no success of a selected operation was to be expected:
+        they got only invalid requests, or were not ready (503). Then a success of any other operation is enough,
+        because that success shows that the token is valid.
         """
         if not self.granted:
             return NOTHING_GRANTED
@@ -116,10 +117,10 @@ class Grants:
         return say("no selected operation succeeded")
 
     def notes(self, auth: Auth) -> Iterator[Text]:
-        """One line that says why no operation succeeded, for people to repair the set-up.
+        """At most one line, which says why no operation succeeded, so that a person can repair the set-up.
 
-        No line if an operation succeeded, or if a gateway refused the client certificate, which another note reports.
-        `auth` is that setting of the profile.
+        There is no line if an operation succeeded. There is none either if a gateway refused the client certificate,
+        because another note reports this. `auth` is the setting `auth` of the profile: where the token comes from.
         """
         if not self.refused_all or self.certificate_was_refused:
             return
@@ -146,16 +147,16 @@ class Grants:
         )
 
     def _probable_cause(self, answers: Counter[Text], source: str) -> Text:
-        """A guess why nothing succeeded, from the commonest answer.
+        """A guess why nothing succeeded, made from the commonest answer.
 
-        `answers` has each answer and its number; `source` is where the profile has the token from, such as
+        `answers` has how often each answer came, such as {"404": 12}. `source` says where the token comes from, such as
         "token_command".
         """
         token_is_wrong = say("the token may be wrong or expired, check auth ({source})", source=source)
         commonest = str(max(answers, key=answers.__getitem__))  # the answer with the largest number
         if not self.service_was_ready:
             return say("the service was not ready, run again later")
-        if commonest >= "5":  # texts are compared, so this is a status from 500 on
+        if commonest >= "5":  # true for each status from 500 on: answers are texts such as "503"
             return say("the service fails, see its log")
         if commonest in ("301", "307", "308"):  # other redirects often lead to a page to log in
             return say(
@@ -202,10 +203,10 @@ class Generated:
             self.cut.append(line)
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
-        """One line that names the operations that refused every generated request, so that these tested nothing.
+        """At most one line, which names the operations that generated requests did not test.
 
-        `granted` has the operations that succeeded in any test. If it is empty, there is no line, because another note
-        says then why nothing succeeded.
+        These operations refused every generated request. `granted` has the operations that succeeded in any test. If no
+        operation succeeded, there is no line, because another note then says why.
         """
         refusing = [operation for operation in self.refused if self._tested_nothing(operation, granted)]
         if not refusing or not granted:
@@ -224,10 +225,10 @@ class Generated:
         )
 
     def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:
-        """True if every generated request to the operation was refused, although a success was to be expected.
+        """True if the operation refused every generated request, and no other test shows that it can succeed.
 
-        For operations that only read, valid requests are generated, so one should succeed. For other operations all
-        generated requests may be invalid, so it is enough if the operation succeeded in another test.
+        For an operation that only reads, valid requests are generated, so at least one of them must succeed. For any
+        other operation all generated requests may be invalid. So a success in another test is enough for it.
         """
         was_always_refused = bool(self.refused[operation]) and not self.accepted[operation]
         another_test_succeeded = operation not in READ_OPERATIONS and operation in granted

@@ -18,6 +18,7 @@ from reports.result.document import FORMAT, EarlierRun, RunDocument
 from reports.result.published import schema_of
 
 FOLDER = Path(__file__).parents[1]
+"""The folder reports/, into which the schemas are written."""
 MODELS: Mapping[str, tuple[type[BaseModel], str]] = {
     "conformance.schema.json": (RunDocument, f"conformance.json of pix-conformance, format {FORMAT}"),
     "comparable.schema.json": (EarlierRun, "What is read of the conformance.json of another run"),

@@ -1,5 +1,7 @@
-"""Provenance of a run, for an auditor who asks later: the suite and its commit, digests of the requirements, the schema
-and the profile, the version of the service, and the CI job.
+"""Provenance of a run: what it was made with, for an auditor who asks later.
+
+It has the version and commit of the suite, digests of the requirements, of the schema and of the profile, the version
+of the service, and the CI job.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from environments.profiles.model import Profile
 from reports.showing.evidence import ShownExchange
 
 VERSION = "1.0.0"
+"""Version of the suite."""
 CHECKOUT = Path(__file__).parents[2]
+"""The folder of the suite, whose commit and files are named in the report."""
 _GIT_TAKES_S = 5
 """Seconds after which a run goes on without the commit. git answers in milliseconds, unless its folder is far away."""
 _VARIABLES_OF_GIT = ("PATH", "HOME", "XDG_CONFIG_HOME")

@@ -1,4 +1,6 @@
-"""Base of the models of files: conformance.json, the conformance.json of another run, and the record.
+"""Base of the pydantic models of three files: conformance.json, the conformance.json of another run, and the record.
+
+The record is the file `<name>.observed.yaml` with the behaviour of a service that somebody accepted.
 
 A model is the only place that says which members a file has and what each means. Files, validation and the JSON schemas
 in reports/ come from it. The docstring below a field is its description in the schema.
@@ -35,16 +37,23 @@ def _day_of_the_calendar(text: str) -> str:
 ShownText = Annotated[Text, written_as(Any), PlainSerializer(str, return_type=str)]
 """A message. The page translates it, and the files have it in English."""
 Count = Annotated[int, Field(ge=0)]
+"""A number of things, from 0 on."""
 ExchangeNumbers = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(description="Numbers of exchanges.")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+"""A SHA-256 in hexadecimal digits."""
 Moment = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+"""A moment in UTC, such as 2026-11-20T09:30:00Z."""
 Day = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_day_of_the_calendar)]
+"""A day, such as 2026-11-20."""
 RequirementId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)+$")]
+"""The id of a requirement, such as executePix.document.masked."""
 OperationId = Annotated[str, Field(pattern="^[a-z][A-Za-z0-9]{0,49}$")]
+"""The name of an operation, such as executePix."""
 LevelName = Annotated[str, one_of(*LEVELS)]
 Place = Annotated[str, Field(pattern="^(?:/[^/]{0,60}){0,20}$")]
 """A place in an answer, as in `spec/facts.py`. The limits keep a file that anybody may have written small."""
 _Facts = Annotated[list[Annotated[str, Field(max_length=2000)]], Field(min_length=1, max_length=200)]
+"""The facts at one place of an answer, such as ["null", "string"]. The limits keep the file small."""
 _FactsByPlace = Annotated[
     dict[Place, _Facts],
     Field(
@@ -53,7 +62,9 @@ _FactsByPlace = Annotated[
         "is any item or name.",
     ),
 ]
+"""The facts of the answers in one situation, by their place, such as {"/data/id": ["null", "string"]}."""
 _Situations = Annotated[dict[Annotated[str, Field(max_length=200)], _FactsByPlace], Field(max_length=200)]
+"""The facts for one requirement, by situation (what was sent, in words)."""
 BehaviourData = Annotated[dict[RequirementId, _Situations], Field(max_length=500)]
 """Facts by requirement, by what was sent, and by place: a status and media type, types, or words."""
 
@@ -90,12 +101,13 @@ def _is_none(value: object) -> bool:
 
 
 class _SchemaGenerator(GenerateJsonSchema):
-    """The generator of pydantic, with three changes."""
+    """Makes a JSON schema from a pydantic model, as pydantic does, with three changes: one for each method."""
 
     def model_field_schema(self, schema: Any) -> JsonSchemaValue:
         """The JSON schema of a member of a file. `schema` is how pydantic describes the member.
 
-        A member that is not written without a value is never null in a file, so its schema does not permit null.
+        Some members are left out of a file if they have no value (`left_out_without_a_value`). Such a member is never
+        null in a file, so its schema does not permit null.
         """
         value_schema = schema["schema"]
         if "serialization_exclude_if" in schema:

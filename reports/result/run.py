@@ -1,7 +1,7 @@
 """What happened in a run, as data (`Run`): results, observations, exchanges, notes and counts.
 
-`tests/harness/watching.py` adds the results of each test, and `finishing.py` there adds the exchanges and the notes.
-`run_verdict.py` decides the verdict from it.
+`tests/harness/watching.py` adds the results of each test. At the end of the run `tests/harness/finishing.py` adds the
+exchanges and the notes. `run_verdict.py` then decides the verdict from all this.
 
 Self-tests: reports/result/test_verdicts.py, reports/sentences/test_headline.py.
 """
@@ -72,7 +72,7 @@ class Note:
 def outcome_unknown(execution: Text, remedy: Text) -> Note:
     """The note about an execution that may have moved money, because no answer says whether it did.
 
-    `execution` names it, such as `exchange 7`, and `remedy` says what a person can do now.
+    `execution` is a name for the execution, such as `exchange 7`, and `remedy` says what a person can do now.
     """
     text = say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(execution), remedy=message_of(remedy))
     return Note(NoteKind.OUTCOME_UNKNOWN, text)
@@ -85,7 +85,7 @@ class Observation:
     id: str  # of the requirement
     facts: Facts
     situation: Text = ""  # what was sent, in the same words in each run; empty if the requirement has one situation
-    first: bool = False  # the summary says it before all other observations
+    first: bool = False  # True if the behaviour may cost money, so that the summary names it before all others
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Run:
     elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of tests, by requirement
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words
-    notes: list[Note] = field(default_factory=list)  # of the door, of the harness, or of reading recorded traffic
+    notes: list[Note] = field(default_factory=list)  # on the run as a whole, from any part of the suite
     errors: list[Text] = field(default_factory=list)  # faults of the suite
     selected: set[str] = field(default_factory=set)  # ids of requirements
     seed: int = 0  # of generated traffic
@@ -150,7 +150,7 @@ class Run:
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # operations that a limit cut short, by reason
-    outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # the part of `unsent` that a gateway answered
+    outages: Mapping[Text, Sequence[str]] = field(default_factory=dict)  # those in `unsent` because of a gateway
     ended_by: Text = ""  # the limit that ended the sending, or the token that expired
     requests: int = 0
     executions: int = 0  # unknown outcomes included

@@ -33,7 +33,9 @@ from spec.requirements import Requirement, requirements
 from spec.rules import RULES
 
 _LOOK_AT_THE_ADDRESS = say("look at address, network and certificates")
+"""Advice if the target was never reached during the run."""
 NOTHING_TESTED = say("nothing was tested")
+"""Reason why a run is incomplete: no exchange tested a requirement."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,11 @@ def _operations_of(results: Results) -> Collection[str]:
 
 
 def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
-    """The verdict of a run with these results, and what is missing, such as "nothing was tested".
+    """The verdict of a run with these results, and a text that says what is missing, such as "nothing was tested".
 
-    The latter is empty for all verdicts except "incomplete" and "drifted". `applies` has the condition of each verdict;
-    the first verdict of the enum whose condition is true is the verdict of the run.
+    `applies` has the condition of each verdict. The verdict of the run is the first verdict of the enum whose condition
+    is true. The text is empty for all verdicts except "incomplete" and "drifted". A drifted run may be incomplete, too,
+    and its report must say so.
     """
     failing_levels = {requirement.level for requirement, result in results if result.fails}
     tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
@@ -93,7 +96,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
         RunVerdict.INTERNAL_ERROR: run.errors,
         RunVerdict.INTERRUPTED: run.interrupted,
         RunVerdict.NON_CONFORMANT: failing_levels - {"robustness"},
-        RunVerdict.NOT_ROBUST: failing_levels,  # "robustness" alone, because of the line above
+        RunVerdict.NOT_ROBUST: failing_levels,  # here only "robustness" can fail: the line above has the other levels
         RunVerdict.DRIFTED: run.drift and run.profile.drift == FAIL,
         RunVerdict.UNREACHABLE: run.unreachable,
         RunVerdict.NOTHING_SELECTED: not results,
@@ -149,9 +152,10 @@ def _is_tested(results: Results) -> bool:
 
 
 def _not_exercised(profile: Profile, results: Results) -> Text:
-    """How many requirements were not exercised, although the profile permits it, in words; empty if there is none.
+    """How many requirements were not exercised although the profile permits their requests, in words; empty if none.
 
-    Only requirements count whose failure would make the run fail. So one that `known_failures` lists does not count.
+    A requirement is counted only if its failure would make the run fail: its level is in `fail_on`, and
+    `known_failures` of the profile does not list it.
     """
     known_failures = {entry.id for entry in profile.known_failures if not entry.is_past(today())}
     not_exercised = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
@@ -198,9 +202,9 @@ def _is_about(run: Run, requirement_id: str) -> bool:
 
 
 def _shows_only_that_target_was_stopped(run: Run, result: RequirementResult) -> bool:
-    """True if a failure shows nothing but that the target was stopped during the run, which is no fault of the service.
+    """True if a failure only shows that somebody stopped the target during the run, which is no fault of the service.
 
-    So it is for a failure whose only findings are dropped connections, if the target cannot be reached any more.
+    All findings of such a failure are dropped connections, and the target cannot be reached any more.
     """
     if not run.unreachable or result.verdict != Verdict.FAIL:
         return False
@@ -210,9 +214,9 @@ def _shows_only_that_target_was_stopped(run: Run, result: RequirementResult) -> 
 def _why_not_exercised(run: Run, requirement: Requirement, own_reason: Text) -> Text:
     """Why a requirement was not exercised, for a report.
 
-    Some reasons explain everything else, so they are given alone: the target cannot be reached, no operation succeeded,
-    the sending ended early, or only a gateway answered. If none of them is true, the reason is `own_reason`, which the
-    tests of the requirement give, with the limits of the run that kept requests to the operation from being sent.
+    Some reasons explain everything else, so only the first of them is returned: the target cannot be reached, no
+    operation succeeded, the sending ended early, or only a gateway answered. If there is none, the text has two parts:
+    `own_reason`, which the tests of the requirement gave, and the limits that stopped requests to its operation.
     """
     if run.unreachable:
         return say("the target cannot be reached: {why}", why=message_of(run.unreachable))
@@ -247,8 +251,8 @@ def _untested(run: Run, requirement: Requirement) -> RequirementResult:
 def _not_in_recording(requirement: Requirement) -> Text:
     """Why recorded traffic did not exercise a requirement.
 
-    A requirement with a rule on single exchanges, and that an endpoint exists, can be shown by recorded answers. All
-    other requirements need requests that only a run sends.
+    A recorded answer can show a requirement that has a rule on single exchanges. It can also show that an endpoint
+    exists. All other requirements need special requests, which only a run sends.
     """
     can_be_shown = requirement.id in RULES or requirement.id.endswith(".exists")
     if can_be_shown:
@@ -276,7 +280,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
     `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
     """
     for observation in run.observations:
-        if observation.first:
+        if observation.first:  # the behaviour may cost money
             facts = message_of(facts_in_words(observation.facts))
             yield Note(NoteKind.OBSERVED_FIRST, say("{id}: {facts}", id=observation.id, facts=facts))
     if run.unreachable:
@@ -284,7 +288,7 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
         gone = say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why)
         yield Note(NoteKind.UNREACHABLE, joined([gone, run.last_seen or _LOOK_AT_THE_ADDRESS]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
-    if not run.unreachable:  # else that is the reason, and the notes on grants and limits would only repeat it
+    if not run.unreachable:  # if it is, the notes on grants and on limits would only repeat that reason
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
     if run.not_cleaned_up:
         yield Note(NoteKind.LEFT, _keys_left(run))
@@ -300,7 +304,10 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
 
 
 def _keys_left(run: Run) -> Text:
-    """The text of a note: how many keys the run registered and did not delete, and the command that deletes them."""
+    """The text of a note: how many keys the run registered and did not delete, and the command that deletes them.
+
+    The permission `delete-keys` and the option `--yes` are needed for the deletion itself.
+    """
     return say(
         "{keys}: python -m environments cleanup {name} names them; with delete-keys, --yes deletes them",
         keys=say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(run.not_cleaned_up)),

@@ -19,12 +19,12 @@ from spec.findings import Finding, merged_findings
 from spec.message import Date, Text, joined, say
 from spec.requirements import LEVELS, Requirement
 
-MOST_SAID = 12
-"""Findings that the message of one requirement has, because generated traffic may find many."""
+_MOST_FINDINGS_NAMED = 12
+"""Most findings that the message of one requirement names. Generated requests may find many. A choice."""
 
 
 class Verdict(StrEnum):
-    """Verdict of a requirement. If its tests have several, the requirement takes the one that stands first here."""
+    """Verdict of a requirement, the most severe first. If its tests differ, the requirement has the most severe one."""
 
     FAIL = "fail"
     WARN = "warn"
@@ -40,7 +40,7 @@ TESTED = (Verdict.FAIL, Verdict.WARN, Verdict.PASS, Verdict.OBSERVED)
 
 
 class RunVerdict(StrEnum):
-    """Verdict of a run, with the exit status of the process. If several apply, the run takes the first one here."""
+    """Verdict of a run, with the exit status of the process. If several are possible, the run has the first of them."""
 
     exit_status: int
 
@@ -90,7 +90,8 @@ class RequirementResult:
     def rests_on(self) -> int:
         """Number of exchanges that support the verdict. A report names only some of them.
 
-        `judged` is 0 for a result without a judgement. Then the exchanges that the result names are counted.
+        `judged` is 0 for a result that was made without a judgement of exchanges. Then the exchanges that the result
+        names are counted.
         """
         return max(self.judged, len(self.exchanges))
 
@@ -101,7 +102,7 @@ class RequirementResult:
         At most 12 findings are named, and the others are counted.
         """
         distinct_texts = list(dict.fromkeys(finding.in_full for finding in self.findings))
-        return joined(capped(distinct_texts, MOST_SAID)) or self.why
+        return joined(capped(distinct_texts, _MOST_FINDINGS_NAMED)) or self.why
 
     @property
     def expected(self) -> Text:
@@ -147,7 +148,8 @@ def _merged(requirement_id: str, results: list[RequirementResult]) -> Requiremen
     most_severe = min((result.verdict for result in results), key=list(Verdict).index)  # Verdict has the severest first
     decisive = [result for result in results if result.verdict == most_severe]
     if most_severe == Verdict.OUT_OF_SCOPE:
-        # Each test names the permissions that it needs. The test that needs least is enough, and has the shortest text.
+        # Each test names the permissions that it needs. The user needs only those of one test, so the text of the test
+        # that needs the fewest permissions is used. It is the shortest text.
         decisive = [min(decisive, key=lambda result: len(str(result.why)))]
     numbers = chain(*(result.exchanges for result in decisive))
     return RequirementResult(
@@ -217,9 +219,9 @@ def with_known_failures(
 ) -> tuple[dict[str, RequirementResult], list[Text]]:
     """The results by requirement id, changed by `known_failures` of the profile, and notes on entries to delete.
 
-    `entries` are those of known_failures. A failure that an entry lists is marked as known, so that it does not fail
-    the run. A listed requirement that passes gets a message, because its entry is outdated; it fails if the entry is
-    strict. There is one note for each entry that is outdated or has expired.
+    `entries` are the entries of known_failures. If an entry lists a failure, the failure is marked as known, so that it
+    does not make the run fail. If a listed requirement passes, it gets a message, because its entry is outdated; if the
+    entry is strict, the requirement fails. There is one note for each entry that is outdated or has expired.
     """
     changed_results = dict(results)
     notes = list[Text]()
@@ -233,14 +235,16 @@ def with_known_failures(
 
 
 _DELETE = say("passes: delete its entry")
-"""What is wrong with an entry whose requirement passes."""
+"""What is wrong with an entry of `known_failures` whose requirement passes, for a note."""
 _PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
+"""The same for the result of the requirement."""
 
 
 def _result_and_trouble(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
     """The result of a requirement that an entry of known_failures lists, and what is wrong with the entry.
 
-    The latter is empty if nothing is wrong.
+    The second is empty if nothing is wrong with the entry. An entry is wrong if it has expired, or if its requirement
+    passes.
 
     | verdict | entry | result |
     |---|---|---|

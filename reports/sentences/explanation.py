@@ -1,5 +1,6 @@
-"""Requirements for people: one explained (--explain), or many listed by section (--list), with their verdicts in
-the last run.
+"""Texts of --explain and --list, which show requirements to a person with their verdicts in the last run.
+
+--explain explains one requirement. --list has one line for each requirement, by section of the interface document.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from spec.message import Date, Text, say
 from spec.requirements import Requirement, read_yaml
 
 FIXES = Path(__file__).with_name("fixes.yaml")
+"""The texts that say how a service usually repairs a deviation."""
 
 
 @cache
@@ -43,8 +45,8 @@ def is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
 def fix_for(requirement: Requirement) -> Text:
     """A text that says how a service usually repairs a deviation from the requirement.
 
-    Empty if no request can show a deviation. The text may name a field or a key type, which are taken from the id of
-    the requirement: `digit` from `executePix.digit.type`, `PHONE` from `registerPixKey.pixKeyType.PHONE`.
+    The text is empty if no request can show a deviation. It may name a field or a key type. Both are taken from the id
+    of the requirement: `digit` from `executePix.digit.type`, `PHONE` from `registerPixKey.pixKeyType.PHONE`.
     """
     if requirement.untestable:
         return ""
@@ -80,8 +82,9 @@ def last_run(folder: Path, clean: Callable[[str], str]) -> LastRun:
 def last_run_about(ids: Collection[str], environment: Path, clean: Callable[[str], str]) -> LastRun:
     """The newest run of an environment in which the service answered and all these requirements were selected.
 
-    `environment` is the folder with the runs. A run of other requirements does not tell what the user asks. If there is
-    no run with these requirements, the newest run of all is returned. `clean` removes what may not be shown.
+    `environment` is the folder with the runs. A run of other requirements would not answer the question of the user.
+    But if there is no run with these requirements, the newest run of all is returned. `clean` removes from its texts
+    what may not be shown.
     """
     for folder, run in runs_of(environment):
         ids_of_run = {entry.id for entry in run.requirements}

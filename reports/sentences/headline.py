@@ -1,5 +1,6 @@
-"""Sentences that the terminal, the page and the other outputs share: the verdict, its basis, and the requirements that
-were left out.
+"""Sentences about a run that the terminal, the page and the other outputs share.
+
+They tell the verdict, what it is based on, and which requirements were not tested.
 
 Pure: the document of a run (all that conformance.json has) in, messages out.
 """
@@ -26,9 +27,9 @@ PERMISSIONS = {
 }
 """Every permission of a profile, with the words for it."""
 _MOST_EXCEPTED = 2
-"""Missing permissions that are named in place of those that the profile has."""
+"""If at most so many permissions are missing, the missing ones are named, because that text is shorter."""
 _MOST_LINES = 10
-"""Places that drift which a terminal lists."""
+"""Most places that drift which the terminal lists. A choice: the report lists all of them."""
 _NO_VERDICT = {
     RunVerdict.UNREACHABLE: say("the target could not be reached"),
     RunVerdict.NOTHING_SELECTED: say("no conformance test matches"),
@@ -36,13 +37,14 @@ _NO_VERDICT = {
 }
 """Reasons for a verdict that says nothing about the service."""
 LAST_FAILED = "--last-failed"
-"""The option that selects what failed."""
+"""The option of pytest that selects the tests which failed in the last run."""
 _LEFT_OUT = {
     Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
     Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
     Verdict.UNTESTABLE: (say_many("{n} untestable", "{n} untestable"), "requirements"),
 }
-"""Verdicts that are no test: how they are counted, and the anchor of the part of the page that says more."""
+"""Verdicts of requirements that were not tested. Each has a text with their number, and the anchor of the part of
+report.html that says more."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Headline:
     word: Text  # the verdict in capitals
     scope: Text  # what was permitted and selected
     sentence: Text  # the failures, how much was tested, and what was cut short
-    exception: Text = ""  # failures that a green verdict does not cover
+    exception: Text = ""  # number of known failures, if the verdict is "conformant"; else empty
 
     def __str__(self) -> str:
         """The headline in one line: `CONFORMANT except 1 known failure, read only: no other failure …`."""
@@ -66,7 +68,8 @@ class Headline:
 def headline(document: RunDocument) -> Headline:
     """The first line that people read about a run: verdict, permissions, failures, and how much was tested.
 
-    If the run says nothing about the service, for example because it could not be reached, the line only says why.
+    If the run says nothing about the service, for example because the service could not be reached, the line only says
+    why.
     """
     verdict = document.verdict
     word = say(verdict.upper())
@@ -192,7 +195,7 @@ def permissions_in_words(allow: Collection[str]) -> Text:
 def result_line(document: RunDocument) -> Text:
     """The failures, and how many requirements were tested: `no failure, 9 of 9 requirements tested`.
 
-    Only requirements whose deviation would make the run fail are counted: those of the levels in `fail_on`.
+    Only requirements of the levels in `fail_on` are counted, because only their deviations make a run fail.
     """
     tested, testable = tested_and_testable(document.coverage, document.environment.fail_on)
     failures = _failures_in_words(document)
@@ -236,7 +239,7 @@ def count_lines(document: RunDocument) -> Iterator[str]:
     A level says how surely the interface document requires something, such as `documented` or `implied`.
     """
     for level, counts in document.counts.items():
-        # A known failure has the verdict `fail` as well. It is counted apart, because it does not make the run fail.
+        # A known failure also has the verdict `fail`. It is counted apart, because it does not make the run fail.
         number_of_known = number_of_known_failures(document, level)
         parts = [str(known_failures_in_words(number_of_known))] if number_of_known else []
         for verdict in Verdict:
@@ -260,7 +263,7 @@ def _sentence(document: RunDocument) -> Iterator[Text]:
     yield result_line(document)
     if document.drift:
         yield drift_in_words(document)
-    if document.granted_nothing and document.granted:
+    if document.granted_nothing and document.granted:  # if no operation succeeded at all, `incomplete` says so
         yield say("no request to {operations} succeeded", operations=listed(document.granted_nothing))
     if document.cut:
         cuts = [

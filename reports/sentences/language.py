@@ -1,7 +1,7 @@
 """The languages of the report: English, and each that has a catalogue in reports/locale (gettext).
 
-Messages and templates are translated when the page is rendered. A text without a translation stays in English. At the
-end is what `pybabel extract` calls to find the texts (babel.cfg).
+Messages and templates are translated when the page is rendered. A text without a translation stays in English. The last
+functions of the module collect the texts to translate: `pybabel extract` calls them (babel.cfg).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from spec.message import Date, Text, message_of
 from spec.requirements import Requirement
 
 ENGLISH = "en"
+"""Tag of the language in which the suite writes all texts, so that it needs no translations."""
 
 
 class Language:
@@ -103,30 +104,32 @@ def language(tag: str) -> Language:
 # -- texts that are in no call of `say`, for `pybabel extract` (babel.cfg), which collects the texts to translate ---
 
 _TEXTS = ("text", "section", "untestable", "fix", "expected", "got", "says")
-"""Members of the tables that are texts."""
+"""Members of an entry of these YAML files whose values are texts to translate."""
 Extracted = tuple[int, Any, Any, Any]
-"""A text as pybabel expects it: its line, the function that is called, the text, and comments. It also passes keywords,
-comment tags and options, which are not used here."""
+"""A text as pybabel expects it: number of its line, name of the function that is called with it, text, and comments."""
 
 
 def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts to translate in requirements.yaml, findings.yaml or fixes.yaml.
 
     `pybabel extract` calls this function for each of these files, because it can only read Python and templates itself.
-    Its further arguments are not used.
+    It also passes keywords, comment tags and options, which are not used.
     """
     for entry in _entries_of(yaml.safe_load(file)):
         texts = [entry[name] for name in _TEXTS if name in entry]
-        if "section" in entry:
+        if "section" in entry:  # it is a requirement, whose heading is a text of the page, too
             texts.append(Requirement(**entry).heading)
         yield from (_extracted(" ".join(text.split())) for text in texts)
 
 
 def _entries_of(table: Any) -> Iterable[Any]:
-    """The entries of a YAML file with texts. The three files differ in their structure:
+    """The entries of a YAML file with texts to translate. `table` is the content of the file.
 
-    fixes.yaml is a list of entries; findings.yaml maps codes to entries; requirements.yaml has its list of entries in
-    `requirements`.
+    | file | structure |
+    |---|---|
+    | fixes.yaml | a list of entries |
+    | findings.yaml | an entry for each code of a finding |
+    | requirements.yaml | the list of entries is in the member `requirements` |
     """
     if isinstance(table, dict):
         return table.get("requirements", table.values())  # type: ignore[no-any-return]  # YAML of any form

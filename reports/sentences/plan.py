@@ -33,7 +33,8 @@ class Plan:
     executes: bool = False  # true if a selected requirement needs an execution
     barred: Sequence[str] = ()  # codes that are not sent, because the journal says that an earlier run sent them
     cut: Sequence[Text] = ()  # limits that leave requests out, in words
-    few: Sequence[str] = ()  # situations that statements name and few exchanges show, each with the line to change
+    # Situations that statements name and that only few exchanges show. Each says which line of the profile to change.
+    few: Sequence[str] = ()
     journal_trouble: str = ""  # why the journal cannot be used; empty if it can
 
     def to(self, *names: str) -> list[Exchange]:
@@ -66,7 +67,10 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None)
 
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
-    """Lines about the target, and about the number of requests to each operation, by purpose (why they are sent)."""
+    """Lines about the target, and about the number of requests to each operation, by purpose (why they are sent).
+
+    `selected` is a part of the first line, such as `only executePix, `; empty if the user selected nothing.
+    """
     target = _target(profile)
     yield f"nothing was sent; a run with {profile.path} would send to {target}, {selected}if answered as documented:"
     if profile.redirected:
@@ -188,7 +192,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         yield "  none is registered"
         return
     for place, key in enumerate(profile.pix_keys, 1):  # the text names a key by its place in the list, not its value
-        value = as_bytes(key.key or key.type)
+        value = as_bytes(key.key or key.type)  # a RANDOM key has no value, so its requests are found by the type
         number = len([exchange for exchange in plan.exchanges if value in exchange.request.body])
         registration = f"registered unless a list shows it, named by {number} requests"
         yield f"  {key.type}, number {place} of pix_keys: {registration}; {_after_registration(key, profile)}"
@@ -259,10 +263,10 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
     in_sequences = [exchange for exchange in valid if exchange.is_generated]  # generated requests form sequences
     yield from _executions_of_codes(plan, supplied)
-    if plan.barred:
+    if plan.barred:  # codes that an earlier run sent, according to the journal
         numbers_in_list = _numbers_in_list(plan.barred, supplied)
         yield f"not sent, because the journal says that an earlier run sent it: {numbers_in_list}"
-    yield from map(str, plan.cut)
+    yield from map(str, plan.cut)  # limits of the profile that leave requests out
     if in_sequences:
         steps = "as steps of sequences; some of them are executed a second time"
         yield f"{len(in_sequences)} more that the run prepares, {steps}"

@@ -12,7 +12,7 @@ from spec.message import Text, joined, joined_with_repeats, say, say_many
 from spec.requirements import LEVELS, Requirement
 
 _MOST_NAMED = 3
-"""Operations or exchanges that a sentence names. The report has all of them."""
+"""Most operations or exchanges that a sentence names, so that it stays short. The report has all of them."""
 Item = TypeVar("Item")
 GroupKey = TypeVar("GroupKey")
 
@@ -90,8 +90,10 @@ def missing_permission(requirement: Requirement, allow: Collection[str], more: S
 
 
 def exchanges_in_words(numbers: Sequence[int]) -> Text:
-    """The numbers of at most three exchanges (a request and its answer): `exchanges 7 and 9`, `exchanges 1, 2, 3 and 4
-    more`."""
+    """The numbers of the first three exchanges, and how many others there are: `exchanges 1, 2, 3 and 4 more`.
+
+    An exchange is a request and its answer.
+    """
     return say_many("exchange {numbers}", "exchanges {numbers}", n=len(numbers), numbers=first_few(numbers))
 
 
@@ -102,6 +104,7 @@ _OF_LEVEL = {
     "robustness": say_many("{n} robustness", "{n} robustness"),
     "not-shown": say_many("{n} not-shown", "{n} not-shown"),
 }
+"""The number of requirements of a level in words, by the level."""
 
 
 def level_by_level(levels: Iterable[str]) -> Text:

@@ -1,10 +1,10 @@
 """What may be shown of an exchange. The page, and the list of requests in conformance.json, are made from this alone.
 
-An exchange itself is raw: it holds tokens, account numbers and names as they went over the wire. It stays in memory.
-The record of a run has a `ShownExchange` of each:
+An exchange itself has tokens, account numbers and names as they went over the wire, so it stays in memory. For each
+exchange the data of the run (`Run`) have a `ShownExchange`. There are two sorts:
 
-- an outline, without headers, bodies and lines of curl, if nothing in the report refers to the exchange;
-- else the whole, with what may be shown of its content, and the lines of a shell that send the request again.
+- If nothing in the report refers to the exchange: an outline, without headers, bodies and shell lines.
+- If something refers to it: all that may be shown of the exchange, and the shell lines that send its request again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spec.interface import operations
 UNDOCUMENTED = "(an undocumented path)"
 """Shown instead of the operation of a request to a path that the interface document does not have."""
 _MOST_HEADERS = 50
-"""Headers of a response that are looked at. A service may send thousands."""
+"""Most headers of a response that are looked at, because a faulty service may send thousands. A choice."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from spec.interface import personal_fields
 from spec.json_text import MAX_DEPTH, JsonPath, folded
 
 DEEPEST = MAX_DEPTH
-"""Last parts of a path that are kept. No JSON that the suite reads is nested deeper."""
+"""Most parts of a path that are kept, the last ones. No JSON that the suite reads is nested deeper."""
 _PERSONAL_NAMES = frozenset(map(folded, personal_fields()))
+"""Names of members that describe a person, in small letters and without separators."""
 _TOKEN = re.compile(
     r'(?:(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|(?P<word>[^\s"{}\[\],:]++))(?P<name>(?=\s*+:))?'
     r"|(?P<sign>[{}\[\],:])|(?P<blank>\s++)",

@@ -22,13 +22,16 @@ from spec.exchange import SHOWN_MEDIA_TYPES
 from spec.facts import NAME_WORDS
 
 SHORTEST_FOUND_IN_TEXTS = 4
-"""Characters of the shortest value that is found within a longer text: one digit is in every number."""
+"""Fewest characters of a value that is looked for within a longer text. A shorter value, such as one digit, would be
+found by chance in too many texts. The number is a choice."""
 _ORDINARY = NAME_WORDS | frozenset(SHOWN_MEDIA_TYPES.split())
 """Words and media types that a profile and an answer may both hold by chance."""
 _LONG_ENOUGH = 8
-"""Characters of a value that is hardly ever a part of another word by chance."""
+"""Fewest characters of a value that is also looked for inside words. So long a value is hardly ever a part of another
+word by chance. The number is a choice."""
 _DIGIT = re.compile(r"\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
+"""A word: letters without digits and underscores."""
 
 
 class KnownValues:
@@ -53,12 +56,12 @@ class KnownValues:
         # By encoding of a value: its placeholder, and true if the encoding is hidden within a longer word, too.
         self._encodings: dict[str, tuple[str, bool]] = {}
         self._words: set[str] = set()  # words of which secrets without a digit are made, see `has_word`
-        last_numbers: Counter[str] = Counter()  # by the name of values
+        last_numbers: Counter[str] = Counter()  # by name, such as "account": the last number, as in `<account 2>`
         for known_value in values:
             is_new = self._is_new(known_value)
-            if known_value.place:  # a value of a list in the profile: its placeholder has its number in that list
+            if known_value.place:  # a list of the profile has the value: its place in the list becomes the number
                 last_numbers[known_value.name] = known_value.place
-            elif is_new:
+            elif is_new:  # the run learned the value: it gets the next number
                 last_numbers[known_value.name] += 1
             if is_new:
                 self._add(known_value, last_numbers[known_value.name])
@@ -68,8 +71,8 @@ class KnownValues:
     def _is_new(self, known_value: Known) -> bool:
         """True if a value is not empty, and was not added before. Only such a value gets a name such as `<account 2>`.
 
-        A value with an origin is a text from a request body of the profile. Such a text, if it is short, is hidden only
-        in requests, so it is compared with these short texts as well.
+        A value with an origin is a text from a request body or a header of the profile. If such a text is short, it is
+        hidden only in requests. So a value with an origin is compared with the values that are hidden only there, too.
         """
         if not known_value.value.strip():
             return False
@@ -178,7 +181,7 @@ def _fold(text: str) -> str:
 def _folded_character(character: str) -> str:
     """A character as a small letter; `?` for half a surrogate pair, which the search cannot read.
 
-    A character is unchanged if its small letter is two characters, as that of `İ`, because the length of the text must
+    A character is unchanged if its small letter is two characters, as for `İ`, because the length of the text must
     not change.
     """
     is_half_of_surrogate_pair = "\ud800" <= character <= "\udfff"

@@ -8,7 +8,7 @@ redacted:
 - known values in another spelling, such as percent-encoded or in other letter case;
 - values of personal members, such as `name`.
 
-Synthetic identifiers, which the suite makes up (`pixconf-…`), stay as they were sent.
+Synthetic identifiers, which the suite makes up (`pixconf-…`), are shown as they were sent.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
 _LARGEST_BODY = 150_000
-"""Characters of a body that is taken apart. Of a larger one only its size is shown, so that it costs little."""
+"""Most characters of a body that is divided into parts. Of a larger body only the size is shown, to save time."""
 _LONGEST_VARIABLE = 40
-"""Characters of the name of a member that become the name of a variable. A choice: it keeps the line readable."""
+"""Most characters of the name of a member that become the name of a variable, so that the line is short. A choice."""
 _PROFILE_KEYS = {"account": "accounts", "key": "pix_keys", "code": ""}
-"""Key of the profile that lists a known value, by the name of the value. It is empty for a code, because a comment of
-its own says which transfer the code is of."""
+"""Key of the profile that lists a known value, by the name of the value in its placeholder. For a code it is empty,
+because another comment says which kind of transfer the code is of."""
 ANOTHER_TOKEN = "<another token>"
 """Placeholder of a wrong token."""
 _SEPARATORS = re.compile(r"([/?&=;#]+)")
@@ -52,14 +52,14 @@ _PUBLIC_CREDENTIALS = {_SCHEME.split(value)[2] for value in _AUTHORIZATIONS_WITH
 """Credentials that are not made from the token, and may be shown. The empty one is among them."""
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a body that is no JSON, such as a form."""
-_WORD_THAT_NAMES_NOBODY = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
-"""Words of a body that name nobody: NaN and the like, and numbers that are too short or too long for an account, a tax
-document or a telephone."""
+_IMPERSONAL_WORD = re.compile(r"-?\d{0,3}|-?\d+[eE][+-]?\d+|-?\d{21,}|-?[A-Za-z]+")
+"""Words without quotes that cannot tell who a person is: NaN and the like, and numbers that are too short or too long
+for the number of an account, a tax document or a telephone."""
 
 
 @dataclass(frozen=True)
 class Redacted:
-    """A value that is not shown."""
+    """A value of a request that may not be shown, with what is written instead of it."""
 
     expression: str  # written instead of the value in a shell line, between double quotes: `${ACCOUNT:?}`
     shown: str = ""  # written instead of the value elsewhere: `<account>`
@@ -78,7 +78,7 @@ Parts = list[Part]
 
 @dataclass(frozen=True)
 class RequestParts:
-    """A request in parts."""
+    """A request whose address, header values and body are divided into parts: texts, and values that are not shown."""
 
     request: Request
     url: Parts
@@ -96,8 +96,8 @@ def variable_expression(name: str) -> str:
 
 
 TOKEN_FILE = variable_expression("token file")
-"""Expression for the path of the file with the token. The path in the profile is of another machine than the
-reader's."""
+"""Expression for the path of the file with the token. It is a variable, because the path in the profile is a path on
+another machine than that of the reader."""
 
 
 def expressions_of_secrets(profile: Profile) -> dict[str, str]:
@@ -129,7 +129,7 @@ def shown_parts(parts: Iterable[Part]) -> str:
 
 
 class RequestSplitter:
-    """Takes the requests of a run apart by the values that are known."""
+    """Divides the requests of a run into texts that may be shown and values that may not."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
         """`display` knows which values are secret. `profile` tells where a person finds them, for comments."""
@@ -161,8 +161,9 @@ class RequestSplitter:
         return self._display.known.has(text) or _PERSONAL_PAIR.search(text) is not None
 
     def _parts_of_text(self, text: str, name: str) -> Parts:
-        """The parts of a text. Each token, account number, key or code in it becomes `Redacted`: a value that is not
-        shown, with the shell variable that replaces it.
+        """The parts of a text. Each token, account number, key or code in it becomes `Redacted`.
+
+        `Redacted` is a value that is not shown, with the shell variable that replaces it.
 
         If the text does not have the value exactly as the profile has it, such as percent-encoded, the whole text
         becomes one `Redacted` value with its shape (letters as `a`, digits as `9`). So a person sees in which form to
@@ -329,7 +330,7 @@ def _is_personal_value(token: Token) -> bool:
     """
     if not _is_value(token) or not token.is_personal:
         return False
-    if token.kind == "word" and _WORD_THAT_NAMES_NOBODY.fullmatch(token.text):
+    if token.kind == "word" and _IMPERSONAL_WORD.fullmatch(token.text):
         return False
     is_made_up = token.content.startswith(SYNTHETIC_PREFIX)
     has_letters_or_digits = shape(token.content) != token.content  # the shape replaces letters and digits only

@@ -30,15 +30,16 @@ from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
 from spec.interface import KEY_TYPES, PREPARING_OPERATIONS, SYNTHETIC_PREFIX
 
+# First lines of the shell lines for a request that moves money, or may move money.
 EXECUTES = "# this line moves money: the run has sent the code in it, so set its variable to another one"
 MAY_EXECUTE = (
     "# this line may move money: set its variable to another code, or to an executed one if the finding says so"
 )
 MAY_MOVE = "# this line may move money"
 _LONGEST_BODY_IN_LINE = 4_000
-"""Characters of a line that a body takes. A longer line is no help to a person who pastes it."""
+"""Most characters that the body of a request may take in a shell line. A longer line cannot be read or pasted well."""
 _LARGEST_ARGUMENT = 100_000
-"""Bytes of one argument: Linux passes 128 KiB on, other systems fewer."""
+"""Most bytes of a body that is passed as one argument of a command. Linux permits 128 KiB, other systems less."""
 _OMITTED_HEADERS = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
 """Headers that curl sends by itself."""
 _CA_BUNDLE = variable_expression("ca bundle")
@@ -50,8 +51,8 @@ _KEYS_OF_FILES = {
     _CLIENT_CERT: "tls.client_cert",
     _CLIENT_KEY: "tls.client_key",
 }
-"""Keys of the profile that name files, by the expression for the path. The path in the profile is of another machine
-than the reader's."""
+"""Keys of the profile that name files, by the shell expression for the path. The path is a variable, because the path
+in the profile is a path on another machine than that of the reader."""
 _DOCUMENTS = {11: "CPF", 14: "CNPJ"}
 """Tax documents by their number of characters."""
 _REWRITTEN_BY_CURL = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)

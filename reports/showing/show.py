@@ -1,20 +1,22 @@
 """Rules of what may be shown of an answer and of any other text, in one place.
 
-- A sentence of the suite: all of it. Only the values that are put into it pass through here.
-- A text of a service: the words of `spec/words.txt`, in any letter case. Any other piece between blanks is its shape
-  (`Aaaa`, `999`), as a whole, because half of a name may be an ordinary word.
-- The name of a member: if it is documented, in any spelling, or made of words of `spec/member_names.txt`. Any other is
-  `*`.
-- A header of an answer: if it is in a list. Its value is shown in the form that the header has, else as a text of a
-  service.
-- A known value: its placeholder, such as `<token>` or `<account 2>`, for its plain, percent, JSON and base64 form.
-- A text that the suite does not build (pytest, libraries, tracebacks): all of it but the known values.
-- JSON: structure, types, `true`, `false` and `null`. A number has its shape. A string is a text of a service, and that
-  of a personal member is its shape. `message` is personal in `data`, because the payer wrote it. Shown as they are:
-  `status` and `type` if they are a documented value or one word in capitals; short numbers as `code` and `accountType`;
-  and `Success`.
+- A sentence of the suite is shown whole. Only the values in it are changed by the following rules.
+- Of a text of a service, ordinary words are shown: those of `spec/words.txt`, in any letter case. Any other piece
+  between blanks becomes its shape (`Aaaa`, `999`), as a whole, because half of a name may be an ordinary word.
+- The name of a member is shown if it is documented, in any spelling, or made of words of `spec/member_names.txt`. Any
+  other name becomes `*`.
+- A header of an answer is shown if it is in a list (`_HEADER_FORMS`). If its value is built as values of this header
+  usually are, the value is shown unchanged, else as a text of a service.
+- A known value becomes its placeholder, such as `<token>` or `<account 2>`, also if it is percent-encoded, escaped as
+  in JSON, or in base64.
+- A text that the suite does not write (pytest, libraries, tracebacks) is shown whole, except for known values.
+- Of JSON the structure, `true`, `false` and `null` are shown, and numbers as their shape. A string is shown as a text
+  of a service. A string that describes a person becomes its shape. `message` within `data` is such a string, because
+  the payer wrote it. Some values are shown unchanged: `status` and `type` with a documented value or one word in
+  capitals, short numbers of `code` and `accountType`, and `Success`.
 
-So an encoding that nobody thought of shows nothing. Not a goal: to hide length and punctuation, which a shape tells.
+So if a value is in an encoding that nobody thought of, it is not shown. The length and the punctuation of a value are
+shown, because a shape has them.
 
 Words of this module: a known value is a token, account number, key or transaction code that the run knows; the name of
 a known value, such as `<token>`, replaces the value in every output (its placeholder). A synthetic identifier is one
@@ -40,19 +42,19 @@ from spec.facts import WORDS, is_name, is_plain_value, words_of
 from spec.json_text import folded, parts_of_pointer
 
 MOST_BYTES_SHOWN = 4_000
-"""Bytes of a body that are shown: as much as one or two screens hold."""
+"""Most bytes of a body that are shown: as many as one or two screens hold."""
 _MOST_TOKENS = 1_000
-"""Tokens of a body that are shown: some 200 members. Each may become a line of the page."""
+"""Most tokens of a body that are shown: those of some 200 members. Each may become a line of the page."""
 _BODIES_REMEMBERED = 64
-"""Bodies whose shown text is remembered, because a service says the same to many requests."""
+"""Most bodies whose shown text is remembered, because a service gives the same answer to many requests. A choice."""
 BYTE_ORDER_MARK = r"\ufeff"
 """Start of a shown body that begins with a byte order mark: its escape."""
 END_OF_CUT_BODY = " bytes in all)"
 """End of a body that is shown in part."""
 _LONGEST_SHAPE = 64
-"""Characters of a shape that are shown. A longer one tells nothing more."""
+"""Most characters of a shape that are shown. A choice: a longer shape tells a reader nothing more."""
 _LONGEST_TEXT = 300
-"""Characters of a text of a service that are shown. A longer one tells nothing more."""
+"""Most characters of a text of a service that are shown. A choice: a longer text tells a reader nothing more."""
 _ARRAY_INDEX = re.compile(r"[0-9]{1,3}")
 """The number of an array item in a JSON pointer. A longer number may be a member name, such as an account number."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -109,7 +111,8 @@ _PIECE = re.compile(r"[^\s<>/]+")
 _WORD = re.compile(r"([^\W\d_]+)")
 """Letters, without digits and underscores. `split` gives punctuation and words in turn."""
 _SIGN_OF_IDENTIFIER = re.compile(r"[\d@]")
-"""Encoded text has digits, too: a part of it that looks like a word does so by chance."""
+"""A digit or an @, which identifiers and addresses have. Encoded text has digits, too, and may contain an ordinary word
+by chance."""
 _SYNTHETIC = re.compile(r"(?<![\w-])(pixconf-[0-9a-f]{8}(?:@example\.com)?)(?![\w.@-])")
 """An identifier that the suite made up. Nothing that belongs to a longer word stands beside it."""
 _BLANKS = re.compile(r"[^\S\n]+|\n\n+")
@@ -120,12 +123,14 @@ _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 """A number of JSON. No quantifier gives back what it took (`++`), so that the time grows with the length alone."""
 _LONGEST_CODE = 5
-"""Characters of the `code` of an envelope that is shown."""
+"""Most characters of a `code` of the envelope that is shown. A longer code may identify a person. A choice."""
 _LONGEST_INNER_NUMBER = 3
-"""Characters of an `accountType`, and of a `code` within `data`, that is shown. A longer one may be of a transfer."""
+"""Most characters of an `accountType`, or of a `code` within `data`, that is shown. A longer number may be the code of
+a transfer. A choice."""
 _LITERALS = ("true", "false", "null")
+"""The words that JSON has as values. None of them is data of a person."""
 _OF_FEW_VALUES = ("status", "type")
-"""Documented members with a value of a closed set."""
+"""Documented members that have only few different values."""
 
 
 # -- headers ------------------------------------------------------------------------------------------------------
@@ -134,12 +139,14 @@ _DATE = re.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}"
     r" \d{2}:\d{2}:\d{2} GMT"
 )
+"""A date in a header, such as Fri, 20 Nov 2026 09:30:00 GMT (RFC 9110 section 5.6.7)."""
 _COUNT = re.compile(r"\d{1,7}")
 """A number with fewer digits than a telephone number or a tax document has."""
 _MEDIA_TYPE = re.compile(
     rf"(?:{'|'.join(map(re.escape, SHOWN_MEDIA_TYPES.split()))})(?:; ?charset=(?:utf-8|us-ascii|iso-8859-1))?",
     re.IGNORECASE,
 )
+"""A common media type, with a common charset or none."""
 _PRODUCTS = (
     "apache|asp.net|caddy|cloudflare|envoy|express|gunicorn|jetty|kestrel|kong|nginx|openresty|php|uvicorn|werkzeug"
 )
@@ -151,6 +158,7 @@ _DIRECTIVE = (
     r"|max-age=\d{1,7}|keep-alive|close|gzip|deflate|br|chunked|identity|Origin|Accept|Accept-Encoding|Authorization"
 )
 _DIRECTIVES = re.compile(rf"(?:{_DIRECTIVE})(?:, ?(?:{_DIRECTIVE}))*", re.IGNORECASE)
+"""Words of headers such as Cache-Control and Allow, separated by commas. Other words may be data."""
 _NOTHING = re.compile("")
 """Form of an empty value. Any other value of such a header is a text of a service."""
 _HEADER_FORMS = {
@@ -168,8 +176,11 @@ _HEADER_FORMS = {
 
 
 class Display:
-    """Turns texts into what may be shown of them. No input makes a method raise, and the time that a method takes grows
-    with the length of its input alone. Any thread may call it."""
+    """Turns texts into what may be shown of them.
+
+    No input makes a method raise, and the time that a method takes grows with the length of its input alone. Any thread
+    may call it.
+    """
 
     def __init__(self, secrets: Secrets) -> None:
         """`secrets` lists every value that no output may show: tokens, account numbers, keys, transaction codes.
@@ -356,7 +367,7 @@ class Display:
         if is_sign_blank_or_literal:
             return _BLANKS.sub(" ", token.text)
         is_number = _NUMBER.fullmatch(token.text) is not None
-        if is_number and not self._names_nobody(token):
+        if is_number and not self._is_safe_to_show(token):  # its digits are hidden, and its sign and point are not
             return _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])
         return self._shown_value(token)
 
@@ -370,7 +381,7 @@ class Display:
         placeholder = self.known.whole(text)
         if placeholder:
             return placeholder
-        if self._names_nobody(token):
+        if self._is_safe_to_show(token):
             return text
         member = folded(token.member)
         # The payer may have written `message` within `data`. The service wrote `Message` of a registration.
@@ -382,7 +393,7 @@ class Display:
             return self._with_unknown_changed(text, shape)
         return self.text(text)
 
-    def _names_nobody(self, token: Token) -> bool:
+    def _is_safe_to_show(self, token: Token) -> bool:
         """True for a value that is shown unchanged, because such values of this member cannot tell who a person is.
 
         Such values are: documented values of `status` and `type`, or one word in capitals there; `true` and `false` of

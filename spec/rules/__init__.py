@@ -31,14 +31,20 @@ from spec.rules.table import RULES, InconclusiveError
 
 __all__ = ["ROBUSTNESS", "RULES"]
 _MODULES = (success, results, robustness)
-"""Imported for their rules."""
+"""The modules with the rules. Importing them puts their rules into RULES."""
 _KINDS_THAT_DEPEND_ON_THE_REQUEST = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
 """Kinds of refusals that may be the answer to another request which was under way at the same time. A conflict is none,
 because a service may refuse a request with 409 just because another one is under way."""
 _NO_CONNECTION = FailureKind.NO_CONNECTION
+"""The failure of a request whose connection was not accepted."""
 _FEWEST_KINDS_OF_A_MIX_UP = 3
 """Fewest kinds of wrong refusals that show that a service mixes up its answers. A service that merely limits how many
 requests may be under way refuses in one way, or in two."""
+_FEWEST_INTERRUPTIONS = 3
+"""Fewest interruptions of the service (dropped connections with answers in between) that are no chance of the network.
+A choice."""
+_FEWEST_DROPS_WITHOUT_REPETITION = 2
+"""Fewest dropped connections that are no chance of the network, if their requests cannot be sent again. A choice."""
 
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
@@ -117,14 +123,14 @@ class Reproduction:
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """The judgement of an exchange, with the knowledge of which deviations of the run showed again.
 
-        It differs from the function `judge` in two ways. A robustness requirement holds if its deviations do not count
-        (the docstring of the class says which count). And a finding says so if the deviation showed only while other
-        requests were under way.
+        It differs from the function `judge` of this module in two ways. A robustness requirement holds if its
+        deviations were probably chance (the docstring of the class says when). And if a deviation showed only while
+        other requests were under way, its finding says so.
         """
         judgement = judge(requirement_id, exchange)
         is_dropped = refusal_or_failure(exchange) is FailureKind.DROPPED
         service_ended = is_dropped and self._was_in_flight_at_the_end(exchange)
-        if requirement_id.endswith(".connection") and service_ended:  # somebody may have stopped the service
+        if requirement_id.endswith(".connection") and service_ended:  # perhaps somebody stopped the service
             return inconclusive(say("no connection is accepted since, so it could not be sent again"), exchange)
         if not judgement.deviates:
             return judgement
@@ -133,7 +139,7 @@ class Reproduction:
         return self.marked_if_only_beside_others(requirement_id, judgement)
 
     def marked_if_only_beside_others(self, requirement_id: str, judgement: Judgement) -> Judgement:
-        """The judgement, whose findings say so if comparable requests did not deviate when they were sent alone.
+        """The judgement. If comparable requests did not deviate when they were sent alone, its findings say so.
 
         So a reader knows that the deviation shows only while several requests are under way. A request deviates if its
         answer breaks the rule of the requirement, or grants what only a valid token may get.
@@ -149,9 +155,9 @@ class Reproduction:
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
         """Requests to an operation that seem to have got the answer to another request: a refusal of this kind.
 
-        They were sent while others were under way, and were answered in another way when they were sent again, alone.
-        The list is empty if the service refused wrongly in one or two ways only, because a limit on simultaneous
-        requests may explain that.
+        They were sent while others were under way, and got another kind of answer when they were sent again, alone. The
+        list is empty if there were only one or two kinds of wrong refusals, because a service that limits the number of
+        simultaneous requests refuses so, too.
         """
         answered_otherwise = self.answered_otherwise_alone
         wrong_kinds = _KINDS_THAT_DEPEND_ON_THE_REQUEST & set(map(refusal_or_failure, answered_otherwise))
@@ -181,7 +187,8 @@ class Reproduction:
         """The requests that lost their connection when the service ended. Empty if the service did not end.
 
         The service ended if the last connection of the run was not accepted, and no later request was answered. A
-        request was in flight then if it lost its connection after the last answered request had been sent.
+        request was under way at that time if it lost its connection after the last answered request had been sent,
+        because until then the service was running.
         """
         unconnected = [exchange for exchange in self.exchanges if refusal_or_failure(exchange) is _NO_CONNECTION]
         answered = [exchange for exchange in self.exchanges if exchange.response]
@@ -217,9 +224,9 @@ class Reproduction:
                 return True
         cannot_be_repeated = [exchange for exchange in broken if self._cannot_be_repeated(exchange)]
         if requirement_id.endswith(".connection"):
-            # So many interruptions, or drops of requests that cannot be sent again, are hardly a chance of the network.
             dropped_alone = [exchange for exchange in cannot_be_repeated if exchange.was_alone]
-            return _interruptions_alone(broken) >= 3 or len(dropped_alone) >= 2
+            was_interrupted_often = _interruptions_alone(broken) >= _FEWEST_INTERRUPTIONS
+            return was_interrupted_often or len(dropped_alone) >= _FEWEST_DROPS_WITHOUT_REPETITION
         was_seen_twice = len(broken) >= 2
         return was_seen_twice or bool(cannot_be_repeated)
 
@@ -289,6 +296,7 @@ def _comparison_key(exchange: Exchange) -> tuple[object, ...]:
     """Operation, path parameter, validity, credential and spelling: requests are comparable if these are equal.
 
     The path parameter is part of the key, because an execution of another transaction code may be answered otherwise.
+    The spelling are the unusual ways in which the request is written, such as two slashes in the path.
     """
     return exchange.operation, exchange.request.last_segment, exchange.valid, exchange.credential, exchange.spelling
 

@@ -106,6 +106,7 @@ def error_of_the_example(exchange: Exchange) -> Finding | None:
 # -- the key registration result -----------------------------------------------------------------------------------
 
 _BOOLEANS = ("true", "false")
+"""The texts that the field `Success` may have."""
 
 
 @rule("registerPixKey.Success.text")

@@ -62,7 +62,7 @@ def no_dropped_connection(exchange: Exchange) -> Finding | None:
 
 
 _FEWEST_TIMEOUTS = 2
-"""Time-outs after which an operation is reported as never answered. One alone may come from the network."""
+"""Fewest time-outs after which an operation is reported as never answered. A single one may come from the network."""
 
 
 def never_answered(operation: str, exchanges: Iterable[Exchange]) -> list[Exchange]:
@@ -146,17 +146,21 @@ _TRACES = (
     r"Werkzeug Debugger|Whitelabel Error Page|"
     r"seeing this error because you have (?:DEBUG = True|enabled the show_exceptions)",
 )
+"""Regular expressions for a line of a stack trace, or for a text that only a debug page has, by language."""
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
+"""Any of these expressions."""
 _HINTS = (
     "(", "at ", ", line ", "Error", "Fatal", "runtime", "seeing", "race", "xception", "java.lang", ".php", ".rb:",
     "goroutine", "rust_", "ebugger",
 )  # fmt: skip
-"""Short texts. Each trace has one of them, and they are found a hundred times quicker than a trace."""
+"""Short texts, of which every stack trace has at least one. A search for them is a hundred times quicker than a search
+for a trace, so it is done first."""
 _TAG_OF_A_LINE = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 """Tags at which a browser begins a new line, as frames of a trace do."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
 """Any other tag, which stands within a line."""
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\"\\/bfnrt])")
+"""An escape in a JSON string, such as a backslash with n."""
 
 
 @cached_on_response

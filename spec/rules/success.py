@@ -161,7 +161,7 @@ _HAS_TYPE: Mapping[str, Callable[[object], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "null": lambda value: value is None,
 }
-"""Whether a value has a type, by the names of JSON Schema."""
+"""For each type, by its name in JSON Schema, a function that returns True if a value has this type."""
 
 
 def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:

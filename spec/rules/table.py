@@ -1,4 +1,4 @@
-"""Tools of a rule: the table that its decorator fills, and how it reads an exchange.
+"""What every rule needs: the decorator `rule`, which puts it into the table RULES, and functions that read an answer.
 
 A rule returns a finding, or None if the requirement is met. It raises InconclusiveError if the exchange does not show
 whether it is. The docstring of a rule is the text of its requirement. A rule for several requirements has a pattern of
@@ -22,19 +22,20 @@ from spec.message import Text, message_of, say
 from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
+"""A function that checks an exchange for one requirement. It returns None if the requirement is met."""
 ObjectReader = Callable[[Exchange], Mapping[str, Any]]
 """A function that reads an object from an answer: `envelope_in` for the envelope, or `data_in` for `data` in it."""
 RULES: dict[str, Rule] = {}
 """The rule of each requirement that has one, by its id. Importing the modules of this folder fills it."""
 _MOST_NAMED = 10
-"""Names in one message, so that it stays a line or two."""
+"""Most names of members in one message, so that the message stays a line or two. A choice."""
 
 
 class InconclusiveError(Exception):
     """The exchange does not show whether the requirement is met. `why` says what was missing."""
 
     def __init__(self, why: Text) -> None:
-        """An error whose reason is `why`."""
+        """`why` is the reason for the judgement "inconclusive", as a message or a text."""
         super().__init__(why)
         self.why = why
 

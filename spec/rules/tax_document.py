@@ -3,15 +3,15 @@
 The rules on the execution result use it. Source: interface document, Execution result, row 8. A CPF has 11 characters,
 a CNPJ 14 (alphanumeric since 2026). python-stdnum checks their check digits.
 
-The interface document shows no form of a mask. So a document is called visible only if it cannot be masked. Many
-characters may be signs of a mask, and the field may have another text beside the document.
+The interface document does not show what a masked document looks like. So a document is called visible only if it
+cannot be masked. Many characters may be signs of a mask, and the field may have another text beside the document.
 
 | word | meaning |
 |---|---|
 | mask | a tax document with hidden characters, such as `***.456.789-**` |
 | sign | a character that hides one character of the document, such as `*` |
 | candidate | 11 or 14 visible characters in a row, which may be the document or some other number |
-| points | how much speaks for a candidate being the document; a mask beside it that differs speaks against it |
+| points | how likely a candidate is the document; a mask beside it with other visible characters excludes it |
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ _CPF_LENGTH = 11
 _CNPJ_LENGTH = 14
 """Characters of a CNPJ."""
 _MOST_CHARACTERS = 200
-"""Characters of a field that are looked at, so that a long text takes no time."""
+"""Most characters of a field that are looked at, so that a long text takes little time. A choice."""
 _MASK_CHARACTERS = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
+"""Characters that services write instead of a hidden character, escaped for a regular expression."""
 _SIGN = re.compile(rf"[{_MASK_CHARACTERS}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
 """A sign of a mask: a character that masks, any punctuation that is repeated, several X, or one X beside a digit."""
 _SIGN_AT_END = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$")
 """A sign at the end of the text before a document, with one character of punctuation between them or none."""
 _SIGN_AT_START = re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
+"""A sign at the start of the text after a document, with one character of punctuation between them or none."""
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
+"""The name of a tax document, which some services write before it."""
 _BETWEEN = rf" ?[^0-9A-Z\s{_MASK_CHARACTERS}]? ?"
 """What may be between two visible digits: one character of punctuation that masks nothing, and blanks."""
 _VISIBLE_FORMS = [
@@ -58,6 +61,7 @@ document, and here all 11 or 14 are digits."""
 _USUAL_PUNCTUATION = re.compile(
     r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}"
 )
+"""A CPF as 123.456.789-09, or a CNPJ in its usual groups of 2, 3, 3, 4 and 2 characters."""
 _NUMBER = re.compile(rf"[1-9](?:{_BETWEEN}[0-9])*")
 """Digits alone. A number has no 0 in front, and a text that begins or ends with punctuation was cut there."""
 
@@ -69,6 +73,8 @@ _CERTAIN = 4
 """Points for both, or for four characters that a mask beside the candidate has in the same positions."""
 _DISAGREES = -100
 """Points for a mask that shows other characters: no other points can outweigh them."""
+_MAY_FIT_BY_CHANCE = 2
+"""Points that are subtracted for a mask of another length whose first and last characters are hidden."""
 
 
 class _Candidate(NamedTuple):
@@ -108,9 +114,9 @@ class _Candidate(NamedTuple):
 def is_fully_visible(document: str) -> bool:
     """True if all 11 or 14 characters of the tax document are visible, so that the field is not masked.
 
-    Punctuation, a label such as "CPF" and wrong check digits make no difference. The field may have a masked text, too.
-    If its characters agree with the visible ones, it is a second form of the document, and hides nothing. If not, the
-    visible characters are something else, such as the number of an account.
+    Punctuation, a label such as "CPF" and wrong check digits make no difference. The field may have a masked text
+    beside the visible characters. If the two agree, the masked text is a second form of the document, and hides
+    nothing. If they do not agree, the visible characters are another number, such as that of an account.
     """
     text = _as_people_read_it(document)
     if len(_alphanumeric(text)) < _CPF_LENGTH:  # too short for any tax document
@@ -124,8 +130,8 @@ def is_fully_visible(document: str) -> bool:
 def lost_its_zeros(document: str) -> bool:
     """True if the digits are a whole CPF or CNPJ without its leading zeros, as if the service had stored a number.
 
-    So all of the document is visible. A document that is cut short is taken for one by chance in two of a hundred
-    cases, because so many numbers have the check digits of a CPF or a CNPJ.
+    So all of the document is visible. A document that is cut short gives True by chance in two of a hundred cases,
+    because so many numbers have the check digits of a CPF or a CNPJ.
     """
     text = _as_people_read_it(document)
     if not _NUMBER.fullmatch(text):  # digits without a 0 in front, as a number is written
@@ -199,14 +205,19 @@ def _candidates(text: str) -> Iterator[_Candidate]:
 def _is_the_document(candidate: _Candidate) -> bool:
     """True if a candidate, 11 or 14 visible characters in a row, is the tax document, judged by the rest of the field.
 
-    If the rest has a masked text, as in `123.456.789-09 (***.456.789-**)`, its visible characters must agree with the
-    candidate. If the rest has a number that is cut short, that number must agree. If the rest is any other text, the
-    candidate needs right check digits or the usual punctuation. If there is no rest, the candidate is the document.
-    Points are added for all that speaks for the candidate: _LIKELY is 2 points, and _CERTAIN is 4.
+    | rest of the field | the candidate is the document if |
+    |---|---|
+    | a masked text, as in `123.456.789-09 (***.456.789-**)` | enough visible characters of it agree, and none differs |
+    | a number that is cut short | the number agrees; or check digits and punctuation of the candidate are right |
+    | any other text | the candidate has right check digits or the usual punctuation |
+    | nothing | always |
+
+    Whether it is enough is counted in points for agreement, check digits and punctuation. _LIKELY is 2 points, and
+    _CERTAIN is 4.
     """
     pieces = re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{candidate.before} {candidate.after}")
     other_pieces = [piece for piece in pieces if _says_more_than_punctuation(piece)]
-    # Each piece may be a mask or a truncated document; and so may all of them together, if it was split by blanks.
+    # Each piece may be a mask or a number that is cut short. All pieces together may also be one mask with blanks.
     partial = [piece for piece in other_pieces if re.search("[0-9]", piece) or _SIGN.search(piece)]
     together = " ".join(partial)
     partial.append(together)
@@ -217,7 +228,7 @@ def _is_the_document(candidate: _Candidate) -> bool:
     if masks:
         points = max(_points_of_mask(mask, candidate.characters) for mask in masks)
         return points + candidate.likelihood >= needed_points
-    if _SIGN.search(together):  # a mask without a visible character, which neither confirms nor denies
+    if _SIGN.search(together):  # a mask without a visible character, which shows nothing
         return candidate.likelihood >= needed_points
     truncated = [piece for piece in partial if len(re.findall("[0-9]", piece)) >= _FEWEST_DIGITS_LEFT]
     if truncated:
@@ -227,13 +238,14 @@ def _is_the_document(candidate: _Candidate) -> bool:
 
 
 _FEWEST_DIGITS_LEFT = 3
-"""Digits that a truncated document has at least. A number with fewer may be anything, such as a branch."""
+"""Fewest digits of a truncated document (one that is cut short). A number with fewer digits may be anything, such as
+the number of a branch. A choice."""
 
 
 def _says_more_than_punctuation(piece: str) -> bool:
     """True if a piece of the text around 11 or 14 visible characters has a sign of a mask, letters or digits.
 
-    False for 11 or 14 digits: they are a second document in full, which neither confirms nor denies the first one.
+    False for 11 or 14 digits: they are another whole document, which shows nothing about the first one.
     """
     if _SIGN.search(piece):
         return True
@@ -245,16 +257,17 @@ def _says_more_than_punctuation(piece: str) -> bool:
 def _shows_all_between_masks(text: str) -> bool:
     """True if a text has signs of a mask, and between them every character of a tax document, as `123**456**789**09`.
 
-    Such signs hide nothing. The check digits must be right, because a document that is really masked may look so:
+    Such signs hide nothing. The check digits must be right. Two texts give False, because they may really be masked:
 
-    - a text with 14 characters and signs may be a CNPJ that is masked in part
+    - a text with 14 characters and signs together may be a CNPJ that is masked in part
     - 11 characters with signs in one position only may be the visible part of a CNPJ
     """
     if " " in text or len(_mask_as_pattern(text)) == _CNPJ_LENGTH:
         return False
     characters = "".join(_visible_parts(text))
     groups_of_signs = [between for between in re.split("[0-9A-WYZ]+", text) if _SIGN.search(between)]
-    fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1  # 14 characters are all that a CNPJ has
+    # 14 characters are a whole CNPJ, so that nothing is hidden.
+    fewest_groups = 2 if len(characters) < _CNPJ_LENGTH else 1
     return len(groups_of_signs) >= fewest_groups and _has_right_check_digits(characters)
 
 
@@ -282,8 +295,8 @@ def _points_of_mask(mask: str, characters: str) -> int:
     """How many of the characters the visible parts of a mask confirm; _DISAGREES if the mask shows other characters.
 
     `***.456.789-**` confirms 6 of the characters of 123.456.789-09. If the mask is longer or shorter than the
-    characters, its parts must be in the same order in them. Two points less are given if no end of the mask is
-    visible, because then its parts may fit at several positions.
+    characters, they must contain its visible parts in the same order. If then neither the first nor the last character
+    of the mask is visible, the result is smaller, because its parts may fit at several positions by chance.
     """
     parts = _visible_parts(mask)
     count = sum(map(len, parts))
@@ -295,4 +308,4 @@ def _points_of_mask(mask: str, characters: str) -> int:
     fits_at_start = pattern[:1] != "." and re.match(parts_in_order, characters)
     if fits_at_end or fits_at_start:
         return count
-    return count - 2 if re.search(parts_in_order, characters) else _DISAGREES
+    return count - _MAY_FIT_BY_CHANCE if re.search(parts_in_order, characters) else _DISAGREES

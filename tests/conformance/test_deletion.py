@@ -14,7 +14,15 @@ from spec.exchange import Exchange
 from spec.findings import finding
 from spec.log import Log
 from spec.message import say
-from tests.harness.judging import assert_found, assert_holds, not_exercised_unless, observe, requirement, rules_of, warn
+from tests.harness.judging import (
+    assert_holds,
+    assert_judgement,
+    not_exercised_unless,
+    observe,
+    requirement,
+    rules_of,
+    warn,
+)
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.keys.purposes import valid_deletions
 from tests.traffic.keys.registration import why_nothing_was_deleted
@@ -60,7 +68,7 @@ def test_json_is_understood(deletions):
     """At least one deletion that was sent with the Content-Type application/json is not refused because of that."""
     none_deleted = say("no key was deleted: {answers}", answers=answers_in_words(deletions))
 
-    assert_found("deletePixKey.contentType.accepted", json_is_understood(deletions, none_deleted))
+    assert_judgement("deletePixKey.contentType.accepted", json_is_understood(deletions, none_deleted))
 
 
 @requirement("deletePixKey.data")

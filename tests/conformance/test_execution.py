@@ -13,8 +13,8 @@ from spec.exchange import Exchange
 from spec.log import Log
 from spec.message import say
 from tests.harness.judging import (
-    assert_found,
     assert_holds,
+    assert_judgement,
     named,
     not_exercised_unless,
     observe,
@@ -95,7 +95,7 @@ def test_statement_holds_in_every_answer(requirement_id, execution_answers):
 @requirement("executePix.status")
 def test_an_execution_is_answered_with_200(executions_log, execution_answers):
     """A successful execution has status 200, and no answer refuses a transfer that it shows as DONE."""
-    assert_found("executePix.status", no_refusal_was_executed(executions_log))
+    assert_judgement("executePix.status", no_refusal_was_executed(executions_log))
     assert_holds("executePix.status", execution_answers)
 
 
@@ -104,14 +104,14 @@ def test_a_result_is_of_the_code_that_was_sent(execution_answers):
     """The id in a result is the transaction code of its own request, and not that of another execution."""
     codes = {exchange: exchange.request.last_segment for exchange in execution_answers}  # the code ends the path
 
-    assert_found("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))
+    assert_judgement("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))
     assert_holds("executePix.id.matches", execution_answers)
 
 
 @requirement("executePix.value.matches")
 def test_the_amount_that_was_prepared_comes_back(executions_log):
     """The value in a result is the amount that the run sent when it prepared the transfer."""
-    assert_found("executePix.value.matches", value_is_the_prepared_amount(executions_log))
+    assert_judgement("executePix.value.matches", value_is_the_prepared_amount(executions_log))
 
 
 @requirement("executePix.type.example")
@@ -120,7 +120,7 @@ def test_one_result_has_the_documented_type(execution_answers):
 
     One is enough, because the type depends on the transfer: it is the kind of the key that the payee uses.
     """
-    assert_found("executePix.type.example", holds_in_one_answer("executePix.type.example", execution_answers))
+    assert_judgement("executePix.type.example", holds_in_one_answer("executePix.type.example", execution_answers))
 
 
 @requirement("executePix.token.required")
@@ -145,13 +145,13 @@ def test_without_a_valid_token_nothing_is_executed(executions_log, traffic):
     credentials_tried = tried_with_stand_ins_in_words("executePix", [*before_execution, *after_execution], traffic)
     remark("executePix.token.required", credentials_tried)  # for the report
 
-    assert_found("executePix.token.required", judgement)
+    assert_judgement("executePix.token.required", judgement)
 
 
 @requirement("executePix.token.accepted")
 def test_a_valid_token_is_accepted(traffic, execution_answers):
     """A valid access token is accepted for an execution."""
-    assert_found("executePix.token.accepted", token_is_accepted(traffic, "executePix", execution_answers))
+    assert_judgement("executePix.token.accepted", token_is_accepted(traffic, "executePix", execution_answers))
 
 
 @requirement("executePix.token.scheme")
@@ -161,7 +161,7 @@ def test_the_token_is_accepted_as_a_bearer_only(log):
 
     Invalid requests show it, which the profile permits with `fuzz`.
     """
-    assert_found("executePix.token.scheme", token_is_accepted_as_bearer_only(log))
+    assert_judgement("executePix.token.scheme", token_is_accepted_as_bearer_only(log))
 
 
 @requirement("executePix.request.sufficient")
@@ -169,7 +169,7 @@ def test_an_execution_needs_no_more_than_the_token(executions_log, traffic):
     """An execution needs only what is documented: it is accepted without a query, a body and further headers."""
     prepare = traffic.profile.transactions.prepare  # how the run prepares transfers; None if it prepares none
 
-    assert_found("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))
+    assert_judgement("executePix.request.sufficient", documented_execution_is_enough(executions_log, prepare))
 
 
 @requirement("executePix.unknownCode")

@@ -10,10 +10,10 @@ import pytest
 from reports.result.grants import NOTHING_GRANTED
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from tests.harness.judging import (
-    assert_found,
     assert_holds,
+    assert_judgement,
     not_exercised_unless,
-    operations_with,
+    operations_with_requirement,
     requirement,
     rules_of,
 )
@@ -21,7 +21,7 @@ from tests.traffic.existence import endpoint_exists, prefix_is_served, send_requ
 from tests.traffic.undescribed import valid_answers
 
 
-@pytest.mark.parametrize("operation", operations_with("exists", operations()))
+@pytest.mark.parametrize("operation", operations_with_requirement("exists", operations()))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and its answer differs from that of a path that does not exist.
 
@@ -30,7 +30,7 @@ def test_endpoint_exists(operation, traffic):
     """
     not_exercised_unless(traffic.selects(send_requests_about_existence), NOTHING_GRANTED)
 
-    assert_found(f"{operation}.exists", endpoint_exists(traffic, operation))
+    assert_judgement(f"{operation}.exists", endpoint_exists(traffic, operation))
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READ_OPERATIONS, *PREPARING_OPERATIONS))
@@ -47,4 +47,4 @@ def test_general_rule_reaches_the_operation(requirement_id, traffic):
 @requirement("general.versionPrefix")
 def test_documented_paths_answer_under_v1(traffic):
     """At least one documented path answers under /v1."""
-    assert_found("general.versionPrefix", prefix_is_served(traffic))
+    assert_judgement("general.versionPrefix", prefix_is_served(traffic))

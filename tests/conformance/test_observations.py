@@ -13,7 +13,7 @@ from spec.answers import answers_in_words
 from spec.exchange import Exchange
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import say
-from tests.harness.judging import not_exercised_unless, observe, operations_with, requirement
+from tests.harness.judging import not_exercised_unless, observe, operations_with_requirement, requirement
 from tests.traffic.observations import observed
 from tests.traffic.undescribed import reads_or_preparations, why_no_shape
 
@@ -30,7 +30,7 @@ def why_nothing_was_refused(operation, log, profile):
     return say("nothing was refused: {answers}", answers=answers_in_words(log.targeted(operation)))
 
 
-@pytest.mark.parametrize("operation", operations_with("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
+@pytest.mark.parametrize("operation", operations_with_requirement("shape", READ_OPERATIONS + PREPARING_OPERATIONS))
 def test_shape_of_an_answer(operation, log, profile):
     """The report says which status, media type and JSON members the answers of an operation have.
 
@@ -42,7 +42,7 @@ def test_shape_of_an_answer(operation, log, profile):
     observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
 
 
-@pytest.mark.parametrize("operation", operations_with("token", READ_OPERATIONS))
+@pytest.mark.parametrize("operation", operations_with_requirement("token", READ_OPERATIONS))
 def test_token_of_a_read(operation, log):
     """The report says whether an operation that only reads needs the token.
 
@@ -71,7 +71,7 @@ def test_token_of_operations_that_write(log):
     observe("general.otherTokens", observation.values, observation.exchanges)
 
 
-@pytest.mark.parametrize("operation", operations_with("refusal", operations()))
+@pytest.mark.parametrize("operation", operations_with_requirement("refusal", operations()))
 def test_refusals(operation, log, profile):
     """The report says how the operation refuses requests: by status, media type and members of the JSON."""
     observation = observed(f"{operation}.refusal", log)

@@ -9,7 +9,7 @@ import pytest
 from reports.result.verdicts import RequirementResult
 from spec.interface import operations
 from spec.rules import ROBUSTNESS
-from tests.harness.judging import assert_requirements, not_exercised_unless, operations_with_each
+from tests.harness.judging import assert_requirements, not_exercised_unless, operations_with_each_requirement
 from tests.harness.session import Session
 from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
@@ -24,7 +24,7 @@ def generation(run_traffic: RunTraffic) -> Generation:
     return run_traffic.generation
 
 
-@pytest.mark.parametrize(("operation", "end_of_id"), operations_with_each(ROBUSTNESS, operations()))
+@pytest.mark.parametrize(("operation", "end_of_id"), operations_with_each_requirement(ROBUSTNESS, operations()))
 def test_generated_requests(
     operation: str, end_of_id: str, generation: Generation, run_traffic: RunTraffic, session: Session
 ):

@@ -11,8 +11,8 @@ from spec.findings import finding
 from spec.interface import KEY_TYPES
 from spec.message import say
 from tests.harness.judging import (
-    assert_found,
     assert_holds,
+    assert_judgement,
     named,
     not_exercised_unless,
     observe,
@@ -111,7 +111,7 @@ def test_a_registration_is_answered_with_200(registrations_log, profile):
     """
     refusals_with_effect = refused_but_registered(registrations_log, profile)
 
-    assert_found("registerPixKey.status", no_refusal_had_an_effect(refusals_with_effect))
+    assert_judgement("registerPixKey.status", no_refusal_had_an_effect(refusals_with_effect))
     assert_holds("registerPixKey.status", valid_registrations(registrations_log))
     warn("registerPixKey.status", finding("lost"), granted_but_not_listed(registrations_log, profile))
     perhaps_with_effect = refused_but_perhaps_registered(registrations_log, profile)
@@ -124,7 +124,7 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
     answers = valid_registrations(registrations_log)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
-    assert_found("registerPixKey.Key.matches", value_is_of_no_other_request("registerPixKey.Key.matches", keys))
+    assert_judgement("registerPixKey.Key.matches", value_is_of_no_other_request("registerPixKey.Key.matches", keys))
     assert_holds("registerPixKey.Key.matches", answers)
 
 
@@ -175,7 +175,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
     deviations = (refused_but_registered, *let_in(registrations_log, "registerPixKey"))
     without_token = [*registrations_without_token, *results_for_made_up_keys]
     judgement = token_is_required(without_token, valid_registrations(registrations_log), "registered", *deviations)
-    assert_found("registerPixKey.token.required", judgement)
+    assert_judgement("registerPixKey.token.required", judgement)
     warn(
         "registerPixKey.token.required",
         finding("refused-and-listed"),
@@ -187,7 +187,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations_log, traffic, 
 def test_a_valid_token_is_accepted(traffic, registrations_log):
     """A valid access token is accepted for a key registration."""
     judgement = token_is_accepted(traffic, "registerPixKey", valid_registrations(registrations_log))
-    assert_found("registerPixKey.token.accepted", judgement)
+    assert_judgement("registerPixKey.token.accepted", judgement)
 
 
 @requirement("registerPixKey.token.scheme")
@@ -200,7 +200,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations_log, profile):
     answers = registrations_for(registrations_log, Registering.OTHER_SCHEME)
     not_exercised_unless(answers, deletions_needed(profile))
 
-    assert_found("registerPixKey.token.scheme", none_granted(answers, code_of_finding="scheme-accepted"))
+    assert_judgement("registerPixKey.token.scheme", none_granted(answers, code_of_finding="scheme-accepted"))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
     why_not_tried = traffic.why_not_sent.get(requirement_id, say("not reached"))
 
-    assert_found(requirement_id, type_is_accepted(registrations_log, profile, key_type, why_not_tried))
+    assert_judgement(requirement_id, type_is_accepted(registrations_log, profile, key_type, why_not_tried))
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")
@@ -229,7 +229,9 @@ def test_undocumented_key_type_is_not_registered(registrations_log, profile):
     """A key type that is not documented, such as another word, is not registered with Success true."""
     answers = without_unlisted_successes(of_undocumented_types(registrations_log), registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.undocumented", none_granted(answers, code_of_finding="undocumented-type"))
+    assert_judgement(
+        "registerPixKey.pixKeyType.undocumented", none_granted(answers, code_of_finding="undocumented-type")
+    )
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
@@ -238,7 +240,7 @@ def test_another_name_of_random_is_not_registered(registrations_log, profile):
     registrations = registrations_for(registrations_log, Registering.OTHER_NAME_OF_RANDOM)
     answers = without_unlisted_successes(registrations, registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.EVP", none_granted(answers, code_of_finding="type-EVP"))
+    assert_judgement("registerPixKey.pixKeyType.EVP", none_granted(answers, code_of_finding="type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
@@ -251,7 +253,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
     not_exercised_unless(registrations, deletions_needed(profile))
     answers = without_unlisted_successes(registrations, registrations_log, profile)
 
-    assert_found("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
+    assert_judgement("registerPixKey.pixKeyType.letterCase", none_granted(answers, code_of_finding="type-lower-case"))
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
 )
 def test_the_documented_request_is_enough(requirement_id, registrations_log):
     """A registration that has only the documented fields and Content-Type is accepted, so nothing else is needed."""
-    assert_found(requirement_id, registration_is_understood(requirement_id, registrations_log))
+    assert_judgement(requirement_id, registration_is_understood(requirement_id, registrations_log))
 
 
 @requirement("registerPixKey.repeated")

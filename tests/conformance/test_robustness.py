@@ -12,7 +12,7 @@ import pytest
 from spec.interface import operations
 from spec.message import joined
 from spec.rules import ROBUSTNESS
-from tests.harness.judging import assert_found, named, out_of_scope_unless
+from tests.harness.judging import assert_judgement, named, out_of_scope_unless
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import (
     kinds_of_invalid_request_not_sent,
@@ -39,4 +39,4 @@ def test_no_request_breaks_the_service(requirement_id, log, profile, reproductio
     judgement = never_broken(requirement_id, log, reproduction, joined([not_sent, tested_nothing]))
     was_tested = not why_not_tested
     out_of_scope_unless(judgement.deviates or was_tested, why_not_tested)
-    assert_found(requirement_id, judgement)
+    assert_judgement(requirement_id, judgement)

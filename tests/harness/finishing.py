@@ -156,7 +156,7 @@ def _in_order(names: Container[str]) -> list[str]:
 def _reason_in_words(exchange: Exchange, reason: str, accounts: Iterable[str]) -> Text:
     """Why a transfer that the run prepared was not executed, in words; empty if it was executed, or may have been.
 
-    `reason` is the reason that was recorded when the transfer was prepared, and `accounts` are those of the profile.
+    `reason` is the reason that was recorded for the transfer, and `accounts` are the accounts of the profile.
     Transfers that an invalid or generated request prepared get one common reason, so that the report has one line for
     all of them. So do transfers of synthetic accounts, which the suite made up.
     """
@@ -353,7 +353,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
             "token: check auth",
             number=number,
         )
-        # Not if the refused execution may have moved money in spite of its 401.
+        # --resend-code needs a journal, and is refused for a code that may have moved money in spite of its 401.
         may_be_sent_again = guard.journal is not None and number not in guard.unknown
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))

@@ -6,10 +6,11 @@ is met; if not, it has findings. A result is conclusive if the exchanges could s
 
 | assertion | if the requirement is not met | if it cannot be judged |
 |---|---|---|
-| `assert_holds`, `assert_found` | `DeviationError` | `NotExercised` |
-| `warn` | a warning, and the test goes on | |
-| `observe`, `remark` | | |
-| `not_exercised_unless`, `out_of_scope_unless` | | `NotExercised`, `OutOfScope` |
+| `assert_holds`, `assert_judgement` | raises `DeviationError` | raises `NotExercised` |
+| `assert_requirements` | the results that it gets say so | raises `NotExercised` or `OutOfScope` |
+| `warn` | a warning, and the test goes on | a pass |
+| `observe`, `remark` | nothing is judged: they only record | nothing is judged |
+| `not_exercised_unless`, `out_of_scope_unless` | never | raises `NotExercised`, `OutOfScope` |
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def named(*requirement_ids: str) -> list[object]:
     return [pytest.param(name, marks=requirement(name), id=name) for name in requirement_ids]
 
 
-def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
+def operations_with_requirement(end_of_id: str, operations: Iterable[str]) -> list[object]:
     """Operations as parameters of a test: pytest runs the test once for each operation.
 
     The requirement of each is `<operation>.<end_of_id>`, such as `listAccounts.refusal` for the end `refusal`.
@@ -79,7 +80,7 @@ def operations_with(end_of_id: str, operations: Iterable[str]) -> list[object]:
     return parameters
 
 
-def operations_with_each(ends_of_ids: Iterable[str], operations: Iterable[str]) -> list[object]:
+def operations_with_each_requirement(ends_of_ids: Iterable[str], operations: Iterable[str]) -> list[object]:
     """Pairs of an operation and the end of a requirement id as parameters of a test: all combinations.
 
     The requirement of each pair is `<operation>.<end_of_id>`, such as `listAccounts.refusal`.
@@ -95,9 +96,10 @@ class Untested(Skipped):
     """The running test cannot judge its requirement. `why` says what is missing."""
 
     verdict: ClassVar[Verdict]
+    """The verdict that the requirement gets."""
 
     def __init__(self, why: Text) -> None:
-        """`why` is empty if nothing is known but that no answer could show whether the requirement is met."""
+        """End the test for this reason. If `why` is empty, the reason is "no answer that could show it"."""
         self.why = why or say("no answer that could show it")
         super().__init__(str(self.why))
 
@@ -121,7 +123,10 @@ class DeviationError(AssertionError):
     """
 
     def __init__(self, requirement_id: str, judgements: Sequence[Judgement]) -> None:
-        """`judgements` say of which exchanges the requirement is not met. Their messages are the text of the error."""
+        """End the test because these judgements say that the requirement is not met.
+
+        Their messages are the text of the error.
+        """
         self.requirement_id = requirement_id
         self.judgements = judgements
         super().__init__(f"{requirement_id}: {joined(judgement.message for judgement in judgements)}")
@@ -151,13 +156,14 @@ class _Assertions:
     ) -> None:
         """Record a verdict on the requirement, with the numbers of the exchanges (requests with answers) that show it.
 
-        An exchange without a number was not sent by this run, so that the report cannot refer to it.
+        An exchange with the number 0 was not sent by this run, so the report cannot refer to it.
         """
         numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
         self.results.append(RequirementResult(requirement_id, verdict, exchanges=numbers, findings=tuple(findings)))
 
 
 ASSERTIONS = _Assertions()
+"""The results of the test that is running now."""
 
 
 @dataclass
@@ -173,7 +179,7 @@ class JudgedTest:
 
     @property
     def results(self) -> list[RequirementResult]:
-        """All results of the test: first the one of its own requirement, then those of other requirements."""
+        """All results of the test: first the result of its own requirement, then the results of other requirements."""
         return [self.own, *self.others]
 
     @property
@@ -275,7 +281,9 @@ def _with_share(judgement: Judgement, share: tuple[int, int]) -> Judgement:
 
 
 def assert_requirements(requirement_id: str, results: Iterable[RequirementResult]) -> None:
-    """Record results that were found out elsewhere, for several requirements. `requirement_id` is that of the test.
+    """Record results that were found out elsewhere, for several requirements.
+
+    `requirement_id` is the requirement of the test itself.
 
     The test fails if one result is a failure and its requirement was selected by the user. Raises NotExercised if there
     is no result for the test's own requirement, and OutOfScope if that result is out of scope.
@@ -289,7 +297,7 @@ def assert_requirements(requirement_id: str, results: Iterable[RequirementResult
         out_of_scope_unless(result.verdict != Verdict.OUT_OF_SCOPE, result.why)
 
 
-def assert_found(requirement_id: str, judgement: Judgement) -> None:
+def assert_judgement(requirement_id: str, judgement: Judgement) -> None:
     """Assert that the requirement is met, according to one judgement that was made of several exchanges together.
 
     Raises DeviationError if it is not met, and NotExercised if the exchanges do not show whether it is met.

@@ -15,7 +15,7 @@ from reports.sentences.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 16
 """Generated requests for each operation. A fault in one answer of four is then missed once in 100 runs: 0.75 ** 16."""
-_REFUSED = {
+_WHY_REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "
     "every run checks the target first",
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
@@ -24,10 +24,10 @@ _REFUSED = {
     "showlocals": "--showlocals prints answers of the service as they are; leave it out",
     "pastebin": "--pastebin publishes what is printed before known values are hidden; leave it out",
 }
-"""By the name of its value, why an option is refused and what to do instead."""
-_NEVER_EMPTY = {"base_url": "--base-url", "report_dir": "--report-dir"}
-"""By the name of its value, an option that must not be empty: `--base-url="$STAGING"` would test the sandbox if the
-variable is not set."""
+"""Options that are refused: by the name under which pytest keeps the value of an option, the reason, and what to do."""
+_MUST_NOT_BE_EMPTY = {"base_url": "--base-url", "report_dir": "--report-dir"}
+"""Options that must not be empty, by the name under which pytest keeps their value. If the variable is not set,
+`--base-url="$STAGING"` would test the sandbox."""
 LANGUAGES = (ENGLISH, *catalogues())
 """Languages of the report."""
 OPTIONS_THAT_COLLECT_NO_TESTS = {"--help": "help", "--markers": "markers"}
@@ -122,10 +122,10 @@ def refuse_options(config: pytest.Config) -> None:
 
     Such an option is refused on the command line, in PYTEST_ADDOPTS, and in a configuration file.
     """
-    for name, reason in _REFUSED.items():
+    for name, reason in _WHY_REFUSED.items():
         if config.getoption(name, None):
             raise pytest.UsageError(reason)
-    for name, option in _NEVER_EMPTY.items():
+    for name, option in _MUST_NOT_BE_EMPTY.items():
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
     _refuse_a_hidden_address(config)

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from reports.showing.show import Display, printable
 from tests.harness.process import INTERNAL_ERROR
 
-_OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
+_COLOUR_OR_CARRIAGE_RETURN = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 """Escape sequences for colours (ECMA-48) and carriage returns, which pytest writes to a terminal. In brackets, so that
 `split` keeps them."""
 
@@ -131,7 +131,10 @@ class _GuardedFile:
     """True while only lines of the suite are written, and others are dropped."""
 
     def __init__(self, file: TextIO, clean: Callable[[str], str], *, coloured: bool) -> None:
-        """`clean` returns a text without known values. `coloured` is true if pytest writes colours to the file."""
+        """Write to this file from now on, and hide values in what is written.
+
+        `clean` returns a text without known values. `coloured` is true if pytest writes colours to the file.
+        """
         self._file = file
         self._clean = clean
         self._coloured = coloured
@@ -148,7 +151,7 @@ class _GuardedFile:
             return self._file.write(printable(text) + line_end)
         if self.prints_only_suite:
             return len(text)
-        pieces = _OF_PYTEST.split(text) if self._coloured else [text]
+        pieces = _COLOUR_OR_CARRIAGE_RETURN.split(text) if self._coloured else [text]
         for index in range(0, len(pieces), 2):  # every second piece is a colour, which is not changed
             pieces[index] = self._clean(pieces[index])
         self._file.write("".join(pieces))

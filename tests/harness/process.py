@@ -138,7 +138,8 @@ def _status_of(error: BaseException) -> int:
 def _end_with_one_line(error_type: type[BaseException], error: BaseException, trace: TracebackType | None) -> NoReturn:
     """Print in one line which exception nobody caught, and end the process with a status that is no verdict.
 
-    Python calls this, because it is set as `sys.excepthook`, and takes the status from the SystemExit.
+    Python calls this, because it is set as `sys.excepthook`, and takes the status from the SystemExit. During a run the
+    hook of `Pen` (pen.py) is set instead, which hides secrets in the message.
     """
     reason = "interrupted"
     if error_type is not KeyboardInterrupt:

@@ -77,13 +77,16 @@ class Reporter:
     """
 
     def __init__(self, config: pytest.Config, run: Run, folder: Path | None, clean: Clean) -> None:
-        """`folder` is the folder of the report. `clean` hides tokens, codes and other known values in a text."""
+        """Prepare the report of a run. Nothing is written so far, and the run has no verdict.
+
+        `folder` is the folder of the report. `clean` hides tokens, codes and other known values in a text.
+        """
         self.run = run
         self.folder = folder
         self.page = HtmlPage(self)
         self._clean = clean
         self._accepts = config.getoption("accept")
-        self._named_run = config.getoption("compare_with")  # it was read when the command line was
+        self._named_run = config.getoption("compare_with")  # the run itself: `read_command_line` has read its file
         self._has_folder_of_its_own = bool(config.getoption("report_dir"))
         self._run_before = run_before(folder) if self._has_folder_of_its_own else None
         self._document: RunDocument | None = None
@@ -149,7 +152,7 @@ class Reporter:
                 self.folder.rmdir()
 
     def print_summary(self, session: pytest.Session) -> None:
-        """Print the summary, and set the exit status of the process to that of the verdict in its last line.
+        """Print the summary, and set the exit status of the process, so that it fits the verdict in the last line.
 
         If a part of the output cannot be printed, the files are written again, so that they say so.
         """
@@ -181,8 +184,8 @@ class Reporter:
     def _report_in_words(self) -> str:
         """What the summary says about the report: its path, or why a part of it is missing; empty without a report.
 
-        The path is that of report.html. If pytest-html is not installed, there is no report.html, and the path is that
-        of conformance.json.
+        The path leads to report.html. If pytest-html is not installed, there is no report.html, and the path leads to
+        conformance.json.
         """
         if self._reason_of_missing_part or not self.folder:
             return self._reason_of_missing_part
@@ -344,14 +347,14 @@ class HtmlPage:
     """Changes the page that pytest-html writes to report.html of the suite. Unused if pytest-html is not installed."""
 
     def __init__(self, reporter: Reporter) -> None:
-        """`reporter` has the document of the run that the page shows."""
+        """Begin without a page. `reporter` has the document of the run that the page shows."""
         self._reporter = reporter
         self._page: Any = None
 
     def begin(self, page: Any) -> None:
         """Remember the page object of pytest-html, because its title is set later, when the verdict is known.
 
-        The environment variables that pytest-html would list are removed, because some of a CI system name people.
+        pytest-html would list environment variables. They are removed, because those of a CI system may name people.
         """
         self._page = page
         page.set_data("environment", {})

@@ -99,7 +99,8 @@ def wanted_ids(config: pytest.Config) -> frozenset[str]:
 def leave_out_unwanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Remove the tests whose requirements the user did not select with -k or --last-failed from `items`.
 
-    If all requirements are selected, nothing is removed, not even a test without a requirement.
+    If all requirements are selected, nothing is removed. Otherwise a test without a requirement is removed, too,
+    because nobody can select it.
     """
     ids = wanted_ids(config)
     all_are_selected = len(ids) == len(requirements())
@@ -180,7 +181,7 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
             return frozenset.intersection(*map(_ids_of, parts))
-        case ast.BoolOp(values=parts):
+        case ast.BoolOp(values=parts):  # `or`, which is the only other one
             return frozenset.union(*map(_ids_of, parts))
         case ast.UnaryOp(op=ast.Not(), operand=part):
             return frozenset(requirements()) - _ids_of(part)
@@ -210,7 +211,7 @@ def _similar_names(name: str) -> list[str]:
     The first rule that finds something is used:
 
     1. ids and groups whose last part is the name: `executePix.status` for `status`
-    2. the one with the most similar letters
+    2. the id or group with the most similar letters
     3. ids and groups whose last part contains the name
     """
     wrong_name = name.lower()
@@ -263,8 +264,10 @@ def selection_in_words(config: pytest.Config) -> str | None:
 
 
 def requirement_ids_of(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
-    """The ids of the requirements that these tests judge. If `fixtures` are named, only tests that use one of these
-    pytest fixtures are considered."""
+    """The ids of the requirements that these tests judge.
+
+    If `fixtures` are named, only tests that use one of these pytest fixtures are considered.
+    """
     ids = set()
     for item in items:
         requirement = requirement_of(item)

@@ -46,6 +46,7 @@ class Session:
 
 
 SESSION = pytest.StashKey[Session]()
+"""The key under which the configuration of pytest keeps the session."""
 
 
 def session_of(run: Run, door: Door, client: Client) -> Session:

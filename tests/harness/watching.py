@@ -33,6 +33,7 @@ from tests.harness.selection import permission_missing_for, requirement_of, want
 from tests.harness.session import Session
 
 JUDGED = pytest.StashKey[JudgedTest]()
+"""The key under which a test of pytest keeps its record."""
 
 
 def begin_test(item: pytest.Item, profile: Profile) -> None:

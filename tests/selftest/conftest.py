@@ -16,11 +16,14 @@ import pytest
 from environments.door import wire
 from tests.selftest.mirror import NOT_MIRRORED
 from tests.selftest.proof import matrix
+from tests.selftest.proof.directly import run_tests_in_memory, try_in_memory
 from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
-from tests.selftest.services.one_run import ManualRun, run_suite_in_memory
+from tests.selftest.services.one_run import ManualRun, result_in_memory, run_suite_in_memory
 from tests.selftest.services.running import run_suite, suite_in_background
 from tests.selftest.services.serving import SocketService
 from tests.selftest.shared_runs import run_with_files, shared_run
+
+gc.disable()  # until everything is collected: little of what is imported is garbage, and to look for it takes 2 s
 
 HERE = Path(__file__).parent
 FIRST_CASES = 1
@@ -30,7 +33,10 @@ RUNNERS = (
     suite_in_background,
     try_service,
     try_target,
+    try_in_memory,
+    run_tests_in_memory,
     run_suite_in_memory,
+    result_in_memory,
     run_with_files,
     shared_run,
     CONFORMANCE,
@@ -82,6 +88,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000)
+    gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -10,6 +10,7 @@ This module imports nothing of ours, because the mutation tester reads it from a
 import ast
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +103,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 """The `__main__.py` files, and the self-tests that call their commands."""
 
 
+@cache
 def modules() -> list[str]:
     """Modules of the product, as paths from the root. A `__main__.py` is one, an `__init__.py` is not."""
     names = []

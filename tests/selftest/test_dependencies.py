@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from zipfile import ZipFile
@@ -97,7 +98,7 @@ def private_names(name):
     """The private names of libraries that a file uses: a private name that no file of the project defines, or that
     the file sets on or overrides in an object of a library.
     """
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(trees()[name]):
         if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] not in OWN:
             parts = node.module.split(".")
             if parts[1:2] in (["internal"], ["core"], ["junitparser"]) or any(map(is_private, parts[:1])):
@@ -105,24 +106,32 @@ def private_names(name):
         elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in BY_OTHERS | OF_COPIES:
             is_extended = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "super"
             is_set = isinstance(node.ctx, ast.Store) and not is_set_on_itself(node)
-            files = DEFINED_IN.get(node.attr, set())
+            files = files_by_name().get(node.attr, set())
             if not files or is_set or (is_extended and files == {name}):
                 yield node.attr
 
 
-TREES = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in SUITE}
-DEFINED_IN = {}
-"""Files of ours that define a name, by the name."""
-for file, tree in TREES.items():
-    for defined in names_defined_in(tree):
-        DEFINED_IN.setdefault(defined, set()).add(file)
+@cache
+def trees():
+    """The syntax tree of each file of the suite, by its path from the root. Only one test reads them."""
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in SUITE}
+
+
+@cache
+def files_by_name():
+    """The files of ours that define a name, by the name."""
+    files = {}
+    for file, tree in trees().items():
+        for name in names_defined_in(tree):
+            files.setdefault(name, set()).add(file)
+    return files
 
 
 def test_architecture_names_every_private_name():
     """The table has the name beside the file that uses it."""
     missing = {
         (name, file)
-        for file in TREES
+        for file in trees()
         for name in private_names(file)
         if not any(name in names and f"`{file}`" in files for _, names, files in ROWS.values())
     }

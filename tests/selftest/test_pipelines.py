@@ -297,9 +297,10 @@ def test_the_key_of_the_journal_is_not_kept(checkout):
 def test_a_cancelled_job_ends_after_its_run(script, checkout):
     """Signals to the shell of the job stop the run, and the report has all that was sent."""
     path = "environments/staging.yaml"
+    variables = {"ENVIRONMENT": path, "NEW_JOURNAL": "true", "STATUS": "real", "OPTIONS": "-k registerPixKey"}
     with StopsAnswering(30) as service:
         write_profile(checkout.folder, service.base_url).rename(checkout.folder / path)
-        with checkout.start(script, ENVIRONMENT=path, NEW_JOURNAL="true", STATUS="real") as process:
+        with checkout.start(script, **variables) as process:
             await_event(service.reached, process)
             process.send_signal(signal.SIGINT)
             process.terminate()

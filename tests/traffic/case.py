@@ -130,8 +130,8 @@ class Case:
 
 _SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
-_ONE_LETTER_OR_DIGITS = re.compile(r"[A-Za-z]|[0-9]{1,30}")
-"""One letter, or digits alone. At most 30 digits is a choice."""
+_PLAIN = re.compile(r"[A-Za-z]{1,30}|-?[0-9]{1,30}([.,][0-9]{1,30})?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""A plain text: letters alone, a number, or a date. At most 30 characters in a row is a choice."""
 _TEXTS_THAT_NAME_NOBODY = frozenset({"", *NAMED_TYPES})
 """Texts that name nobody."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
@@ -150,12 +150,13 @@ def synthetic_text(text: str) -> str:
 def synthetic_path_parameter(operation: str, text: str, profile: Profile) -> str:
     """A path parameter for a request that is drawn at random: the text with a prefix, so that it names nobody.
 
-    On a sandbox (a service without real money) one letter, or digits alone, stay as they are, so that such accounts are
-    tried, too. But a transaction code gets the prefix in any case, because a real code would move money.
+    On a sandbox (a service without real money) a plain text stays as it is, so that such accounts are tried, too. But a
+    transaction code gets the prefix in any case, because a real code would move money.
     """
-    if operation == "executePix":
-        return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
-    return _synthetic_or_short(text, profile)
+    may_stay = profile.is_sandbox and operation != "executePix"
+    if may_stay and _PLAIN.fullmatch(text):
+        return text
+    return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 
 
 def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> Any:
@@ -169,7 +170,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     | the empty text, a documented key type but RANDOM | stays | stays |
     | the account that a registration is for | stays | stays |
     | the account that pays for a transfer | stays | becomes synthetic |
-    | one letter, or digits as text | stays | becomes synthetic |
+    | letters alone, a number or a date as text, with blanks around it | stays | becomes synthetic |
     | any other text | becomes synthetic | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
     | any other number | becomes a negative one | becomes a synthetic text |
@@ -182,7 +183,7 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
         if isinstance(leaf, str):
             is_account_of_registration = member == "account" and leaf == account_of_registration
             may_stay = is_account_of_registration or leaf in accounts_that_pay
-            return leaf if may_stay else _synthetic_or_short(leaf, profile)
+            return leaf if may_stay else _synthetic_or_plain(leaf, profile)
         if member in _MEMBERS_WITHOUT_IDENTIFIER:
             return leaf
         negative = -abs(leaf) - 1  # no account and no key is negative
@@ -191,12 +192,15 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
     return _with_leaves_changed(value, synthetic_leaf)
 
 
-def _synthetic_or_short(text: str, profile: Profile) -> str:
-    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox one letter, or digits alone, stay.
+def _synthetic_or_plain(text: str, profile: Profile) -> str:
+    """The text with the prefix `pixconf-`, so that it names nobody. On a sandbox a plain text stays.
 
-    Such a text may name a key or an account there, but a sandbox has no real money.
+    It may have blanks around it, or be nothing but blanks. Such a text may name a key or an account there, but a
+    sandbox has no real money.
     """
-    if profile.is_sandbox and _ONE_LETTER_OR_DIGITS.fullmatch(text):
+    without_blanks = text.strip(" \n")
+    is_plain = not without_blanks or _PLAIN.fullmatch(without_blanks)
+    if profile.is_sandbox and is_plain:
         return text
     return synthetic_text(text.removeprefix(SYNTHETIC_PREFIX))
 

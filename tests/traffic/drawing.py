@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -43,7 +43,7 @@ from schemathesis.generation.overrides import Override
 from environments.profiles.model import Profile
 from reports.outputs.writing import RUNS
 from spec.interface import READ_OPERATIONS, SYNTHETIC_PREFIX, openapi, operations
-from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than, leaves_of
+from spec.json_text import MAX_DEPTH_OF_A_REQUEST, as_bytes, is_nested_deeper_than
 from tests.traffic.case import (
     AMOUNT,
     DOCUMENTED_MEMBERS,
@@ -59,7 +59,25 @@ from tests.traffic.case import (
     texts_that_name_own_account,
     with_synthetic_identifiers,
 )
+from tests.traffic.combining import (
+    VALUES,
+    VALUES_OF_FURTHER_ROUNDS,
+    cases_without_choice,
+    has_several_members,
+    rounds,
+)
 from tests.traffic.invalid import invalid_requests
+from tests.traffic.unusual_texts import (
+    ALL_SPECIAL,
+    ALL_UNUSUAL,
+    EVERYTHING,
+    LENGTHS,
+    LETTERS,
+    ONE_DIGIT,
+    SPECIAL,
+    UNUSUAL,
+    VERY_LONG,
+)
 
 T = TypeVar("T")
 _JsonSchema = dict[str, Any]
@@ -69,14 +87,6 @@ that the same seed would draw different cases."""
 
 # -- texts -------------------------------------------------------------------------------------------------------------
 
-_SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@"
-"""Characters that mean something in SQL, JSON, URLs, shells or templates. Braces are left out, because Schemathesis
-draws no path parameter with them."""
-_UNUSUAL = "/\0\t\r\n\x7f\x85\u2028ãßİ\u0301\u202e\ufeff🏦"
-"""Characters that end a text, a line or a path segment, that change length with letter case or encoding, or that nobody
-sees."""
-_LENGTHS = (300, 5_000)
-"""Lengths of long texts: longer than a database column of 255 characters, and than a buffer of 4 KiB."""
 _IS_KEPT = st.integers(0, 3).map(bool)
 """Whether a character, or a part of a case, is kept: three of four are. 0 is the simplest value, so Hypothesis shrinks
 towards texts and cases without any part."""
@@ -92,12 +102,12 @@ def _some_of(characters: str) -> st.SearchStrategy[str]:
 
 
 _FORMATS = {
-    "pixconf-special": _some_of(_SPECIAL),
+    "pixconf-special": _some_of(SPECIAL),
     "pixconf-usual": st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)),
-    "pixconf-unusual": st.one_of(_some_of(_UNUSUAL), st.text()),
-    "pixconf-digits": st.text("0123456789", min_size=1),
+    "pixconf-unusual": st.one_of(_some_of(UNUSUAL), st.text()),
+    "pixconf-digits": st.tuples(st.sampled_from(("", "-")), st.text("0123456789", min_size=1)).map("".join),
     "pixconf-long": st.builds(
-        lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(_LENGTHS)
+        lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(LENGTHS)
     ),
 }
 for _name, _strategy in _FORMATS.items():
@@ -107,55 +117,47 @@ _TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
 _ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
 """Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
 objects of any depth are left out, because to draw them would take most of the time."""
-_ONE_LETTER, _ONE_DIGIT = "x", "7"
-_ALL_SPECIAL = f"{_SPECIAL}{{}}ã🏦"
-_ALL_UNUSUAL = f" {_UNUSUAL} "
-_VERY_LONG = "x" * max(_LENGTHS)
-_PATH_PARAMETERS = (_ONE_LETTER, _ONE_DIGIT, _ALL_SPECIAL, _ALL_UNUSUAL, _VERY_LONG)
+_PATH_PARAMETERS = (LETTERS, ONE_DIGIT, ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG)
 """Texts that are sent as the path parameter of each operation that has one: one for each kind of text."""
 _VALUES_FOR_A_TEXT: tuple[Any, ...] = (
     None,
     True,
-    0,
+    -0.5,
     "",
-    _ONE_LETTER,
-    _ONE_DIGIT,
-    _ALL_SPECIAL,
-    _ALL_UNUSUAL,
-    _VERY_LONG,
-    {},
+    ONE_DIGIT,
+    ALL_SPECIAL,
+    ALL_UNUSUAL,
+    VERY_LONG,
+    {f"{SYNTHETIC_PREFIX}a": {}},
 )
-"""Values that the coverage phase puts into each member whose usual value is a text. Negative cases add false and an
+"""Values that the coverage phase puts into each member whose usual value is a text. Negative cases add letters and an
 array."""
-_VALUES_FOR_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, _ALL_SPECIAL, {})
-"""The same for a member whose usual value is a number."""
-_EVERYTHING = f"{_ALL_SPECIAL}{_ALL_UNUSUAL}{_VERY_LONG}"
-"""A text that is long, special and unusual. In bodies with several unusual members it stands for all unusual texts,
-because the number of pairs grows with the square of the number of values. Half of these members have it."""
-schemathesis.openapi.format("pixconf-everything", st.just(_EVERYTHING))
-_AN_EVERYTHING: _JsonSchema = {"type": "string", "format": "pixconf-everything"}
-"""Schema of that text. A constant would be one of the other values, and as rare as they are."""
-_BESIDE_EVERYTHING: tuple[Any, ...] = (None, True, -0.5, "", _ONE_DIGIT, {})
-"""The other values of such members, beside the usual one."""
-_AMOUNTS_OF_A_SANDBOX = (0, 1e15)
-"""Amounts that only a sandbox gets: none, and one that no balance has."""
+_VALUES_FOR_A_NUMBER: tuple[Any, ...] = (None, True, -0.5, "", ONE_DIGIT, {})
+"""The same for a member whose usual value is a number. Negative cases add a text without digits."""
+_VALUES_FOR_A_DATE: tuple[Any, ...] = (*_VALUES_FOR_A_NUMBER, 0, 1767225600, 2**64, "2026-02-30")
+"""The same for a date: seconds since 1970 instead of milliseconds, more than 64 bits, a day that no year has."""
+_AMOUNTS_OF_A_SANDBOX = (0, 1e-7, 12345678901, 1e20)
+"""Amounts that only a sandbox gets: none, less than a cent, more than 32 bits, and more than 64 bits hold."""
+_DATE = "date"
+"""Member of the documented transfers that has the day."""
 
 
 # -- the schema for drawing --------------------------------------------------------------------------------------------
 
 _ONE_UNUSUAL_MEMBER = "one unusual member"
+_ONE_USUAL_MEMBER = "one usual member"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
-_ALL_UNUSUAL_MEMBERS = "all unusual members"
-_KINDS = (_ONE_UNUSUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS, _ALL_UNUSUAL_MEMBERS)
+_KINDS = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
 """Kinds of bodies, compared with the example body: a complete, usual one (`documented_members` in `case.py`).
 
-- One unusual member: the coverage phase of Schemathesis makes these bodies. The other kinds are drawn.
+- One unusual member: the coverage phase of Schemathesis makes these bodies.
+- One usual member: it makes these bodies, too. Each has one of the usual members, and no other one.
 - All members: each of them has a drawn value.
-- Any members: some of the members are missing.
-- All unusual members: each member has one of few values, so that few bodies are enough to have each two of them.
+- Any members: the same, but some of the members are missing.
 
-None of the bodies has a member that is not documented."""
+None of the bodies has a member that is not documented. Bodies with several unusual members are in
+`combining.py`."""
 
 
 def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
@@ -179,23 +181,14 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
     first one, and the example.
     """
     values = _VALUES_FOR_A_TEXT if isinstance(usual_value, str) else _VALUES_FOR_A_NUMBER
+    if name == _DATE:
+        values = _VALUES_FOR_A_DATE
     if _is_key_type(operation, name):
-        values = (*NAMED_TYPES, _ONE_LETTER, True, -0.5)
+        values = (*NAMED_TYPES, EVERYTHING, True, -0.5)
     if name == AMOUNT and profile.is_sandbox:
-        values = (*values, *_AMOUNTS_OF_A_SANDBOX)
+        values = (*values, *_AMOUNTS_OF_A_SANDBOX, "1,5")
     others = [value for value in values if value != usual_value]
     return {"enum": [usual_value, *others], "examples": [usual_value]}
-
-
-def _combined_member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """Schema of one member of a body in which all members are unusual.
-
-    Half of the drawn values are the text _EVERYTHING, which has unusual characters of all sorts; the other half are the
-    few values of _BESIDE_EVERYTHING and the usual one.
-    """
-    if _is_key_type(operation, name):
-        return {"enum": list(NAMED_TYPES)}
-    return {"anyOf": [_AN_EVERYTHING, {"enum": [usual_value, *_BESIDE_EVERYTHING]}]}
 
 
 def _is_key_type(operation: str, name: str) -> bool:
@@ -233,14 +226,11 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
         name: _covered_member_schema(operation, name, usual_value, profile)
         for name, usual_value in example_body.items()
     }
-    combined = {
-        name: _combined_member_schema(operation, name, usual_value, profile)
-        for name, usual_value in example_body.items()
-    }
+    usual = {name: {"enum": [value], "examples": [value]} for name, value in example_body.items()}
     return {
         _ALL_MEMBERS: _closed(free, required=True),
         _ANY_MEMBERS: _closed(free, required=False),
-        _ALL_UNUSUAL_MEMBERS: _closed(combined, required=True),
+        _ONE_USUAL_MEMBER: {**_closed(usual, required=False), "maxProperties": 1},
         _ONE_UNUSUAL_MEMBER: _closed(covered, required=True),
     }
 
@@ -356,10 +346,8 @@ _ATTEMPTS = 3
 _FEWEST_STEPS = 4
 _MOST_STEPS = 7
 """Steps of a sequence after its first one: enough to register, delete and register again, with reads in between."""
-_OFTEN, _VERY_OFTEN = 2, 4
-"""How many times as often as other bodies two kinds are drawn. Bodies with only unusual members are drawn very often,
-because only they show faults of two values; bodies without some members often, because only they show faults of a
-member that is alone, or missing."""
+_SHARE_OF_COMBINED = 0.85
+"""Share of the drawn cases of an operation with a body that have several unusual members."""
 _DRAWN_FOR_EACH = 10
 """Sequences that are drawn for each one that is taken, so that there is a choice."""
 
@@ -379,15 +367,36 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """The cases of the coverage phase, and as many others as `examples`, or fewer if too many are equal.
 
-        The others have unusual path parameters, or are drawn.
+        The others have unusual path parameters, have several unusual members, or are drawn by Schemathesis.
         """
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
+        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
+        combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
+        others += _first_new(combined, count_combined, [*coverage, *others])
         count = examples - len(others)
         if count:
             strategy = _drawn_cases(operation, self._strategy(operation))
             others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
         return [*coverage, *others]
+
+    def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
+        """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
+
+        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds, in which each
+        member goes through all values, because so few requests have each value in each member.
+        """
+        if count < 1 or not has_several_members(operation, self._profile):
+            return []
+        number_of_further_rounds = math.ceil(count / len(VALUES_OF_FURTHER_ROUNDS))
+        first_round = rounds(operation, self._profile, VALUES)
+        further_rounds = rounds(operation, self._profile, VALUES_OF_FURTHER_ROUNDS)
+        # The first value that Hypothesis draws is the simplest one, whatever the seed is, so it is left out.
+        drawn = [
+            *_distinct(first_round, f"{seed} first round", 2)[1:],
+            *_distinct(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
+        ]
+        return [*cases_without_choice(operation, self._profile), *chain.from_iterable(drawn)]
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
         """Requests with a usual body and an unusual path parameter, one for each text of `_PATH_PARAMETERS`.
@@ -413,31 +422,40 @@ class Drawing:
         _search_for_smallest(_parts_of(case, self._profile), shows)
 
     def coverage(self, operation: str) -> list[Case]:
-        """Complete bodies, and bodies that differ in one member: of another type, missing, empty, not documented.
+        """Bodies that differ from the usual one in one member (of another type, missing, empty, not documented), and
+        bodies with one of the usual members alone.
 
         Of bodies with values of the same kinds it has the first one. Requests of `invalid.py` are left out. Empty for
         an operation without a body, because the texts in its path are drawn ones.
         """
         if documented_members(operation, self._profile) is None:
             return []
-        schema = self._schemas[_ONE_UNUSUAL_MEMBER]
-        generator = CoverageGenerator(
-            operation=schema.find_operation_by_id(operation),
-            generation_modes=list(GenerationMode),
-            generation_config=schema.config.generation,
-            auth_storage=None,
-            override=Override(),
-            feedback=_NO_FEEDBACK,
-        )
+        schema_cases = [
+            *self._covered(operation, _ONE_UNUSUAL_MEMBER, list(GenerationMode)),
+            *self._covered(operation, _ONE_USUAL_MEMBER, [GenerationMode.POSITIVE]),
+        ]
         sent_anyway = {_request_of(case) for case in invalid_requests(operation, self._profile)}
         one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
-        for schema_case in generator:
+        for schema_case in schema_cases:
             case = _as_case(operation, schema_case)
             is_new = case.content_type == JSON and _request_of(case) not in sent_anyway
             if is_new:
                 kinds = tuple(sorted(_kinds_of(case).items()))  # sorted, because the order of members does not count
                 one_of_each.setdefault(kinds, case)
         return list(one_of_each.values())
+
+    def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
+        """The cases that the coverage phase of Schemathesis makes of bodies of one kind."""
+        schema = self._schemas[kind]
+        generator = CoverageGenerator(
+            operation=schema.find_operation_by_id(operation),
+            generation_modes=modes,
+            generation_config=schema.config.generation,
+            auth_storage=None,
+            override=Override(),
+            feedback=_NO_FEEDBACK,
+        )
+        yield from generator
 
     def _strategy(self, operation: str) -> st.SearchStrategy[SchemaCase[Any]]:
         """The Hypothesis strategy from which requests to an operation are drawn.
@@ -468,23 +486,10 @@ class Drawing:
             cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **with_example_path),
         ]
         if len(example_body) > 1:
-            # Each is a strategy of its own, because `one_of` drops a strategy that it has already.
-            strategies += [cases(_ANY_MEMBERS, **with_example_path) for _ in range(_OFTEN)]
-            strategies += [cases(_ALL_UNUSUAL_MEMBERS, **with_example_path) for _ in range(_VERY_OFTEN)]
-        if own := texts_that_name_own_account(operation, self._profile):
-            payer = {name: value for name, value in example_body.items() if not own.isdisjoint(_texts_of(value))}
-            with_own_payer = partial(_with_members, members=payer)
-            strategies += [cases(_ALL_UNUSUAL_MEMBERS).map(with_own_payer) for _ in range(_OFTEN)]
+            strategies.append(cases(_ANY_MEMBERS, **with_example_path))
         if path_parameter:
             strategies.append(cases(_ALL_MEMBERS, body=dict(example_body), media_type=JSON))
         return st.one_of(strategies)
-
-
-def _with_members(case: SchemaCase[Any], members: Members) -> SchemaCase[Any]:
-    """The case with these values in place of those that its body has under the same names."""
-    if isinstance(case.body, dict):
-        case.body = {name: members.get(name, value) for name, value in case.body.items()}
-    return case
 
 
 @st.composite
@@ -506,6 +511,23 @@ def _request_of(case: Case) -> tuple[object, ...]:
     return case.path_parameter, body, case.content_type, case.query, case.credential
 
 
+_SIZES = (0.001, 2**31, 2**63)
+"""Sizes that numbers of one kind do not exceed: less than a cent, 32 bits, 64 bits."""
+
+
+def _first_new(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
+    """The first of these cases that are other requests than the earlier ones, as many as `count`."""
+    new: list[Case] = []
+    requests = {_request_of(case) for case in earlier}
+    for case in cases:
+        if len(new) == count:
+            break
+        if _request_of(case) not in requests:
+            requests.add(_request_of(case))
+            new.append(case)
+    return new
+
+
 _Kinds = dict[str, str]
 """By member of the body, the kind of its value, such as "digits" or "negative usual int". The empty name stands for the
 path parameter."""
@@ -519,7 +541,7 @@ def _kinds_of(case: Case) -> _Kinds:
     kinds = {"": _kind_of(case.path_parameter)}
     body = json.loads(case.body) if case.body else None
     if not isinstance(body, dict):
-        return {**kinds, "body": _kind_of(body)}
+        return {**kinds, "body": "a number" if isinstance(body, bool) else _kind_of(body)}
     missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
     return {**kinds, **missing, **{name: _kind_of(value) for name, value in body.items()}}
 
@@ -530,34 +552,37 @@ def _kind_of(value: Any) -> str:
     A service that is faulty for one of them is probably faulty for the others.
     """
     if isinstance(value, str):
-        return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""))
+        is_synthetic = value.startswith(SYNTHETIC_PREFIX)
+        return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""), is_synthetic)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _kind_of_number(value)
     return repr(value) if isinstance(value, bool) else type(value).__name__
 
 
-def _kind_of_text(text: str) -> str:
+def _kind_of_text(text: str, is_synthetic: bool) -> str:
     """The kind of a text, from which the prefix of synthetic identifiers (`pixconf-`) was taken."""
-    if text in NAMED_TYPES or not text:
+    if text in NAMED_TYPES or text in ("", ONE_DIGIT):
         return text
-    if len(text) == 1:
-        return "a digit" if text.isdecimal() else "a letter"
-    if len(text) >= min(_LENGTHS):
+    if text.isalpha() and not is_synthetic:
+        return "letters"
+    if len(text) >= min(LENGTHS):
         return "long"
     if text.isdecimal():
         return "digits"
     if not text.isprintable():
         return "unusual"
-    return "text" if set(text).isdisjoint(_SPECIAL) else "special"
+    if not set(text).isdisjoint(SPECIAL):
+        return "special"
+    return "text" if is_synthetic else "plain text"
 
 
 def _kind_of_number(number: float) -> str:
-    """The kind of a number: its sign and size, and whether it has a fraction."""
+    """The kind of a number: its sign, its type, and how many bits hold it."""
     if not number:
         return "zero"
-    size = "huge" if abs(number) > max(_AMOUNTS_OF_A_SANDBOX) / 10 else "usual"
+    sizes = [size for size in _SIZES if abs(number) <= size]
     sign = "negative" if number < 0 else "positive"
-    return f"{sign} {size} {type(number).__name__}"
+    return f"{sign} {type(number).__name__} of size {len(sizes)}"
 
 
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
@@ -579,9 +604,9 @@ def draw_sequences(
     situations: Callable[[Sequence[T]], set[Hashable]],
     *,
     possible: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
-    example: tuple[T, ...] = (),
+    examples: Sequence[tuple[T, ...]] = (),
 ) -> list[tuple[T, ...]]:
-    """Sequences of these steps, each of which begins with the first step. An `example` is the first sequence.
+    """Sequences of these steps, each of which begins with the first step. The `examples` are the first sequences.
 
     `situations` gives those that a sequence reaches, `possible` a sequence without its impossible steps. More sequences
     are drawn than `count`. One after the other, the sequence is taken that reaches the most situations which no
@@ -590,7 +615,7 @@ def draw_sequences(
     further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
     strategy = further_steps.map(lambda further: possible((steps[0], *further)))
     drawn = _distinct(strategy, seed, _DRAWN_FOR_EACH * count)
-    return _most_varied(drawn, count, situations, [example] if example else [])
+    return _most_varied(drawn, count, situations, examples[:count])
 
 
 def _most_varied(
@@ -708,11 +733,6 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
         return replace(case, path_parameter=path_parameter, body=body)
 
     return parts()
-
-
-def _texts_of(value: Any) -> list[str]:
-    """Every text in a JSON value: values of members and items of arrays, but no names of members."""
-    return [leaf for _, leaf in leaves_of(value) if isinstance(leaf, str)]
 
 
 def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:

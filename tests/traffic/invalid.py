@@ -338,11 +338,15 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     # TEXTS, NO_OBJECTS and UNREADABLE are tables of bodies. UNREADABLE has those that no service can read.
     for_own_account = _deletion_for_own_account(case, profile)
     has_own_account = for_own_account != case
-    if has_own_account and profile.is_sandbox:
+    may_name_own_account = has_own_account and profile.is_sandbox
+    if may_name_own_account:
         yield from _with_each_body(for_own_account, TEXTS, NO_OBJECTS)
-    yield from _with_each_body(case, TEXTS, NO_OBJECTS)
+    for_nobody = [*_with_each_body(case, TEXTS, NO_OBJECTS)]
     if has_own_account:
-        yield from _with_each_body(for_own_account, UNREADABLE)
+        for_nobody += _with_each_body(for_own_account, UNREADABLE)
+    if may_name_own_account:  # those for the account get further, so only those stay that the report observes
+        for_nobody = [deletion for deletion in for_nobody if _is_observed(deletion)]
+    yield from for_nobody
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
     yield replace(for_own_account, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(for_own_account, members, _member_of_key(members), _TEXT_WITH_QUOTES)
@@ -355,9 +359,15 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
     `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
     tables of unusual bodies and Content-Types, by the words that describe them.
     """
-    yield from _with_each_body(case, TEXTS)
+    odd_transfers: Values = {}
     if names_own_account(case.operation, profile):
-        yield from _with_each_body(case, _unreadable_transfers_of_own_account(members))
+        odd_transfers = _unreadable_transfers_of_own_account(members)
+    for what, body in TEXTS.items():
+        unreadable = replace(case, unusual_part="body", how_unusual=what, body=body)
+        # A body that names an account gets further, so a body without one stays only if the report observes it.
+        if what not in odd_transfers or _is_observed(unreadable):
+            yield unreadable
+    yield from _with_each_body(case, odd_transfers)
     yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     # The amount is a text here, so that a service which ignores the Content-Type prepares no transfer.

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
+from environments.door.permission import synthetic
+from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange, Purpose
@@ -30,6 +32,7 @@ class Step(Enum):
     PREPARE = "a transfer that is prepared"
     EXECUTE = "an execution"
     EXECUTE_AGAIN = "the same execution again"
+    REFUSED_CALLER = "an execution without a token"
 
 
 STEPS_OF_KEYS = (Step.REGISTER, Step.DELETE, Step.LIST, Step.BALANCE)
@@ -42,6 +45,15 @@ USUAL_SEQUENCE_OF_A_TRANSFER = (
 )  # fmt: skip
 """An example that is always sent: the list and the balance after each of both executions, with a key that is
 registered before them."""
+SEQUENCE_OF_SEVERAL_TRANSFERS = (
+    Step.PREPARE, Step.EXECUTE, Step.PREPARE, Step.EXECUTE, Step.BALANCE, Step.PREPARE, Step.LIST, Step.EXECUTE,
+    Step.PREPARE, Step.PREPARE, Step.REFUSED_CALLER, Step.EXECUTE, Step.REFUSED_CALLER, Step.EXECUTE,
+)  # fmt: skip
+"""Another example: another transfer, the list or the balance comes before an execution, between its preparation and it,
+or after it. Drawn sequences have few of these, because most drawn executions have no transfer.
+
+A request without a token comes right before two executions, on the same connection. It is in no drawn sequence, because
+it changes nothing. With the one of `neighbours.py`, there are three, because one node of several may be at fault."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
 StepsWithAnswers = list[tuple[Step, Exchange]]
@@ -103,12 +115,16 @@ def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
 
 
 def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations that a sequence with transfers reaches: each two steps in a row of which one executes.
+    """The situations that a sequence with transfers reaches: each two steps in a row of which one executes, and each
+    three of which one prepares and one executes.
 
-    Situations of three steps would be too many, because no run executes as many transfers.
+    All situations of three steps would be too many, because no run executes as many transfers.
     """
-    pairs = pairwise(_steps_with_key_state(sequence))
-    return {(event, next_event) for event, next_event in pairs if executes((event[0], next_event[0]))}
+    situations: set[Hashable] = {pair for pair in pairwise(sequence) if executes(pair)}
+    for steps in zip(sequence, sequence[1:], sequence[2:], strict=False):
+        if Step.PREPARE in steps and executes(steps):
+            situations.add(steps)
+    return situations
 
 
 def _steps_with_key_state(sequence: Sequence[Step]) -> list[_StepWithKeyState]:
@@ -171,6 +187,8 @@ class SequenceSender:
                 return self._prepare()
             case Step.EXECUTE:
                 return self._execute()
+            case Step.REFUSED_CALLER:
+                return self._send_without_token()
         return self._execute_again()
 
     def _read(self, operation: str) -> Exchange | None:
@@ -238,6 +256,16 @@ class SequenceSender:
         if succeeded(exchange):
             self._executed = code
         return exchange
+
+    def _send_without_token(self) -> Exchange | None:
+        """Send an execution of a code that does not exist, without a token, and return the exchange.
+
+        None if the profile permits no request without the valid token.
+        """
+        if not self.profile.limits.wrong_tokens:
+            return None
+        client = self.registrar.client
+        return client.send("executePix", synthetic(), credential=NO_HEADER, purpose=self.purpose)
 
     def _execute_again(self) -> Exchange | None:
         """Execute the last transfer again, and return the exchange.

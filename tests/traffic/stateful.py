@@ -24,6 +24,7 @@ from tests.traffic.collecting import Findings, requirements_of
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.twice import ExecutedTwice, Repetition, execute_twice
 from tests.traffic.sequences import (
+    SEQUENCE_OF_SEVERAL_TRANSFERS,
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
@@ -107,7 +108,7 @@ class DrawnSequences:
                 STEPS_OF_TRANSFERS,
                 situations_of_transfers,
                 possible=possible_steps,
-                example=USUAL_SEQUENCE_OF_A_TRANSFER,
+                examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
             )
 
     def _may_execute(self) -> bool:

@@ -60,7 +60,7 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
 def _entries_of_tile(document: RunDocument, level: str) -> list[ReportedRequirement]:
     """The requirements that a tile (a box with a verdict at the top of the page) is about.
 
-    The tile `robustness` is about requirements of that level, and the other tile about those of all other levels.
+    The tile `robustness` is about the requirements of this level, and the tile `documented` about all others.
     """
     if level == "robustness":
         return [entry for entry in document.requirements if entry.level == "robustness"]
@@ -96,7 +96,7 @@ def _level_in_words(level: str, number_of_failures: int, coverage: Coverage) -> 
 
 @dataclass(frozen=True)
 class Chapter:
-    """Requirements under one heading of the interface document."""
+    """The requirements under one heading of the interface document, with their number by verdict and level."""
 
     heading: str
     rows: list[ReportedRequirement]
@@ -146,7 +146,7 @@ def duration(milliseconds: float) -> str:
 
 @dataclass(frozen=True)
 class Strokes:
-    """Requests of one operation with one outcome."""
+    """The vertical lines for the requests of one operation with one outcome, such as "refused"."""
 
     number: int
     path: str  # of SVG, on a lane of 1,000 units
@@ -154,7 +154,7 @@ class Strokes:
 
 @dataclass(frozen=True)
 class Lane:
-    """Requests of one operation."""
+    """The horizontal strip for the requests of one operation, in the picture of all requests over time."""
 
     operation: str
     number: int
@@ -165,7 +165,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The requests of a run over time."""
+    """The picture of all requests of a run over time, as data for the page."""
 
     lanes: list[Lane]  # one for each operation, and one for undocumented paths
     end: str  # time of the last request, in words
@@ -236,8 +236,8 @@ def _strokes(outcome: str, exchanges: list[ListedExchange], end_ms: float) -> St
 def _outcome(exchange: ListedExchange, failing: Container[int]) -> str:
     """The outcome of a request: `succeeded` (a status below 300), `refused`, or `failed`.
 
-    A request has failed if it got no answer, or if its number is among the `failing` ones: those whose answer shows
-    that a requirement is not met. `result` is the status, or a text if there was no answer.
+    A request has failed if it got no answer, or if its answer shows that a requirement is not met. `failing` has the
+    numbers of these requests. `result` is the status, or a text if there was no answer.
     """
     if exchange.number in failing or not isinstance(exchange.result, int):
         return "failed"

@@ -47,7 +47,7 @@ from spec.message import Message, Text, joined, say
 from spec.requirements import requirements
 
 DIGESTED = {"Requirements": "ledger_sha256", "Schema": "schema_sha256", "Profile": "profile_sha256"}
-"""Members of the provenance that are digests, by what each is of."""
+"""The digests that the page shows: what each is a digest of, and the name of its member in the provenance."""
 _GENERAL = "general"
 """Choice of the filter for requirements that belong to no operation."""
 
@@ -158,13 +158,13 @@ def _by_message(entries: Iterable[ReportedRequirement], verdict: Verdict) -> dic
 # -- an exchange in lines -------------------------------------------------------------------------------------------
 
 _LINES_BEFORE = 2
-"""Lines of an excerpt before the one that deviates."""
+"""Lines of an excerpt before the line that deviates, so that a reader sees where it is. A choice."""
 _MOST_LINES = 6
-"""Lines of an excerpt. The whole exchange is one click away."""
+"""Most lines of an excerpt. A choice: the whole exchange is one click away."""
 _DEEPEST = 32
-"""Levels that are indented, because a body that was cut may be as deep as it is long."""
+"""Most levels that are indented. A body may have thousands, and its lines would be very long. A choice."""
 _BODIES_REMEMBERED = 64
-"""Bodies whose lines are remembered, because a service says the same to many requests."""
+"""Most bodies whose lines are remembered, because a service gives the same answer to many requests. A choice."""
 
 
 MarkedPlace = tuple[str, str]
@@ -218,8 +218,9 @@ def _is_about(finding: Finding, number: int) -> bool:
 def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
     """Where a finding is marked: `("response", "/data/id")` for a value, `("request", "Authorization")` for a header.
 
-    If the finding has no JSON pointers, the place is the one that findings.yaml gives for its kind. A finding about the
-    request is also marked at the first line of the response, because that shows how the service answered.
+    If the finding has no JSON pointers, findings.yaml may name a place for the code of the finding, such as
+    `request Authorization`. A finding about the request is also marked at the first line of the response, because that
+    line shows how the service answered.
     """
     if finding.pointers:
         yield from (("response", pointer or "/") for pointer in finding.pointers)
@@ -329,7 +330,8 @@ def _line_that_begins_with(token: Token) -> Line:
     """A new line of a JSON text that starts with this token: without text, but with indent and JSON pointer.
 
     The pointer tells which value starts in the line, so that a deviation can be marked there. A closing brace starts no
-    value. Below 32 levels lines have no pointer, and a deviation is marked at a line further outside.
+    value. A line that is more than 32 levels deep has no pointer. A deviation there is marked at the line of an object
+    or array around it.
     """
     depth = len(token.path) - 1
     starts_value = token.text not in ("}", "]") and depth <= _DEEPEST
@@ -345,7 +347,7 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     - If not even a surrounding value has a line, it is the first line.
     """
     line_numbers = {line.pointer: number for number, line in enumerate(body)}
-    enclosing = wanted  # becomes the pointer to the innermost value around the wanted one that has a line
+    enclosing = wanted  # shortened below, until it is the pointer to a value that has a line
     while enclosing and enclosing not in line_numbers:
         enclosing = enclosing.rpartition("/")[0]
     number = line_numbers.get(enclosing, 0)
@@ -361,8 +363,9 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
 def excerpt(exchange: ShownExchange, requirement: ReportedRequirement) -> tuple[str, list[Line]]:
     """At most six lines of a request or a response that show how it deviates from a requirement.
 
-    Returned are `request` or `response`, and the lines: the deviating header, or lines of the body around the deviating
-    line. If the deviation is in no header and no body, they are the first lines of the body of the response.
+    Returns the word `request` or `response`, and the lines. The lines are the deviating header, or lines of the body
+    around the deviating line. If the deviation is neither in a header nor in a body, the lines are the first ones of
+    the body of the response.
     """
     side, place = places_of(requirement, exchange.number)[0]
     content = exchange.request if side == "request" else exchange.response
@@ -389,9 +392,10 @@ def _lines_from_first_mark(body: list[Line]) -> list[Line]:
 # -- the exchanges that the page shows ------------------------------------------------------------------------------
 
 LINKED = 3
-"""Exchanges of a requirement or a finding that are linked, and shown."""
+"""Most exchanges of one requirement or finding that the page links and shows. A choice: more tell a reader little."""
 MOST_WHOLE = 300
-"""Exchanges that are shown whole: each has a few thousand characters. The others are a line each."""
+"""Most exchanges that the page shows whole. Each has a few thousand characters, so that the page stays quick. Of any
+further exchange the page has one line."""
 
 
 class WholeExchange(NamedTuple):
@@ -404,8 +408,8 @@ class WholeExchange(NamedTuple):
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
     """Variables of the template report.html: the requests and responses to which the page links, and their deviations.
 
-    Those of findings come first. At most 300 are shown whole, because a page with more is slow. Of an exchange without
-    recorded content (an outline) only a line is shown.
+    Exchanges of findings come first. At most 300 exchanges are shown whole, because a page with more is slow. If the
+    run did not record the content of an exchange (an outline), the page shows only a line of it.
     """
     deviating = _deviating_by_exchange(document)
     cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}

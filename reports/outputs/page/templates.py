@@ -24,10 +24,12 @@ from spec.facts import ANSWER
 from spec.message import Text, say
 
 TEMPLATES = Path(__file__).with_name("templates")
+"""The folder with the templates."""
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements whose observations are values of the service, which are not translated."""
 _COMMENT = "# "
 """Start of a comment in lines of a shell."""
+# Marks of a text for screen readers and for the translation by a browser.
 _NOT_TRANSLATED = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
@@ -92,7 +94,7 @@ def _environment(language_tag: str) -> Environment:
 
 
 class _Filters:
-    """Filters of the templates for texts."""
+    """Filters that the templates apply to texts, as in `{{ finding.message | said }}`."""
 
     def __init__(self, language: Language) -> None:
         """`language` is the language of the page."""
@@ -135,7 +137,7 @@ class _Filters:
         begins_with_status = text[:3].isdecimal()
         if begins_with_status:
             return _NOT_TRANSLATED.format(text)
-        # The word "seen" is one of the suite (tests/traffic/observed_values.py), also among values of the service.
+        # The suite itself writes the word "seen" among values of the service (tests/traffic/observed_values.py).
         is_text_of_suite = requirement_id not in OF_THE_SERVICE or text == "seen"
         return self._language.text(text) if is_text_of_suite else text
 

@@ -23,11 +23,11 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", [*COMMANDS, "reports recorded"])
 def test_help_says_what_the_command_does(command, capsys):
-    """Below the usage, the help has a sentence about the command."""
+    """Each command prints its usage with --help, and below it a sentence about what it does."""
     main, arguments = COMMANDS.get(command, (reports, ["recorded"]))
     with pytest.raises(SystemExit) as exit_info:
         main([*arguments, "--help"])
-    usage, sentence = capsys.readouterr().out.split("\n\n")[:2]
+    usage, sentence, *_ = capsys.readouterr().out.split("\n\n")
 
     assert exit_info.value.code == 0
     assert usage.startswith(f"usage: python -m {command} ")
@@ -37,7 +37,7 @@ def test_help_says_what_the_command_does(command, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_wrong_command_line_prints_one_line_and_ends_with_status_4(command, capsys):
-    """The unknown argument is not repeated, because it may be a token."""
+    """Each command gets the unknown argument --canary. The line does not repeat it, because it may be a token."""
     main, arguments = COMMANDS[command]
     with pytest.raises(SystemExit) as exit_info:
         main([*arguments, "--canary"])

@@ -11,11 +11,11 @@ from environments.profiles.model import Auth, Header, Profile, ProfileError
 
 SECRET = "s3cr3t-t0ken"
 PROFILE = "environments/staging.yaml"
-NO_TOKEN = f'{PROFILE}: auth: no token; expected the token alone, without spaces and without "Bearer"'
-FAILED = f"{PROFILE}: auth.token_command: failed, or took more than 30 seconds; run it by hand: its output is never shown here"
-NOT_SET = f"{PROFILE}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
-UNREADABLE = f"{PROFILE}: auth.token_file: cannot be read (No such file or directory)"
-VARIABLE, FILE = Auth(token_env="PIX_TOKEN"), Auth(token_file=Path("token"))
+THIS_IS_NO_TOKEN = f'{PROFILE}: auth: no token; expected the token alone, without spaces and without "Bearer"'
+COMMAND_FAILED = f"{PROFILE}: auth.token_command: failed, or took more than 30 seconds; run it by hand: its output is never shown here"
+VARIABLE_IS_NOT_SET = f"{PROFILE}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
+FILE_IS_UNREADABLE = f"{PROFILE}: auth.token_file: cannot be read (No such file or directory)"
+FROM_VARIABLE, FROM_FILE = Auth(token_env="PIX_TOKEN"), Auth(token_file=Path("token"))
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "environments").mkdir()
 
 
-def profile_with_auth(auth=VARIABLE, **changes):
+def profile_with_auth(auth=FROM_VARIABLE, **changes):
     """A profile with this source of the token."""
     file = Path("environments/staging.yaml")
     return Profile(name="staging", path=file, base_url="https://bank.example", auth=auth, **changes)
@@ -46,13 +46,18 @@ def refusal_message(resolve, *arguments):
 
 
 @pytest.mark.parametrize(
-    "auth", [VARIABLE, FILE, shell_command("cat ../token; echo note >&2")], ids=["variable", "file", "command"]
+    "auth",
+    [FROM_VARIABLE, FROM_FILE, shell_command("cat ../token; echo note >&2")],
+    ids=["variable", "file", "command"],
 )
 @pytest.mark.parametrize("token", [SECRET, "bearer123"])
 def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
-    """Blanks around the token and a byte order mark are left out. A command runs in the folder of its profile."""
+    """A profile (the settings of a run) names a variable, a file or a command that has the access token.
+
+    Blanks around the token and a byte order mark are left out. A command runs in the folder of its profile.
+    """
     monkeypatch.setenv("PIX_TOKEN", f" {token}\n")
-    byte_order_mark = "\ufeff" if auth is FILE else ""
+    byte_order_mark = "\ufeff" if auth is FROM_FILE else ""
     Path("token").write_text(f"{byte_order_mark}{token}\n", encoding="utf-8")
 
     assert token_of(profile_with_auth(auth)) == token
@@ -61,14 +66,17 @@ def test_a_token_is_read_from_its_source(token, auth, monkeypatch):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        *((value, NOT_SET) for value in (None, "", " \n")),
-        *((f"{SECRET}{rest}", NO_TOKEN) for rest in (f"\n{SECRET}", " x", "\x1b[0m", "é", "…")),
-        *((scheme, NO_TOKEN) for scheme in (f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer")),
+        *((value, VARIABLE_IS_NOT_SET) for value in (None, "", " \n")),
+        *((f"{SECRET}{rest}", THIS_IS_NO_TOKEN) for rest in (f"\n{SECRET}", " x", "\x1b[0m", "é", "…")),
+        *((scheme, THIS_IS_NO_TOKEN) for scheme in (f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer")),
     ],
     ids=ascii,
 )
 def test_a_variable_without_a_token_is_refused(value, message, monkeypatch):
-    """A text that cannot follow "Authorization: Bearer" is no token, and the message does not show it."""
+    """The variable PIX_TOKEN is not set, or has a text that cannot follow "Authorization: Bearer" in a header.
+
+    The message does not show the text, because it may be the token with a mistake in it.
+    """
     if value is not None:
         monkeypatch.setenv("PIX_TOKEN", value)
 
@@ -76,71 +84,95 @@ def test_a_variable_without_a_token_is_refused(value, message, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"", NO_TOKEN), (SECRET.encode() + b"\xff", NO_TOKEN), (None, UNREADABLE)]
+    ("content", "message"),
+    [(b"", THIS_IS_NO_TOKEN), (SECRET.encode() + b"\xff", THIS_IS_NO_TOKEN), (None, FILE_IS_UNREADABLE)],
+    ids=["empty", "not UTF-8", "there is no file"],
 )
 def test_a_file_without_a_token_is_refused(content, message):
-    """The message shows nothing of the file."""
+    """The profile (the settings of the run) names a file with the access token. The message shows nothing of the file."""
     if content is not None:
         Path("token").write_bytes(content)
 
-    assert refusal_message(token_of, profile_with_auth(FILE)) == message
+    assert refusal_message(token_of, profile_with_auth(FROM_FILE)) == message
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("cat",), NO_TOKEN),
-        (("sh", "-c", f"echo {SECRET}; echo {SECRET} >&2; exit 3"), FAILED),
-        (("no-such-program-here", SECRET), FAILED),
-        ((f"a\0{SECRET}",), FAILED),
+        (("cat",), THIS_IS_NO_TOKEN),
+        (("sh", "-c", f"echo {SECRET}; echo {SECRET} >&2; exit 3"), COMMAND_FAILED),
+        (("no-such-program-here", SECRET), COMMAND_FAILED),
+        ((f"a\0{SECRET}",), COMMAND_FAILED),
     ],
-    ids=["asks", "fails aloud", "not there", "no name"],
+    ids=["it waits for input", "it fails and prints the token", "there is no such program", "no name of a program"],
 )
 def test_a_command_without_a_token_is_refused(command, message, capfd):
-    """Neither the command, which may hold a secret, nor its output is shown."""
-    assert refusal_message(token_of, profile_with_auth(Auth(token_command=command))) == message
-    assert capfd.readouterr() == ("", "")
+    """The profile (the settings of the run) names a command that prints the access token.
+
+    Neither the command, which may hold a secret, nor its output is shown.
+    """
+    message_of_refusal = refusal_message(token_of, profile_with_auth(Auth(token_command=command)))
+    output = capfd.readouterr()
+
+    assert message_of_refusal == message
+    assert output == ("", "")
 
 
 def test_a_command_that_takes_too_long_is_ended(monkeypatch):
-    """The suite stops the command after COMMAND_TIMEOUT seconds."""
+    """The suite stops a command for the access token after COMMAND_TIMEOUT seconds (30, and 0.2 in this test)."""
     monkeypatch.setattr(credentials, "COMMAND_TIMEOUT", 0.2)
+    profile = profile_with_auth(Auth(token_command=("sleep", "60")))
 
-    assert refusal_message(token_of, profile_with_auth(Auth(token_command=("sleep", "60")))) == FAILED.replace(
-        "30", "0.2"
-    )
+    assert refusal_message(token_of, profile) == COMMAND_FAILED.replace("30", "0.2")
 
 
-def test_a_command_is_run_twice_at_most():
-    """A refresh runs the command a second time, and no further refresh runs it again, even if the second one failed."""
+def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
+    """The command for the access token counts how often it ran, and prints that number as the token.
+
+    `refresh` fetches the token again, and returns true if it is another one.
+    """
     target = open_target(profile_with_auth(shell_command("echo x >> runs; wc -l < runs")))
-    failing = open_target(
-        profile_with_auth(shell_command("echo x >> others; test $(wc -l < others) != 2 && cat others"))
-    )
+    first_token = target.secrets.token()
+    results_of_refresh = [target.refresh(), target.refresh()]
 
-    assert target.secrets.token() == "1"
-    assert target.refresh()
+    assert first_token == "1"
+    assert results_of_refresh == [True, False]
     assert target.secrets.token() == "2"
-    assert refusal_message(failing.refresh).startswith(FAILED.partition(",")[0])
-    assert [(each_target.refresh(), each_target.secrets.token()) for each_target in (target, failing)] == [
-        (False, "2"),
-        (False, "x"),
-    ]
+
+
+def test_a_command_that_fails_in_a_refresh_is_not_run_again():
+    """The command for the access token fails when it runs for the second time. The first token stays."""
+    script = "echo x >> runs; test $(wc -l < runs) != 2 && cat runs"
+    target = open_target(profile_with_auth(shell_command(script)))
+    message_of_first_refresh = refusal_message(target.refresh)
+    is_new_after_second_refresh = target.refresh()
+
+    assert message_of_first_refresh.startswith(COMMAND_FAILED.partition(",")[0])
+    assert not is_new_after_second_refresh
+    assert target.secrets.token() == "x"
 
 
 def test_fixed_headers_keep_their_order(monkeypatch):
-    """A value is the text of the profile, or that of a variable which the profile names."""
+    """A profile (the settings of a run) may have headers for every request, here X-Region and X-Tenant.
+
+    A value is the text of the profile, or that of a variable which the profile names.
+    """
     monkeypatch.setenv("PIX_TENANT", f"{SECRET}\n")
     headers = (Header("X-Region", text="sa east"), Header("X-Tenant", env="PIX_TENANT"))
 
     assert fixed_headers_of(profile_with_auth(headers=headers)) == (("X-Region", "sa east"), ("X-Tenant", SECRET))
 
 
-@pytest.mark.parametrize("value", [f"a\r\nX-Evil: {SECRET}", f"{SECRET}é", f"{SECRET}\x7f"])
+@pytest.mark.parametrize(
+    "value",
+    [f"a\r\nX-Evil: {SECRET}", f"{SECRET}é", f"{SECRET}\x7f"],
+    ids=["two lines", "a letter outside ASCII", "a control character"],
+)
 def test_a_value_that_no_header_can_hold_is_refused(value, monkeypatch):
-    """The value of a header is one line of ASCII."""
+    """A variable has the value of a header. It must be one line of ASCII. The message names the variable, not its value."""
     monkeypatch.setenv("PIX_TENANT", value)
+    profile = profile_with_auth(headers=(Header("X-Tenant", env="PIX_TENANT"),))
 
-    assert refusal_message(fixed_headers_of, profile_with_auth(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
+    assert refusal_message(fixed_headers_of, profile) == (
         f"{PROFILE}: headers.X-Tenant: PIX_TENANT cannot be sent in a header; expected one line of ASCII"
     )

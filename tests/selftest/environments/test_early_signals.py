@@ -8,7 +8,7 @@ import pytest
 
 from tests.selftest.services.running import ROOT, clean_environment
 
-SLOW = """
+PROGRAM_THAT_SIGNALS_ITSELF = """
 import os, signal, sys
 
 class Sends:
@@ -26,22 +26,25 @@ runpy.run_module({command!r}, run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("command", "module"),
+    ("command", "arguments", "module"),
     [
-        ("pytest", "tests.harness.starting"),
-        ("environments", "environments.door.client"),
-        ("reports", "reports.observed.comparison"),
-        ("spec", "spec.requirements"),
+        ("pytest", ["--no-report"], "tests.harness.starting"),
+        ("environments", ["check", "sandbox"], "environments.door.client"),
+        ("reports", ["compare", "a", "b"], "reports.observed.comparison"),
+        ("spec", [], "spec.requirements"),
     ],
+    ids=["a run", "environments check", "reports compare", "spec"],
 )
-def test_a_signal_during_imports_is_one_line(command, module, number):
-    """The process prints no traceback and is never silent."""
-    arguments = {"environments": ["check", "sandbox"], "reports": ["compare", "a", "b"], "spec": []}.get(
-        command, ["--no-report"]
+def test_a_signal_during_the_imports_of_a_command_prints_one_line(command, arguments, module, signal_number):
+    """Ctrl-C (SIGINT) or SIGTERM arrives while Python still imports `module`. The line says that nothing was sent.
+
+    Without that line, Python would print a traceback.
+    """
+    code = PROGRAM_THAT_SIGNALS_ITSELF.format(
+        module=module, number=int(signal_number), arguments=[command, *arguments], command=command
     )
-    code = SLOW.format(module=module, number=int(number), arguments=[command, *arguments], command=command)
     process = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), capture_output=True, text=True
     )

@@ -25,8 +25,8 @@ DATE = 1767225600000
 PHONE = "+5511955500101"
 KEYS = "/v1/pix/keys/ac-0001"
 EXECUTE = "/v1/execute/pix/SBX-PHONE-1"
-PREPARATION = {"transactionId", "status", "value", "date"}
-EXECUTION = {field.name for field in operations()["executePix"].result}
+FIELDS_OF_PREPARATION = {"transactionId", "status", "value", "date"}
+FIELDS_OF_EXECUTION = {field.name for field in operations()["executePix"].result}
 
 
 def transfer_body(to, value=1.5, payer="ac-0001"):
@@ -34,21 +34,22 @@ def transfer_body(to, value=1.5, payer="ac-0001"):
     return {"from": payer, "to": to, "value": value, "date": DATE, "description": "Test"}
 
 
-EMAIL = {"pixKey": "qa@example.com", "pixKeyType": "EMAIL", "account": "ac-0001"}
+REGISTRATION = {"pixKey": "qa@example.com", "pixKeyType": "EMAIL", "account": "ac-0001"}
 OWN_KEYS = [f"c0ffee00-000{n}-4000-8000-00000000000{n}" for n in (1, 2)]
 OPERATIONS = {
-    "executePix": ("GET", EXECUTE, None, EXECUTION),
-    "registerPixKey": ("POST", KEYS, EMAIL, {"Success", "Message", "Key", "DocumentNumber"}),
+    "executePix": ("GET", EXECUTE, None, FIELDS_OF_EXECUTION),
+    "registerPixKey": ("POST", KEYS, REGISTRATION, {"Success", "Message", "Key", "DocumentNumber"}),
     "deletePixKey": ("DELETE", KEYS, {"pixKey": OWN_KEYS[0]}, {"message"}),
     "listPixKeys": ("GET", KEYS, None, {"keys"}),
     "listAccounts": ("GET", "/v1/accounts", None, {"accounts"}),
     "getBalance": ("GET", "/v1/accounts/balance/ac-0001", None, {"account", "balance"}),
     "listEntries": ("GET", "/v1/accounts/entries/ac-0001", None, {"entries"}),
-    "createPix": ("POST", "/v1/pix", {"account": "ac-0001", "pixKey": PHONE, "value": 0.01}, PREPARATION),
-    "transferExternal": ("POST", "/v1/transfer/external", transfer_body("98765432000198"), PREPARATION),
-    "transferInternal": ("POST", "/v1/transfer/internal", transfer_body(OWN_KEYS[1]), PREPARATION),
-    "transferP2p": ("POST", "/v1/transfer/p2p", transfer_body("24681357928"), PREPARATION),
+    "createPix": ("POST", "/v1/pix", {"account": "ac-0001", "pixKey": PHONE, "value": 0.01}, FIELDS_OF_PREPARATION),
+    "transferExternal": ("POST", "/v1/transfer/external", transfer_body("98765432000198"), FIELDS_OF_PREPARATION),
+    "transferInternal": ("POST", "/v1/transfer/internal", transfer_body(OWN_KEYS[1]), FIELDS_OF_PREPARATION),
+    "transferP2p": ("POST", "/v1/transfer/p2p", transfer_body("24681357928"), FIELDS_OF_PREPARATION),
 }
+"""By operation: method, path and body of a valid request, and the fields in `data` of its response."""
 
 
 @pytest.fixture
@@ -69,22 +70,29 @@ def call_operation(service):
     return respond
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_operation_succeeds_with_the_token_alone(call_operation, operation):
-    """A valid request gets 200, code 0 and the fields of the operation.
+each_operation = pytest.mark.parametrize(("method", "path", "body", "fields"), OPERATIONS.values(), ids=OPERATIONS)
 
-    With a wrong credential it gets 401, which names the scheme.
-    """
-    *request, fields = OPERATIONS[operation]
-    wrong_credentials = ("", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN)
-    refused = [call_operation(*request, authorization)[0] for authorization in wrong_credentials]
-    response, data = call_operation(*request)
 
-    assert {(refusal.status, dict(refusal.headers)["WWW-Authenticate"]) for refusal in refused} == {(401, "Bearer")}
+@each_operation
+def test_every_operation_of_the_sandbox_succeeds_with_the_token(method, path, body, fields, call_operation):
+    """The sandbox is a test service of the suite. A valid request gets 200, JSON, code 0 and the fields of the operation."""
+    response, data = call_operation(method, path, body)
+
     assert response.status == 200
     assert dict(response.headers)["Content-Type"] == "application/json"
     assert json.loads(response.body)["code"] == 0
     assert set(data) == fields
+
+
+@each_operation
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN])
+def test_no_operation_of_the_sandbox_succeeds_without_the_token(
+    authorization, method, path, body, fields, call_operation
+):
+    """The sandbox is a test service of the suite. It answers 401 and names the scheme in WWW-Authenticate."""
+    response, _ = call_operation(method, path, body, authorization)
+
+    assert (response.status, dict(response.headers)["WWW-Authenticate"]) == (401, "Bearer")
 
 
 # Execution
@@ -95,27 +103,44 @@ def sum_of_entries(ledger):
     return sum(ledger.balance(account) for account in ("ac-0001", "ac-0002", "ac-0003", "clearing"))
 
 
-def test_execution_moves_the_money_once(call_operation, monkeypatch):
-    """The value leaves the payer's account as one entry, with the time of the execution in milliseconds.
-
-    A second execution gets 409 and moves nothing.
-    """
+@pytest.fixture
+def stopped_clock(monkeypatch):
+    """The clock of the sandbox stands at DATE, in milliseconds since 1970."""
     monkeypatch.setattr("environments.sandbox.protocol.time", SimpleNamespace(time_ns=lambda: DATE * 1_000_000))
-    balance = lambda: call_operation("GET", "/v1/accounts/balance/ac-0001")[1]["balance"]  # noqa: E731 - read twice
-    balance_before = balance()
+
+
+def test_an_execution_moves_the_money_once(call_operation):
+    """The sandbox is a test service of the suite. The code SBX-PHONE-1 stands for a transfer of 1.50 (150 cents).
+
+    Its second execution gets 409 and moves nothing.
+    """
+    _, balance_before = call_operation("GET", "/v1/accounts/balance/ac-0001")
+    call_operation("GET", EXECUTE)
+    second_execution, _ = call_operation("GET", EXECUTE)
+    _, balance_afterwards = call_operation("GET", "/v1/accounts/balance/ac-0001")
+
+    assert second_execution.status == 409
+    assert balance_before["balance"] - balance_afterwards["balance"] == 150
+
+
+def test_an_execution_is_an_entry_of_the_account_of_the_payer(call_operation, stopped_clock):
+    """The sandbox is a test service of the suite. The last entry has the time of the execution in milliseconds.
+
+    Its value is -150 cents. The execution result has the same date.
+    """
     _, result = call_operation("GET", EXECUTE)
-    repeated, _ = call_operation("GET", EXECUTE)
+    _, account = call_operation("GET", "/v1/accounts/entries/ac-0001")
+    last_entry = account["entries"][-1]
 
     assert (result["type"], result["status"], result["error"], result["date"]) == ("PHONE", "DONE", None, DATE)
-    assert repeated.status == 409
-    assert balance_before - balance() == 150
-    assert call_operation("GET", "/v1/accounts/entries/ac-0001")[1]["entries"][-1] == {
-        "transactionId": "SBX-PHONE-1", "date": DATE, "value": -150,
-    }  # fmt: skip
+    assert last_entry == {"transactionId": "SBX-PHONE-1", "date": DATE, "value": -150}
 
 
-def test_books_balance_under_eight_threads(call_operation, service):
-    """Each code is executed once, however many callers send it at the same time. No money is made or lost."""
+def test_the_books_of_the_sandbox_balance_under_eight_threads(call_operation, service):
+    """Eight callers prepare four transfers each of 1.01 (101 cents), and each caller executes all 32 codes at the same time.
+
+    Each code is executed once (200) and refused seven times (409). No money is made or lost.
+    """
     codes = []
     start = threading.Barrier(8)
 
@@ -131,14 +156,15 @@ def test_books_balance_under_eight_threads(call_operation, service):
     assert answers == {(code, 200): 1 for code in codes} | {(code, 409): 7 for code in codes}
     with service.database.transaction() as ledger:
         assert sum_of_entries(ledger) == 0
-        assert ledger.balance("ac-0001") == 500_000_000 - 32 * 101
+        balance_before, number_of_transfers = 500_000_000, 32
+        assert ledger.balance("ac-0001") == balance_before - number_of_transfers * 101
 
 
 # The server
 
 
-def test_a_server_stops_with_a_connection_open(monkeypatch):
-    """`stop` does not wait for a silent client, and closes every open connection."""
+def test_the_server_of_the_sandbox_stops_although_a_connection_is_open(monkeypatch):
+    """A client has got an answer, and keeps its connection open without a word. The server stops and closes it."""
     monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
     with Server(Service()) as server:
         connection = socket.create_connection(server.base_url[7:].split(":"))
@@ -146,7 +172,7 @@ def test_a_server_stops_with_a_connection_open(monkeypatch):
         while not connection.recv(65_536).endswith(b"}"):
             continue
     with connection:
-        assert connection.recv(1) == b""
+        assert connection.recv(1) == b""  # the connection is closed
 
 
 # Alone
@@ -154,7 +180,10 @@ def test_a_server_stops_with_a_connection_open(monkeypatch):
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_the_command_prints_curl_lines_that_work():
-    """`python -m environments.sandbox` prints how to try it. After a SIGTERM it ends with 0 and prints no error."""
+    """`python -m environments.sandbox` starts the test service and prints two curl lines to try it. Both succeed (code 0).
+
+    After a SIGTERM it ends with status 0 and prints no error.
+    """
     command = [sys.executable, "-m", "environments.sandbox", "--port", "0"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
     with subprocess.Popen(command, **pipes) as sandbox:

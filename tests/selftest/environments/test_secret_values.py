@@ -6,10 +6,10 @@ from environments.credentials import Target
 from environments.door.wrong_tokens import wrong_tokens
 from environments.secret_values import Secrets
 from reports.showing.show import Display
-from tests.selftest.services.one_run import CODE
+from tests.selftest.services.one_run import CODE, OTHER_CODE
 from tests.selftest.services.signed import SignsItsToken
 
-TOKEN, WRONG_TOKEN = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
+TOKEN, NEXT_TOKEN = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
 
 
 @pytest.fixture
@@ -20,44 +20,67 @@ def secrets():
     return secrets
 
 
-def test_a_code_that_becomes_known_is_guarded_and_hidden(manual_run):
-    """After one call the door enters the code in the journal before it sends it, and output hides it."""
+def test_a_code_that_becomes_known_is_hidden_in_output(manual_run):
+    """A run learns a third transaction code, for example because a service prepared a transfer. Before, it is any text."""
     display = Display(manual_run.secrets)
     shown_before = display.without_known_values("PREPARED-77")
     manual_run.secrets.learn("code", "PREPARED-77")
+    shown_afterwards = display.without_known_values("PREPARED-77")
+
+    assert (shown_before, shown_afterwards) == ("PREPARED-77", "<code 3>")
+
+
+def test_a_code_that_becomes_known_is_written_to_the_journal_before_it_is_sent(manual_run):
+    """A run learns a third transaction code. From then on the door, through which every request goes, guards it.
+
+    The journal is the file from which later runs know which codes were sent.
+    """
+    manual_run.secrets.learn("code", "PREPARED-77")
     manual_run.execute("PREPARED-77")
+    first_outcome, *_ = manual_run.outcomes_in_journal
 
-    assert shown_before == "PREPARED-77"
-    assert manual_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
-    assert manual_run.outcomes_in_journal[0] == "sent"
-    assert display.without_known_values("PREPARED-77") == "<code 3>"
+    assert manual_run.door.secrets.codes == {CODE, OTHER_CODE, "PREPARED-77"}
+    assert first_outcome == "sent"
 
 
-def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
-    """After a refresh the next request carries the new token, and output shows neither the new nor the old one."""
-    target = Target("http://127.0.0.1", secrets, fetch=lambda: WRONG_TOKEN)
+def test_a_token_that_is_fetched_again_replaces_the_old_one(secrets):
+    """`refresh` fetches a token and returns true if it is another one. A second refresh gets the same token."""
+    target = Target("http://127.0.0.1", secrets, fetch=lambda: NEXT_TOKEN)
+    results_of_refresh = [target.refresh(), target.refresh()]
+
+    assert results_of_refresh == [True, False]
+    assert secrets.token() == NEXT_TOKEN
+
+
+def test_output_shows_neither_the_new_nor_the_old_token(secrets):
+    """A run knows one token and then fetches another one. Both are hidden from then on, in any letter case."""
+    target = Target("http://127.0.0.1", secrets, fetch=lambda: NEXT_TOKEN)
     display = Display(secrets)
-    shown_before = display.without_known_values(f"{TOKEN} {WRONG_TOKEN}")
+    shown_before = display.without_known_values(f"{TOKEN} {NEXT_TOKEN}")
 
-    assert target.refresh()
-    assert not target.refresh()
-    assert secrets.token() == WRONG_TOKEN
-    assert shown_before == f"<token> {WRONG_TOKEN}"
-    assert display.without_known_values(f"{TOKEN} {WRONG_TOKEN} {WRONG_TOKEN.swapcase()}") == "<token> <token> <token>"
+    target.refresh()
+    shown_afterwards = display.without_known_values(f"{TOKEN} {NEXT_TOKEN} {NEXT_TOKEN.swapcase()}")
+
+    assert shown_before == f"<token> {NEXT_TOKEN}"
+    assert shown_afterwards == "<token> <token> <token>"
 
 
 def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
-    """Wrong tokens that are made from the token are hidden, and so are its claims."""
+    """The token is a JWT: a header, claims and a signature with dots between them. Its claims name a user.
+
+    The suite makes wrong tokens from it, to see if the service refuses them. Output hides both.
+    """
     token = SignsItsToken().token
     secrets.learn_token(token)
-
-    shown = Display(secrets).without_known_values(
-        f"{token.split('.')[1]}; {wrong_tokens(token)['a wrong token (of a JWT: another signature)']}"
-    )
+    _, claims, _ = token.split(".")
+    wrong_token = wrong_tokens(token)["a wrong token (of a JWT: another signature)"]
+    shown = Display(secrets).without_known_values(f"{claims}; {wrong_token}")
 
     assert shown == "<token>; <another token>"
 
 
 def test_a_registry_shows_nothing_of_itself(secrets):
-    """The repr of the registry has no value, and neither has that of its entries."""
-    assert [text for text in map(repr, (secrets, *secrets.known)) if TOKEN in text] == []
+    """`Secrets` knows the token. Its repr, and that of its entries, may appear in a traceback, so they do not have the token."""
+    texts = [repr(secrets), *map(repr, secrets.known)]
+
+    assert [text for text in texts if TOKEN in text] == []

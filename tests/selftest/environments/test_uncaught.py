@@ -32,32 +32,42 @@ def raise_disk_is_full():
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def raise_keyboard_interrupt():
+    """Raise what Ctrl-C raises."""
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
-    ("act", "status", "line"),
+    ("act", "exit_status", "beginning_of_line"),
     [
         (raise_value_error, 3, "error: ValueError (tests/selftest/environments/test_uncaught.py:"),
         (lambda: read_yaml("no such file"), 3, "error: AttributeError (spec/requirements.py:"),
         (raise_disk_is_full, 3, "error: the output cannot be written: No space left on device\n"),
-        (lambda: (_ for _ in ()).throw(KeyboardInterrupt), 2, "error: interrupted\n"),
+        (raise_keyboard_interrupt, 2, "error: interrupted\n"),
     ],
+    ids=["an error in the suite", "an error in a library", "a full disk", "Ctrl-C"],
 )
-def test_an_uncaught_exception_is_one_line_and_no_verdict_on_the_service(act, status, line, capsys):
-    """The process prints the last place in the files of the suite, and not the message of the exception."""
-    error = exception_of(act)
+def test_an_exception_that_nobody_catches_is_printed_as_one_line(act, exit_status, beginning_of_line, capsys):
+    """The line has the type of the exception and the last place in the files of the suite.
 
+    It does not have the message of the exception, which may hold a secret (here t0ken). The exit status is none of those
+    that judge the service.
+    """
+    error = exception_of(act)
     with pytest.raises(SystemExit) as exit_info:
         _end_with_one_line(type(error), error, error.__traceback__)
     printed = capsys.readouterr().err
-    assert exit_info.value.code == status
-    assert printed.startswith(line)
+
+    assert exit_info.value.code == exit_status
+    assert printed.startswith(beginning_of_line)
     assert printed.count("\n") == 1
     assert "t0ken" not in printed
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full")
 @pytest.mark.parametrize("command", ["environments check sandbox", "environments journal", "spec"])
-def test_a_full_disk_behind_the_output_prints_one_line(command, tmp_path):
-    """A full disk is no fault of the suite."""
+def test_a_command_whose_output_goes_to_a_full_disk_prints_one_line(command, tmp_path):
+    """The standard output of the command is /dev/full, which is always full. The line says so, without a traceback."""
     with open("/dev/full", "w") as full:
         process = subprocess.run(
             [sys.executable, "-m", *command.split()],
@@ -69,5 +79,5 @@ def test_a_full_disk_behind_the_output_prints_one_line(command, tmp_path):
 
 
 def test_an_exception_without_a_traceback_has_no_place():
-    """An exception without a traceback has no such place."""
+    """`place_of` gives the file and line at which an exception was raised, as its traceback has it. Here there is none."""
     assert place_of(None) == ""

@@ -38,7 +38,6 @@ from tests.selftest.services.serving import SocketService, real_codes_received, 
 from tests.selftest.shared_runs import run_with_files
 
 RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
-OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
 MOST_CALLS = 700
 """Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
 SMALL_WEIGHT = 5_000_000
@@ -64,7 +63,7 @@ def off_sandbox(folder):
     """Changes that make the profile one of a target that is no sandbox, with a key that a run may delete."""
     keys = [{"type": "EMAIL", "key": "qa@pix-conformance.example", "disposable": True}]
     return {
-        "sandbox": None, "allow": ["read", "register-keys", "delete-keys", "fuzz"], "pix_keys": keys,
+        "sandbox": None, "allow": ["read", "register-keys", "delete-keys"], "pix_keys": keys,
         "key_at": "/data/keys/*/pixKey", "accounts": [ACCOUNT], "transactions": None,
         "journal": str(folder / "journal.jsonl"),
     }  # fmt: skip
@@ -341,7 +340,7 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
     none of the keys that it had before the run.
     """
     long = ListsAtLength(MANY_VALUES)
-    result = run_over_http(long, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
+    result = run_over_http(long, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
 
     assert long.lists > LISTS_THAT_ARE_READ
     assert len(long.lists_before_deletions) > 0
@@ -358,7 +357,7 @@ def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
     Five is the number of long lists that a run reads.
     """
     short = ListsAtLength(values=0)
-    run_over_http(short, tmp_path, OF_KEYS, **off_sandbox(tmp_path))
+    run_over_http(short, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
     lists_before_the_last_deletion = max(short.lists_before_deletions)
 
     assert lists_before_the_last_deletion > LISTS_THAT_ARE_READ

@@ -548,13 +548,14 @@ def test_nothing_that_is_sent_destroys(tmp_path):
     assert [body for body in bodies_with_a_quote if destructive_words.search(body)] == []
 
 
-def test_registrations_and_deletions_at_the_account_of_the_profile_name_a_key_of_the_run(tmp_path):
+def test_registrations_and_deletions_at_the_account_of_the_profile_name_a_key_of_the_run(
+    conforming_service_and_result,
+):
     """A registration or deletion at the account of the profile names a key that the suite made up, or of the profile.
 
     So it can take no key of the customer. The account may be in the path or in the body.
     """
-    service = HoldsKeysOfACustomer()
-    run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
+    service, _ = conforming_service_and_result
     changes = [
         request for request in service.received if request.method in ("POST", "DELETE") and "/pix/keys/" in request.path
     ]

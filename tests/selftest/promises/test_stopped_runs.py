@@ -154,7 +154,7 @@ def test_codes_of_a_stopped_run_are_not_sent_again(stopped_run):
     profile = load(str(stopped_run.folder / "profile.yaml"), folder=ROOT)
     journal_of_later_run = journal_of(profile, run="a later one")
     codes = stopped_run.service.executions
-    codes_that_may_be_sent_again = [code for code in codes if not journal_of_later_run.barring(code)]
+    codes_that_may_be_sent_again = [code for code in codes if not journal_of_later_run.entry_that_forbids(code)]
 
     assert len(codes) == len(set(codes))
     assert codes_that_may_be_sent_again == []

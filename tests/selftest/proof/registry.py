@@ -48,6 +48,11 @@ class Specimen:
             object.__setattr__(self, name, frozenset(getattr(self, name)))
 
     @property
+    def module(self) -> str:
+        """The path of the file that declares the service."""
+        return self.declared_at.rpartition(":")[0]
+
+    @property
     def on_the_wire(self) -> bool:
         """True if only sockets show the difference: requests at the same moment, connections or framing."""
         return self.parallel or getattr(self.make, "ON_THE_WIRE", False)
@@ -108,16 +113,16 @@ class Registry:
         subclass = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
         return self.declare(operator, *requirements, **expected)(subclass)
 
-    def chosen(self, *, exhaustive: bool, one_of_each_operator: bool = False) -> list[Specimen]:
+    def chosen(self, *, exhaustive: bool, one_of_each_module: bool = False) -> list[Specimen]:
         """All specimens; or without the slow ones, those that show something that none before them shows, or the
-        first one of each operator.
+        first one of each module.
         """
         if exhaustive:
             return list(self.specimens.values())
         shown: set[object] = set()
         chosen = []
         for specimen in self.specimens.values():
-            shows: set[object] = {specimen.operator} if one_of_each_operator else specimen.shows
+            shows: set[object] = {specimen.module} if one_of_each_module else specimen.shows
             shows_more = not shows <= shown
             if shows_more and not specimen.slow:
                 chosen.append(specimen)

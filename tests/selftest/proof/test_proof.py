@@ -41,12 +41,12 @@ REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """True if all services are tried. By default each service is tried that shows something that no other one shows."""
 BRIEF = os.environ.get("PIX_CASES") == "first"
-"""True if one service of each operator is enough, as in `make test`."""
+"""True if one service of each module is enough, as in `make test`."""
 NUMBERS_IN_FLIGHT = REQUESTS_IN_FLIGHT if EXHAUSTIVE else (8,)
 """Numbers of requests in flight with which a parallel service is tried."""
 BREAKS = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 CHOSEN = {
-    name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_operator=BRIEF) for name, registry in REGISTRIES.items()
+    name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_module=BRIEF) for name, registry in REGISTRIES.items()
 }
 NAMES_OF_CHOSEN = [specimen.name for specimen in chain.from_iterable(CHOSEN.values())]
 EMPTY_TRIAL = Trial(0, {}, 1, ())

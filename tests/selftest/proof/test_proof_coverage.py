@@ -69,6 +69,16 @@ def test_the_default_choice_covers_every_operator_and_requirement(registry):
     assert len(chosen) < len(not_slow)
 
 
+@pytest.mark.parametrize("registry", REGISTRIES, ids=["mutants", "variants", "borderline"])
+def test_make_test_tries_one_service_of_each_module(registry):
+    """A new module of services is tried by `make test` without a change elsewhere."""
+    chosen = registry.chosen(exhaustive=False, one_of_each_module=True)
+
+    assert sorted(specimen.module for specimen in chosen) == sorted(
+        {specimen.module for specimen in registry.specimens.values()}
+    )
+
+
 def _requirements_broken_by(specimens):
     """The requirements that these specimens break, without parallel ones."""
     return set().union(*(specimen.fails | specimen.warns for specimen in specimens if not specimen.parallel))

@@ -57,7 +57,8 @@ def part_with_a_documented_member(operation: str, bodies: list[Mapping[str, Any]
     return len(bodies_with_a_member) / len(bodies)
 
 
-@pytest.mark.parametrize("profile_name", ["sandbox", "bank"])
+@pytest.mark.slow  # to draw for the sandbox, which few other tests need
+@pytest.mark.parametrize("profile_name", ["bank", "sandbox"])
 @pytest.mark.parametrize("operation", WITH_BODIES)
 def test_drawn_bodies_hold_documented_members(operation, profile_name):
     """At least nine of ten objects that Schemathesis draws as the body of a request have a documented member.

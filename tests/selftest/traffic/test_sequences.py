@@ -7,6 +7,7 @@ import pytest
 from environments.profiles.model import PixKey
 from tests.selftest.exchanges import answer, execution
 from tests.traffic.sequences import (
+    SEQUENCE_OF_SEVERAL_TRANSFERS,
     STEPS_OF_KEYS,
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
@@ -88,7 +89,7 @@ def test_sequences_reach_most_faults_beside_an_execution(number_of_sequences, pa
     for seed in SEEDS:
         sequences = draw_sequences(
             f"{seed} sequences with transfers", number_of_sequences, STEPS_OF_TRANSFERS, situations_of_transfers,
-            possible=possible_steps, example=USUAL_SEQUENCE_OF_A_TRANSFER,
+            possible=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
         )  # fmt: skip
         pairs_in_sequences = {pair for sequence in sequences for pair in pairwise(sequence)}
         number_reached += len(pairs_in_sequences & pairs_with_an_execution)

@@ -9,7 +9,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.commands.check import check as check_of_profile
-from environments.commands.suggestions import missing_lines
+from environments.commands.suggestions import lines_to_add_to_profile
 from environments.door import backoff
 from environments.door.journal import Outcome
 from environments.door.key_record import REGISTERED
@@ -39,8 +39,9 @@ def token(monkeypatch):
 
 @pytest.fixture
 def check_command(tmp_path, capsys):
-    """Runs the command against a service, with changes to the profile of the sandbox: its exit status, and its lines
-    with ADDRESS and PROFILE in place of address and path.
+    """Runs `python -m environments check` for a profile of this service, with changes to the profile.
+
+    Gives its exit status, and the lines that it prints with ADDRESS and PROFILE in place of address and path.
     """
 
     def run_check(service, *, base_url="", options=(), **changes):
@@ -63,13 +64,24 @@ WITHOUT_MEDIA_TYPE = "without a media type to listAccounts"
 NOT_READY = "not ready: exit status {}; the lines above say why"
 
 
-def test_a_profile_is_ready(check_command, service, tmp_path):
-    """The command sends only reads, and writes nothing."""
+def test_a_profile_without_problems_is_ready(check_command, service):
+    """The command checks a profile (the settings of a run), the address of its service, and the token."""
+    status, lines = check_command(service)
+
+    assert status == 0
+    assert lines == [
+        "profile: PROFILE is valid; its target is a sandbox",
+        "reachable: ADDRESS",
+        "token: 200 application/json to listAccounts",
+        READY,
+    ]
+
+
+def test_a_check_changes_nothing(check_command, service, tmp_path):
+    """The command sends only reads to the service, executes no transfer, and makes no folder for the journal of a run."""
     journal = tmp_path / "kept" / "journal.jsonl"
-    assert check_command(service, journal=str(journal)) == (
-        0,
-        ["profile: PROFILE is valid; its target is a sandbox", "reachable: ADDRESS", "token: 200 application/json to listAccounts", READY],
-    )  # fmt: skip
+    check_command(service, journal=str(journal))
+
     assert {request.method for request in service.received} == {"GET"}
     assert service.executions == []
     assert not journal.parent.exists()
@@ -86,39 +98,50 @@ def test_a_profile_is_ready(check_command, service, tmp_path):
         (500, 6, f"the service fails: 500 {WITHOUT_MEDIA_TYPE}"),
         (503, 7, f"not ready: the service answers 503 {WITHOUT_MEDIA_TYPE}; it may be starting"),
     ],
+    ids=["the token is refused", "the service fails", "the service may be starting"],
 )
-def test_an_answer_that_is_no_success_decides_the_exit_status(status, exit_status, line, check_command, monkeypatch):
-    """After a 401 or a 500 a run would be incomplete.
+def test_a_service_that_answers_no_read_makes_the_profile_not_ready(
+    status, exit_status, line, check_command, monkeypatch
+):
+    """The service gives the same answer to every request. The last two lines say why a run would not work.
 
-    After a 503 the service may be starting, so the target counts as unreachable.
+    Exit status 6 means that a run would be incomplete, and 7 that the service counts as unreachable.
     """
     monkeypatch.setattr(backoff, "WAITS_S", ())
     with SaysOneAnswer(response_bytes(Response(status, b""))) as service:
-        status_of_check, lines = check_command(service)
+        status_of_check, [*_, line_before_last, last_line] = check_command(service)
 
     assert status_of_check == exit_status
-    assert lines[-2:] == [line, NOT_READY.format(exit_status)]
+    assert line_before_last == line
+    assert last_line == NOT_READY.format(exit_status)
 
 
 def test_missing_secrets_are_named_before_anything_is_sent(check_command, service):
-    """Each missing secret, and each key that the profile lacks, has a line. Nothing is sent."""
-    headers = {"X-Api-Key": {"env": "PIX_API_KEY"}, "X-Tenant": {"env": "PIX_TENANT"}}
+    """The profile (the settings of a run) names two variables that are not set, and it has no account.
 
-    assert check_command(service, headers=headers, accounts=None) == (
-        4,
-        [
-            "profile: PROFILE is valid; its target is a sandbox",
-            "error: PROFILE: PIX_API_KEY is not set in the environment; export PIX_API_KEY=…",
-            "error: PROFILE: PIX_TENANT is not set in the environment; export PIX_TENANT=…",
-            "not exercised: no account: supply accounts",
-            NOT_READY.format(4),
-        ],
-    )
+    Each of these problems has a line, and nothing is sent to the service.
+    """
+    headers = {"X-Api-Key": {"env": "PIX_API_KEY"}, "X-Tenant": {"env": "PIX_TENANT"}}
+    status, lines = check_command(service, headers=headers, accounts=None)
+
+    assert status == 4
+    assert lines == [
+        "profile: PROFILE is valid; its target is a sandbox",
+        "error: PROFILE: PIX_API_KEY is not set in the environment; export PIX_API_KEY=…",
+        "error: PROFILE: PIX_TENANT is not set in the environment; export PIX_TENANT=…",
+        "not exercised: no account: supply accounts",
+        NOT_READY.format(4),
+    ]
     assert service.received == []
 
 
-def test_a_target_without_a_listener_is_unreachable(check_command, tmp_path, service, monkeypatch):
-    """The lines about earlier runs and about the profile are printed, too."""
+def test_the_check_of_an_unreachable_service_still_tells_all_other_problems(
+    check_command, tmp_path, service, monkeypatch
+):
+    """Nothing listens at the address of the profile (exit status 7), and the profile has no account.
+
+    An earlier run left a key, and a transaction code with an unknown outcome. Each problem has its line.
+    """
     monkeypatch.setattr(backoff, "_RESTARTS_S", ())
     unreachable_profile = {
         "base_url": "http://127.0.0.1:9",
@@ -131,14 +154,14 @@ def test_a_target_without_a_listener_is_unreachable(check_command, tmp_path, ser
     record.note("ac-0001", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
     status, lines = check_command(service, **unreachable_profile)
 
+    [_, _, line_about_keys, line_about_code, line_about_address, line_about_account, *_, last_line] = lines
+
     assert status == 7
-    assert lines[-1] == NOT_READY.format(7)
-    assert lines[2] == "keys left by earlier runs: 1; python -m environments cleanup PROFILE lists them"
-    assert "then python -m environments journal PROFILE --settle " in lines[3]
-    assert lines[4:6] == [
-        "error: http://127.0.0.1:9 cannot be reached: the connection is refused",
-        "not exercised: no account: supply accounts",
-    ]
+    assert line_about_keys == "keys left by earlier runs: 1; python -m environments cleanup PROFILE lists them"
+    assert "then python -m environments journal PROFILE --settle " in line_about_code
+    assert line_about_address == "error: http://127.0.0.1:9 cannot be reached: the connection is refused"
+    assert line_about_account == "not exercised: no account: supply accounts"
+    assert last_line == NOT_READY.format(7)
 
 
 @pytest.mark.parametrize(
@@ -155,37 +178,60 @@ def test_a_target_without_a_listener_is_unreachable(check_command, tmp_path, ser
             "not exercised: no transaction code: supply transactions.codes or transactions.prepare",
         ),
     ],
+    ids=["no account", "a mistyped account", "no body for deletions", "no transaction code"],
 )
-def test_a_profile_that_lacks_something_makes_a_run_incomplete(changes, line, check_command, service):
-    """The line has the words of a run. Only the command names a mistyped account."""
+def test_a_check_names_what_a_profile_lacks(changes, line, check_command, service):
+    """Something is missing or wrong in the profile (the settings of a run), so a run would be incomplete (exit status 6)."""
     status, lines = check_command(service, **changes)
 
     assert status == 6
     assert line in lines
 
 
-def test_codes_of_earlier_runs_are_not_sent(check_command, service, tmp_path):
-    """The journal has the codes. Without a journal a run would be incomplete."""
-    changes = {"transactions": {"codes": ["TX-1"]}, "sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
-    status_without_journal, lines_without_journal = check_command(service, **changes)
-    started_journal(tmp_path).write("TX-1", Outcome.SENT)
-    status, lines = check_command(service, **changes)
+def profile_with_a_code(folder):
+    """Changes to a profile: it has the transaction code TX-1, is for no sandbox, and its journal is in the folder.
 
-    assert status_without_journal == 6
-    assert lines_without_journal[0] == "profile: PROFILE is valid; its target is not a sandbox"
-    assert lines_without_journal[1].startswith("journal: transactions.codes are not sent")
+    The journal is the file of the codes that runs sent.
+    """
+    return {"transactions": {"codes": ["TX-1"]}, "sandbox": None, "journal": str(folder / "journal.jsonl")}
+
+
+def test_without_a_journal_a_check_says_that_codes_are_not_sent(check_command, service, tmp_path):
+    """The profile has a transaction code, and there is no journal (the file of the codes that runs sent).
+
+    Nobody knows if the code was sent before, so a run would not send it, and be incomplete (exit status 6).
+    """
+    status, [line_about_profile, line_about_journal, *_] = check_command(service, **profile_with_a_code(tmp_path))
+
     assert status == 6
-    assert lines[1] == (f"journal: codes in {changes['journal']}: 1")
+    assert line_about_profile == "profile: PROFILE is valid; its target is not a sandbox"
+    assert line_about_journal.startswith("journal: transactions.codes are not sent")
+
+
+def test_a_check_says_that_all_codes_were_sent_by_earlier_runs(check_command, service, tmp_path):
+    """The only transaction code of the profile is in the journal (the file of the codes that runs sent).
+
+    A run would not send it again, so it would be incomplete (exit status 6).
+    """
+    started_journal(tmp_path).write("TX-1", Outcome.SENT)
+    status, lines = check_command(service, **profile_with_a_code(tmp_path))
+
+    assert status == 6
+    assert f"journal: codes in {tmp_path / 'journal.jsonl'}: 1" in lines
     assert "not exercised: every transaction code was sent by an earlier run: prepare new ones" in lines
 
 
-ITEM = {"pixKey": "qa@pix-conformance.example", "pixKeyType": "EMAIL", "id": "c0ffee00-0001-4000-8000-000000000001"}
+LISTED_KEY = {
+    "pixKey": "qa@pix-conformance.example",
+    "pixKeyType": "EMAIL",
+    "id": "c0ffee00-0001-4000-8000-000000000001",
+}
 
 
 @pytest.mark.parametrize(
-    ("key_list", "lines"),
+    ("key_list", "suggested_lines"),
     [
-        ({"data": {"keys": [ITEM]}}, ["key_at: /data/keys/*/pixKey"]),
+        ({"data": {"keys": [LISTED_KEY]}}, ["key_at: /data/keys/*/pixKey"]),
         ({"data": ["+5511955500777", "c0ffee00-0001-4000-8000-000000000001"]}, ["key_at: /data/*"]),
         ({"data": [{"value": "a@b.example", "account": "+5511955500777"}]}, ["key_at: /data/*/value or key_at: /data/*/account"]),
         ({"data": {"keys": [{"pixKey": "q***@b.example"}]}}, ["key_at: …"]),
@@ -200,68 +246,95 @@ ITEM = {"pixKey": "qa@pix-conformance.example", "pixKeyType": "EMAIL", "id": "c0
             ["key_at: /data/*/key", "not_for_this_account: [CPF]"],
         ),
     ],
+    ids=[
+        "objects",
+        "texts",
+        "two members look like keys",
+        "a masked key",
+        "no key",
+        "a member name that may be data",
+        "a CPF at an account of a person",
+        "a CNPJ at an account of a company",
+    ],
 )  # fmt: skip
-def test_the_check_prints_missing_lines_of_the_profile_from_the_list_of_keys(key_list, lines):
-    """The lines can be pasted into the profile. The name of a member that may be data is not shown."""
-    profile = replace(load("sandbox"), key_at=None)
+def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, suggested_lines):
+    """The interface document does not show how a list of keys looks, so the profile has to say it (`key_at`).
 
-    assert [line.partition(" (")[0] for line in missing_lines(key_list, profile)] == lines
+    The command looks at the list of this service, and suggests lines for the profile (the settings of a run). The line
+    has … if the list does not show it, or if it would show personal data.
+    """
+    profile = replace(load("sandbox"), key_at=None)
+    lines = [
+        line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)
+    ]  # without the reason in brackets
+
+    assert lines == suggested_lines
 
 
 @pytest.mark.parametrize(
-    ("key_list", "name"), [({"data": [{"chave": "a@b.example"}]}, "chave"), ({"data": []}, "pixKey")]
+    ("key_list", "name"),
+    [({"data": [{"chave": "a@b.example"}]}, "chave"), ({"data": []}, "pixKey")],
+    ids=["the name of the key in the list", "the list is empty: the name in a registration"],
 )
-def test_a_body_for_deletions_is_guessed(key_list, name):
-    """The key has the name that it has in the list, or the name of a registration."""
+def test_a_check_suggests_a_body_for_deletions(key_list, name):
+    """The interface document does not show the body of a deletion, so the profile (the settings of a run) has to say it.
+
+    The command suggests an object with the key, under the name that the key has in a list.
+    """
     profile = replace(load("sandbox"), key_at=None, requests={})
-    [line] = [line for line in missing_lines(key_list, profile) if line.startswith("requests: ")]
+    [line] = [line for line in lines_to_add_to_profile(key_list, profile) if line.startswith("requests: ")]
 
     assert line.startswith("requests: {deletePixKey: {json: {" + name + ': "{key}"}}} (')
 
 
-def test_missing_lines_are_printed(check_command, service):
-    """A profile without them is ready."""
+def test_a_profile_without_a_suggested_line_is_ready(check_command, service):
+    """The profile does not say where a list has its keys (`key_at`). The command suggests the line, and ends with 0."""
     status, lines = check_command(service, key_at=None)
+    suggestions = [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]
 
     assert status == 0
-    assert [line for line in lines if line.startswith("perhaps missing: key_at: /data/keys/*/pixKey (")]
+    assert len(suggestions) == 1
 
 
-def test_an_address_other_than_that_of_the_profile_has_a_line(check_command, service):
-    """The line stands after the one about the profile."""
+def test_a_check_says_that_base_url_is_another_address_than_that_of_the_profile(check_command, service):
+    """The option --base-url gives another address than the profile (the settings of a run)."""
     options = [f"--base-url={service.base_url}"]
-    _, lines = check_command(service, base_url="https://staging.bank.example", options=options, sandbox=None)
-
-    assert lines[1] == "--base-url: ADDRESS is not the address of the profile"
-
-
-def test_another_address_than_the_embedded_sandbox_is_only_read(check_command, service):
-    """The line says what the run does there, in place of saying that it is another address."""
-    _, lines = check_command(service, base_url="embedded", options=[f"--base-url={service.base_url}"], sandbox=None)
-
-    assert lines[1].startswith("--base-url: PROFILE is for the embedded sandbox, this run only reads; keys, codes")
-
-
-def test_base_url_with_the_address_of_the_profile_prints_no_line(check_command, service):
-    """A line about another address would say the same address twice."""
-    _, lines = check_command(service, options=[f"--base-url={service.base_url}"])
-
-    assert not [line for line in lines if line.startswith("--base-url")]
-
-
-def test_without_the_permission_to_read_nothing_is_sent(check_command, service):
-    """The token is not tried, whatever else the profile permits."""
-    status, lines = check_command(
-        service, allow=["register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
+    _, [_, line_about_address, *_] = check_command(
+        service, base_url="https://staging.bank.example", options=options, sandbox=None
     )
 
+    assert line_about_address == "--base-url: ADDRESS is not the address of the profile"
+
+
+def test_a_check_says_that_a_profile_of_the_embedded_sandbox_only_reads_elsewhere(check_command, service):
+    """The profile is for the sandbox (the test service inside the run), and the option --base-url gives an address."""
+    options = [f"--base-url={service.base_url}"]
+    _, [_, line_about_address, *_] = check_command(service, base_url="embedded", options=options, sandbox=None)
+
+    assert line_about_address.startswith(
+        "--base-url: PROFILE is for the embedded sandbox, this run only reads; keys, codes"
+    )
+
+
+def test_a_check_says_nothing_about_base_url_if_it_is_the_address_of_the_profile(check_command, service):
+    """The option --base-url gives the address that the profile (the settings of a run) has, too."""
+    _, lines = check_command(service, options=[f"--base-url={service.base_url}"])
+
+    assert [line for line in lines if line.startswith("--base-url")] == []
+
+
+def test_a_check_sends_nothing_if_the_profile_does_not_permit_reads(check_command, service):
+    """The profile (the settings of a run) permits everything else. The token is not tried, as a line says."""
+    everything_but_reads = ["register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
+    status, lines = check_command(service, allow=everything_but_reads)
+
+    assert status == 0
     assert "token: not tried, because allow has no read" in lines
     assert service.received == []
-    assert status == 0
 
 
 def test_a_check_may_only_read():
-    """The door of the command has the permission `read` alone, whatever the profile permits."""
+    """The command sends its requests with the permission `read` alone, whatever its profile permits to a run."""
     permissions = []
 
     @contextmanager

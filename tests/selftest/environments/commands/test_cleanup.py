@@ -13,10 +13,12 @@ from tests.selftest.promises.test_keys import keys_left, keys_of_first_account
 from tests.selftest.services.one_run import UNUSED_ADDRESS, profile_off_sandbox, run_suite_in_memory
 from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 
-EMAIL, CPF, SYNTHETIC_KEY = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com"
-KEY_TYPES = {EMAIL: "EMAIL", CPF: "CPF", SYNTHETIC_KEY: "EMAIL", "a7": "RANDOM"}
-EVENTS_OF_A_RUN = ((EMAIL, MAYBE), (EMAIL, REGISTERED))
-NOTHING = (0, ["nothing to clean up: no earlier run left a key of profile"])
+EMAIL, CPF, MADE_UP_KEY, RANDOM_KEY = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com", "a7"
+"""Two keys of the profile (the settings of the run), one that the suite made up, and one that the service made."""
+KEY_TYPES = {EMAIL: "EMAIL", CPF: "CPF", MADE_UP_KEY: "EMAIL", RANDOM_KEY: "RANDOM"}
+EMAIL_WAS_REGISTERED = ((EMAIL, MAYBE), (EMAIL, REGISTERED))
+"""Events in the key record (a file) of an earlier run that registered the e-mail key."""
+NOTHING_TO_CLEAN_UP = (0, ["nothing to clean up: no earlier run left a key of profile"])
 OFF_SANDBOX = {"sandbox": None, "key_at": "/data/keys/*/pixKey"}
 DISPOSABLE = {**OFF_SANDBOX, "pix_keys": [{"type": "EMAIL", "key": EMAIL, "disposable": True}]}
 
@@ -33,7 +35,7 @@ def service():
         yield sandbox
 
 
-def keys_deleted(service):
+def deleted_keys(service):
     """The keys of KEY_TYPES that the first account does not have any more."""
     return KEY_TYPES.keys() - keys_of_first_account(service)
 
@@ -53,7 +55,7 @@ def profile_with_events(folder, service, *events, at=None, **changes):
 
 @pytest.fixture
 def cleanup(capsys, monkeypatch):
-    """Runs the command: exit status and lines."""
+    """Runs `python -m environments cleanup` with a profile: its exit status, and the lines that it prints."""
 
     def run_cleanup(profile, *options, token=TOKEN_VARIABLES["PIX_TOKEN"]):
         monkeypatch.setenv("PIX_TOKEN", token)
@@ -64,79 +66,121 @@ def cleanup(capsys, monkeypatch):
     return run_cleanup
 
 
-def test_a_key_that_a_run_registered_is_deleted(cleanup, service, tmp_path):
-    """A line names the key by its type and its place in pix_keys, and the record is closed.
-
-    Without --yes the key is only listed, which needs no permission.
-    """
-    result_without_yes = cleanup(profile_with_events(tmp_path, service, *EVENTS_OF_A_RUN, allow=["read"]))
-    profile = profile_with_events(tmp_path, service)
-
-    line_about_key = "left by an earlier run: EMAIL, number 2 of pix_keys"
-    assert result_without_yes == (
-        1,
-        [line_about_key, "nothing was deleted: --yes deletes the keys for which no reason is given"],
-    )
-    assert cleanup(profile, "--yes") == (
-        0,
-        [line_about_key, "gone: EMAIL, number 2 of pix_keys (200 application/json)"],
-    )
-    assert keys_deleted(service) == {EMAIL}
-    assert cleanup(profile, "--yes") == NOTHING
+LINE_ABOUT_EMAIL = "left by an earlier run: EMAIL, number 2 of pix_keys"
+"""The command names a key of the profile by its type and its place in the profile, because its value is personal."""
 
 
-def test_a_key_that_nobody_can_name_is_listed(cleanup, service, tmp_path):
-    """A generated key without bytes in UTF-8 stays listed.
-
-    A key without a value is named by its request, and forgotten, because key_at is set.
-    """
-    status, lines = cleanup(
-        profile_with_events(tmp_path, service, ("\ud800\n", MAYBE), (None, MAYBE), **OFF_SANDBOX), "--yes"
-    )
-    [*lines_of_next_cleanup, _] = cleanup(profile_with_events(tmp_path, service, **OFF_SANDBOX))[1]
+def test_without_yes_a_key_of_an_earlier_run_is_only_listed(cleanup, service, tmp_path):
+    """An earlier run registered a key and did not delete it. Without --yes the command needs no permission to delete."""
+    profile = profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED, allow=["read"])
+    status, lines = cleanup(profile)
 
     assert status == 1
-    assert lines[0].startswith(r"left by an earlier run: RANDOM \ud800\n: ")
-    assert lines[1].startswith("left by an earlier run: RANDOM (of a request at 20")
-    assert lines[0].endswith("a service may read its name as another one: delete it by hand")
-    assert lines[2:] == []
-    assert lines_of_next_cleanup == lines[:1]
+    assert lines == [LINE_ABOUT_EMAIL, "nothing was deleted: --yes deletes the keys for which no reason is given"]
+    assert deleted_keys(service) == set()
+
+
+def test_with_yes_a_key_of_an_earlier_run_is_deleted(cleanup, service, tmp_path):
+    """An earlier run registered a key and did not delete it. After its deletion nothing is left to clean up."""
+    profile = profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED)
+    status, lines = cleanup(profile, "--yes")
+    keys_after_first_cleanup = deleted_keys(service)
+    result_of_second_cleanup = cleanup(profile, "--yes")
+
+    assert status == 0
+    assert lines == [LINE_ABOUT_EMAIL, "gone: EMAIL, number 2 of pix_keys (200 application/json)"]
+    assert keys_after_first_cleanup == {EMAIL}
+    assert result_of_second_cleanup == NOTHING_TO_CLEAN_UP
+
+
+KEY_THAT_IS_NO_TEXT = "\ud800\n"
+"""A key that the property tests made up: half of a surrogate pair and a line end, which no deletion can name."""
+
+
+def test_a_key_that_no_deletion_can_name_is_left_to_people(cleanup, service, tmp_path):
+    """An earlier run sent a key with characters that a service may read as another key. It is not deleted.
+
+    The line says that somebody has to delete it by hand, and a second cleanup lists it again.
+    """
+    profile = profile_with_events(tmp_path, service, (KEY_THAT_IS_NO_TEXT, MAYBE), **OFF_SANDBOX)
+    status, [line] = cleanup(profile, "--yes")
+    _, [line_of_second_cleanup, _] = cleanup(profile)
+
+    assert status == 1
+    assert line.startswith(r"left by an earlier run: RANDOM \ud800\n: ")
+    assert line.endswith("a service may read its name as another one: delete it by hand")
+    assert line_of_second_cleanup == line
+
+
+def test_a_key_of_unknown_value_is_listed_once(cleanup, service, tmp_path):
+    """An earlier run perhaps registered a RANDOM key, which the service makes, and nobody knows its value.
+
+    The command names it by the time of its request. Afterwards it is forgotten, because the profile says where a list
+    has its keys (`key_at`), so that people can find it there.
+    """
+    profile = profile_with_events(tmp_path, service, (None, MAYBE), **OFF_SANDBOX)
+    _, lines = cleanup(profile, "--yes")
+    result_of_second_cleanup = cleanup(profile)
+
+    assert lines[0].startswith("left by an earlier run: RANDOM (of a request at 20")
+    assert result_of_second_cleanup == NOTHING_TO_CLEAN_UP
 
 
 @pytest.mark.parametrize(
-    ("events", "changes", "deleted"),
+    ("events", "changes", "keys_that_are_deleted"),
     [
         ([(EMAIL, MAYBE)], {}, {EMAIL}),
-        (EVENTS_OF_A_RUN, OFF_SANDBOX, set()),
+        (EMAIL_WAS_REGISTERED, OFF_SANDBOX, set()),
         ([(EMAIL, MAYBE)], DISPOSABLE, set()),
         ([(EMAIL, REGISTERED)], DISPOSABLE, {EMAIL}),
-        ([(SYNTHETIC_KEY, MAYBE), ("a7", REGISTERED)], OFF_SANDBOX, {SYNTHETIC_KEY, "a7"}),
+        ([(MADE_UP_KEY, MAYBE), (RANDOM_KEY, REGISTERED)], OFF_SANDBOX, {MADE_UP_KEY, RANDOM_KEY}),
+    ],
+    ids=[
+        "a key of the profile, on a sandbox",
+        "a key of the profile that is not disposable",
+        "a key of the profile that is disposable, and perhaps registered",
+        "a key of the profile that is disposable, and registered",
+        "keys that the suite or the service made",
     ],
 )
-def test_only_a_key_that_is_disposable_is_deleted(events, changes, deleted, cleanup, service, tmp_path):
-    """Off a sandbox a key of the profile stays unless it is disposable and was registered for sure, because a list
-    may have hidden it before the run.
+def test_off_a_sandbox_only_a_disposable_key_of_the_profile_is_deleted(
+    events, changes, keys_that_are_deleted, cleanup, service, tmp_path
+):
+    """A key of the profile belongs to somebody. It is deleted if the profile calls it `disposable`, and if an earlier run
+    registered it for sure, because a list may have hidden it before that run.
+
+    On a sandbox (a test system), and for keys that the suite or the service made, neither is needed.
     """
     cleanup(profile_with_events(tmp_path, service, *events, **changes), "--yes")
 
-    assert keys_deleted(service) == deleted
+    assert deleted_keys(service) == keys_that_are_deleted
 
 
-def test_keys_of_another_address_are_deleted_at_that_address(cleanup, service, tmp_path):
-    """A run with --base-url has a key record of its own, so its keys are not deleted at the address of the profile."""
+def test_keys_of_another_address_are_deleted_at_that_address_alone(cleanup, service, tmp_path):
+    """An earlier run had another address in --base-url than its profile, and registered a key there.
+
+    So at the address of the profile there is nothing to clean up. With the same --base-url the key is deleted.
+    """
     profile = profile_with_events(
-        tmp_path, service, *EVENTS_OF_A_RUN, at=service.base_url, base_url="https://a.test", **DISPOSABLE
+        tmp_path, service, *EMAIL_WAS_REGISTERED, at=service.base_url, base_url="https://a.test", **DISPOSABLE
     )
+    result_at_address_of_profile = cleanup(profile, "--yes")
+    status_at_other_address, _ = cleanup(profile, "--yes", f"--base-url={service.base_url}")
 
-    assert cleanup(profile, "--yes") == NOTHING
-    assert not cleanup(profile, "--yes", f"--base-url={service.base_url}")[0]
+    assert result_at_address_of_profile == NOTHING_TO_CLEAN_UP
+    assert status_at_other_address == 0
 
 
 def test_base_url_with_the_address_of_the_profile_has_the_same_record(cleanup, service, tmp_path):
-    """A run that gives the address of the profile in --base-url writes to the record of the profile."""
-    profile = profile_with_events(tmp_path, service, *EVENTS_OF_A_RUN, at=service.base_url)
+    """An earlier run gave the address of its profile in --base-url. It wrote its keys to the key record of the profile.
 
-    assert cleanup(profile)[0] == 1
+    So a cleanup without --base-url finds the key that it left, and ends with status 1.
+    """
+    profile = profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED, at=service.base_url)
+    status, lines = cleanup(profile)
+
+    assert status == 1
+    assert LINE_ABOUT_EMAIL in lines
 
 
 @pytest.mark.parametrize(
@@ -149,20 +193,26 @@ def test_base_url_with_the_address_of_the_profile_has_the_same_record(cleanup, s
             "error: http://127.0.0.1:1 cannot be reached: the connection is refused",
         ),
     ],
+    ids=["the profile does not permit deletions", "the service refuses the token", "the service cannot be reached"],
 )  # fmt: skip
-def test_wrong_use_ends_with_one_line_and_deletes_nothing(
+def test_a_cleanup_that_is_not_possible_deletes_nothing_and_says_why(
     changes, token, expected_status, line, cleanup, service, tmp_path
 ):
-    """The line says what to do."""
-    status, lines = cleanup(profile_with_events(tmp_path, service, *EVENTS_OF_A_RUN, **changes), "--yes", token=token)
+    """An earlier run left a key. The last line says why it cannot be deleted, or what to do."""
+    status, lines = cleanup(
+        profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED, **changes), "--yes", token=token
+    )
 
     assert status == expected_status
-    assert keys_deleted(service) == set()
+    assert deleted_keys(service) == set()
     assert lines[-1].endswith(line)
 
 
 def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
-    """A run without delete-keys lists its keys. The record of keys has no value of the profile's keys."""
+    """A run that may register keys and not delete them leaves one key of each type. Its report lists them.
+
+    `python -m environments cleanup` deletes them, and the key record (the file that names them) is empty afterwards.
+    """
     service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
     keys_before = keys_of_first_account(service)
     profile = profile_off_sandbox(tmp_path, allow=["read", "register-keys"], sandbox=UNUSED_ADDRESS, transactions=None)
@@ -170,13 +220,32 @@ def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
     with Server(service) as server:
         profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
         model = run_suite_in_memory(service, profile_at_server, "registerPixKey")
-        record_text = record.read_text()
+        entries_after_run = record.read_text().splitlines()
         service.base_url = server.base_url
-        assert cleanup(profile_with_events(tmp_path, service), "--yes")[0] == 0
+        status_of_cleanup, _ = cleanup(profile_with_events(tmp_path, service), "--yes")
+    types_of_keys_left = [line.partition(",")[0] for line in keys_left(model)]
 
-    assert [line.partition(",")[0] for line in keys_left(model)] == ["PHONE", "EMAIL", "CNPJ", "CPF", "RANDOM"]
-    assert len(record_text.splitlines()) == 5
-    assert not [value for value in (EMAIL, CPF, "+5511955500777") if value in record_text]
-    assert record.stat().st_mode & 0o077 == 0
+    assert types_of_keys_left == ["PHONE", "EMAIL", "CNPJ", "CPF", "RANDOM"]
+    assert len(entries_after_run) == 5
+    assert status_of_cleanup == 0
     assert keys_of_first_account(service) == keys_before
     assert record.read_text() == ""
+
+
+def test_the_record_of_a_run_does_not_show_the_keys_of_the_profile(tmp_path):
+    """The key record is the file that names the keys which a run left. Only its owner can read it.
+
+    It has no value of a key of the profile, because these are personal.
+    """
+    service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
+    profile = profile_off_sandbox(tmp_path, allow=["read", "register-keys"], sandbox=UNUSED_ADDRESS, transactions=None)
+    record = tmp_path / "keys-profile.jsonl"
+    with Server(service) as server:
+        profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
+        run_suite_in_memory(service, profile_at_server, "registerPixKey")
+    text = record.read_text()
+    permissions_of_others = record.stat().st_mode & 0o077
+
+    assert [value for value in (EMAIL, CPF, "+5511955500777") if value in text] == []
+    assert text != ""
+    assert permissions_of_others == 0

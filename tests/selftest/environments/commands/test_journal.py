@@ -1,8 +1,14 @@
-"""`python -m environments journal` lists entries and settles unknown outcomes."""
+"""`python -m environments journal` lists the codes that runs sent, and settles unknown outcomes.
+
+The journal is the file of the transaction codes that runs sent. To settle an outcome is to note that a person looked it
+up.
+"""
 
 import sys
 from dataclasses import replace
 from subprocess import PIPE, Popen
+
+import pytest
 
 from environments.__main__ import main
 from tests.selftest.services.forking import ROOT
@@ -16,71 +22,108 @@ from tests.selftest.services.one_run import (
     started_journal,
 )
 
-THIRD_CODE = "SBX-CPF-1"
+EXECUTED_CODE = "SBX-CPF-1"
 
 
 def journal_command(capsys, *arguments):
-    """Run `python -m environments journal`: exit status and lines."""
+    """Run `python -m environments journal` with these arguments: its exit status, and the lines that it prints."""
     status = main(["journal", *map(str, arguments)])
     out, err = capsys.readouterr()
     return status, (out + err).splitlines()
 
 
-def test_a_journal_that_nothing_needs_is_in_order(tmp_path, capsys, monkeypatch):
-    """A profile without codes needs no journal, so exit status 0. A damaged journal is exit status 6."""
+def test_a_missing_journal_is_in_order(tmp_path, capsys, monkeypatch):
+    """A profile without transaction codes needs no journal (the file of the codes that runs sent), so exit status 0."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    path = tmp_path / "pix-conformance/journal.jsonl"
-    result_without_journal = journal_command(capsys)
-    path.parent.mkdir(mode=0o700)
-    path.with_suffix(".count").write_text("2")
     status, lines = journal_command(capsys)
 
-    assert result_without_journal == (0, [f"codes in {path}: 0"])
+    assert status == 0
+    assert lines == [f"codes in {tmp_path / 'pix-conformance/journal.jsonl'}: 0"]
+
+
+def test_a_damaged_journal_is_an_error(tmp_path, capsys, monkeypatch):
+    """A file says that the journal (the file of the codes that runs sent) has two lines, but there is no journal."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "pix-conformance/journal.jsonl"
+    path.parent.mkdir(mode=0o700)
+    path.with_suffix(".count").write_text("2")
+    status, [_, line] = journal_command(capsys)
+
     assert status == 6
-    assert lines[1].startswith(f"error: transactions.codes are not sent: {path}")
+    assert line.startswith(f"error: transactions.codes are not sent: {path}")
 
 
 def test_a_reader_that_closes_the_pipe_has_enough():
-    """`python -m environments journal | head` prints nothing to standard error."""
+    """In `python -m environments journal | head` the reader stops reading. The command prints no error about that."""
     arguments = [sys.executable, "-m", "environments", "journal"]
     with Popen(arguments, cwd=ROOT, stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
+        errors = process.stderr.read()
 
-        assert process.stderr.read() == b""
+    assert errors == b""
 
 
-def test_an_unknown_outcome_is_repeated_until_it_is_settled(tmp_path, capsys, monkeypatch):
-    """Each later run of the environment has an alert.
-
-    The list names the entry without its code, and --settle takes the code or the name of the entry. Only an unknown
-    outcome can be settled.
-    """
+@pytest.fixture
+def journal(tmp_path, monkeypatch):
+    """A journal with one code that succeeded, and two codes of unknown outcome: CODE and OTHER_CODE."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     journal = started_journal(tmp_path / "pix-conformance", environment="profile")
     journal.start()
-    for code, outcome in ((THIRD_CODE, "success"), (CODE, "sent"), (OTHER_CODE, "unknown")):
+    for code, outcome in ((EXECUTED_CODE, "success"), (CODE, "sent"), (OTHER_CODE, "unknown")):
         journal.write(code, outcome)
-    reading_profile = profile_off_sandbox(tmp_path, allow=["read"], transactions=None, journal=None)
-    models = [run_suite_in_memory(FakeBank(), reading_profile, "listAccounts.exists")]
-    models.append(run_suite_in_memory(FakeBank(), replace(reading_profile, name="another"), "listAccounts.exists"))
-    _, lines = journal_command(capsys)
-    line_of_entry = lines[2]
-    name = line_of_entry.split()[0]
-    results_of_settling = [journal_command(capsys, f"--settle={entry}") for entry in (CODE, name, THIRD_CODE)]
-    models.append(run_suite_in_memory(FakeBank(), reading_profile, "listAccounts.exists"))
+    return journal
 
-    alerts = ["; ".join(report_notes(model)).count("OUTCOME UNKNOWN") for model in models]
 
-    assert alerts == [2, 0, 0]
-    assert (
-        f"python -m environments journal {reading_profile.path} prints its name, and with --settle NAME "
-        in report_notes(models[0])[0]
-    )
-    assert "resend" not in str(report_notes(models[0]))
-    assert line_of_entry.endswith(
+@pytest.fixture
+def reading_profile(tmp_path):
+    """A profile that only reads, and whose journal is at its usual place."""
+    return profile_off_sandbox(tmp_path, allow=["read"], transactions=None, journal=None)
+
+
+def alerts_of_run(profile):
+    """The alerts about unknown outcomes in the report of a run with this profile."""
+    notes = report_notes(run_suite_in_memory(FakeBank(), profile, "listAccounts.exists"))
+    return [note for note in notes if "OUTCOME UNKNOWN" in note]
+
+
+def test_each_later_run_warns_of_an_unknown_outcome(journal, reading_profile):
+    """Two codes were sent and got no clear answer, so money may have moved. A later run has an alert about each.
+
+    The alert says how to settle it, and not how to send the code again. A run of another profile has none.
+    """
+    [first_alert, second_alert] = alerts_of_run(reading_profile)
+    how_to_settle = f"python -m environments journal {reading_profile.path} prints its name, and with --settle NAME "
+
+    assert how_to_settle in first_alert
+    assert "resend" not in first_alert + second_alert
+    assert alerts_of_run(replace(reading_profile, name="another")) == []
+
+
+def test_an_unknown_outcome_is_settled_by_the_name_of_its_entry(journal, capsys):
+    """The command lists each entry by a name, because a code must not be shown. The line says how to settle it."""
+    _, [_, _, line_of_unknown_outcome, *_] = journal_command(capsys)
+    name = line_of_unknown_outcome.split()[0]
+    status_of_settling, _ = journal_command(capsys, f"--settle={name}")
+
+    assert line_of_unknown_outcome.endswith(
         f"  unknown: look the transfer up; then python -m environments journal --settle {name}"
     )
-    assert [status for status, _ in results_of_settling] == [0, 0, 4]
-    assert journal.path.parent.stat().st_mode & 0o077 == 0
-    assert results_of_settling[2][1] == [f"error: --settle: {journal.path} has no unknown outcome of this code"]
+    assert status_of_settling == 0
     assert journal.fault() == ""
+
+
+def test_after_both_outcomes_are_settled_a_run_does_not_warn(journal, reading_profile, capsys):
+    """Two codes have an unknown outcome. --settle also takes the code itself."""
+    statuses = [journal_command(capsys, f"--settle={code}")[0] for code in (CODE, OTHER_CODE)]
+
+    assert statuses == [0, 0]
+    assert alerts_of_run(reading_profile) == []
+    assert journal.path.parent.stat().st_mode & 0o077 == 0  # others cannot read the folder
+
+
+def test_only_an_unknown_outcome_can_be_settled(journal, capsys):
+    """The code was executed, so there is nothing to settle. The line does not show the code."""
+    status, lines = journal_command(capsys, f"--settle={EXECUTED_CODE}")
+
+    assert status == 4
+    assert lines == [f"error: --settle: {journal.path} has no unknown outcome of this code"]

@@ -10,7 +10,6 @@ from tests.selftest.services.running import ROOT
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJxYSJ9.c2lnbmF0dXJlLW9mLXFh"
 ADDRESS = "--base-url=https://bank.example"
-EVERYTHING = [ADDRESS, "--account=ac-0001", "--account=0002"]
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def new_command(path, capsys):
-    """Runs the command: its exit status and lines."""
+    """Runs `python -m environments new` for this path: its exit status, and the lines that it prints with PATH for the path."""
 
     def run_new(*options, name=path):
         status = main(["new", str(name), *options])
@@ -31,76 +30,113 @@ def new_command(path, capsys):
     return run_new
 
 
-def test_options_are_filled_in(new_command, path):
-    """The printed steps can be typed as they are. Only the owner can read the file, and editors find its schema."""
-    assert new_command(*EVERYTHING) == (
-        0,
-        [
-            "wrote PATH: allow is [read]; the rest is explained and switched off",
-            "  export PIX_TOKEN=…",
-            "  python -m environments check 'PATH'",
-            "  pytest --environment='PATH' --plan",
-        ],
-    )
+def test_the_command_prints_the_next_steps(new_command):
+    """The command writes a profile (the settings of a run), and prints what to do next. The lines can be typed as they are."""
+    status, lines = new_command(ADDRESS)
+
+    assert status == 0
+    assert lines == [
+        "wrote PATH: allow is [read]; the rest is explained and switched off",
+        "  export PIX_TOKEN=…",
+        "  python -m environments check 'PATH'",
+        "  pytest --environment='PATH' --plan",
+    ]
+
+
+def test_options_are_filled_in_the_new_profile(new_command, path):
+    """The options give an address and two accounts. The new profile (the settings of a run) permits only reads."""
+    new_command(ADDRESS, "--account=ac-0001", "--account=0002")
     profile = load(str(path))
+
+    assert profile.allow == {"read"}
+    assert profile.accounts == ("ac-0001", "0002")
+
+
+def test_only_the_owner_can_read_a_new_profile(new_command, path):
+    """A profile (the settings of a run) has accounts and keys of people."""
+    new_command(ADDRESS)
+    permissions = path.stat().st_mode & 0o777
+
+    assert permissions == 0o600
+
+
+def test_a_new_profile_names_its_schema_for_editors(new_command, path):
+    """The first line of a new profile has the path of the JSON schema of profiles, and the profile is valid by it."""
+    new_command(ADDRESS, "--account=ac-0001")
     text = path.read_text("utf-8")
-    schema_path = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
-    assert (profile.allow, profile.accounts) == ({"read"}, ("ac-0001", "0002"))
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert (path.parent / schema_path).resolve() == ROOT / "environments/profile.schema.json"
+    first_line, *_ = text.splitlines()
+    path_of_schema = path.parent / first_line.removeprefix("# yaml-language-server: $schema=")
+
+    assert path_of_schema.resolve() == ROOT / "environments/profile.schema.json"
     assert jsonschema_rs.Draft7Validator(editor_schema()).is_valid(yaml.safe_load(text))
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 8])
-def test_prepared_transfers_have_room_in_the_limit(count, new_command, path):
-    """limits.executions is four more than the prepared transfers, unless an option gives it."""
+def test_a_new_profile_permits_four_executions_more_than_it_prepares_transfers(count, new_command, path):
+    """The option --count says how many transfers a run prepares. limits.executions is four more, so that all fit in."""
     new_command(ADDRESS, "--prepare-with=createPix", f"--count={count}")
-    executions = load(str(path)).limits.executions
-    new_command(ADDRESS, "--prepare-with=createPix", f"--count={count}", "--limit=executions=3", "--force")
 
-    assert (executions, load(str(path)).limits.executions) == (count + 4, 3)
+    assert load(str(path)).limits.executions == count + 4
+
+
+def test_an_option_gives_the_limit_of_executions(new_command, path):
+    """The option --limit=executions=3 counts, although a run prepares eight transfers (--count=8)."""
+    new_command(ADDRESS, "--prepare-with=createPix", "--count=8", "--limit=executions=3")
+
+    assert load(str(path)).limits.executions == 3
 
 
 def test_a_profile_is_not_overwritten(new_command, path, tmp_path):
-    """A symbolic link at the path is not followed."""
+    """At the path of the new profile is a symbolic link. The command does not follow it, and says that the name is taken."""
     path.symlink_to(tmp_path / "target")
+    status, lines = new_command(ADDRESS)
 
-    line = "error: PATH: exists already; choose another name, or use --force, which replaces all of it but tls"
-    assert new_command(*EVERYTHING) == (4, [line])
+    assert status == 4
+    assert lines == [
+        "error: PATH: exists already; choose another name, or use --force, which replaces all of it but tls"
+    ]
     assert not (tmp_path / "target").exists()
 
 
-def test_a_profile_with_a_certificate_limits_and_preparation(new_command, path, tmp_path, monkeypatch):
-    """Each option stands at the line that explains it. --force keeps the certificates of the replaced profile."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("ca.pem", "cert.pem"):
-        (tmp_path / name).touch()
-    new_command(ADDRESS, "--ca-bundle=ca.pem", "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
+def test_options_for_a_limit_and_for_prepared_transfers_are_filled_in(new_command, path):
+    """A run with the new profile prepares three transfers with transferP2p, so it is permitted to transfer.
+
+    It sends at most five requests a second.
+    """
+    new_command(ADDRESS, "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
     profile = load(str(path))
-    path.write_text(path.read_text("utf-8").replace("tls: {", 'tls: {"client_cert": "cert.pem", '), "utf-8")
-    new_command(ADDRESS, "--force")
-    replaced_profile = load(str(path))
     prepare = profile.transactions.prepare
 
     assert (profile.allow, profile.limits.rate, profile.limits.executions) == ({"read", "transfer"}, 5, 7)
     assert (prepare.operation, prepare.count, prepare.code_at) == ("transferP2p", 3, "/data/transactionId")
-    assert (replaced_profile.tls.ca_bundle, replaced_profile.tls.client_cert) == (
-        tmp_path / "ca.pem",
-        tmp_path / "cert.pem",
-    )
-    assert (replaced_profile.allow, replaced_profile.limits.rate) == ({"read"}, None)
+
+
+def test_force_replaces_a_profile_and_keeps_its_certificates(new_command, path, tmp_path, monkeypatch):
+    """The old profile has an authority, a client certificate, a limit and prepared transfers. Only the first two stay."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("ca.pem", "cert.pem"):
+        (tmp_path / name).touch()
+    new_command(ADDRESS, "--ca-bundle=ca.pem", "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
+    text_with_client_certificate = path.read_text("utf-8").replace("tls: {", 'tls: {"client_cert": "cert.pem", ')
+    path.write_text(text_with_client_certificate, "utf-8")
+    new_command(ADDRESS, "--force")
+    profile = load(str(path))
+
+    assert (profile.tls.ca_bundle, profile.tls.client_cert) == (tmp_path / "ca.pem", tmp_path / "cert.pem")
+    assert (profile.allow, profile.limits.rate) == ({"read"}, None)
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a\nb", "x.txt/y"])
 def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monkeypatch):
-    """The command prints one line and writes nothing."""
+    """The name of the new profile leads to another folder, or has a line end. The command writes no file."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     status, (line,) = new_command(ADDRESS, name=name)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
 
     assert status == 4
     assert line.endswith(": expected a name such as staging, or a path that ends in .yaml")
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert files == []
 
 
 @pytest.mark.parametrize(
@@ -111,22 +147,22 @@ def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monke
         (["--ca-bundle=absent"], "tls.ca_bundle: no such file; in a profile, a path is relative to its folder"),
         (["--count=2"], "--count needs --prepare-with=OPERATION"),
     ],
+    ids=["an account that is no text", "a misspelled limit", "a file that does not exist", "an option without another"],
 )
 def test_wrong_options_are_refused(options, problem, new_command, path):
-    """The command prints one line, which repeats no value, and writes nothing."""
-    status, lines = new_command(ADDRESS, *options)
+    """The command prints one line, which says what is wrong with the option, and writes no profile."""
+    status, [line] = new_command(ADDRESS, *options)
 
     assert status == 4
-    assert len(lines) == 1
+    assert line.endswith(problem)
     assert not path.exists()
-    assert lines[0].endswith(problem)
 
 
 def test_a_wrong_command_line_prints_one_line(new_command, capsys):
-    """An unknown argument is not repeated, because it may be a token."""
+    """Somebody gives the command a token (a JWT), which it does not know. The line does not repeat it."""
     with pytest.raises(SystemExit) as exit_info:
         new_command(ADDRESS, JWT)
+    errors = capsys.readouterr().err
 
-    line = "error: unrecognized arguments; see python -m environments --help\n"
     assert exit_info.value.code == 4
-    assert capsys.readouterr().err == line
+    assert errors == "error: unrecognized arguments; see python -m environments --help\n"

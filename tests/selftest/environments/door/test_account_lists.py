@@ -1,7 +1,7 @@
-"""What the lists of keys of an account show: the keys before the run, the last list, and the keys that are gone.
+"""What the lists of keys of an account show: the keys before the run, the last list, and the keys that have vanished.
 
-The keys before the run are those of the last list that was read before the run changed a key. A key is gone if it was
-there before the run, and later lists lack it although no deletion named it.
+The keys before the run are those of the last list that was read before the run changed a key. A key has vanished if it
+was there before the run, and later lists lack it although no deletion named it.
 """
 
 from dataclasses import replace
@@ -12,9 +12,10 @@ from environments.door.account_lists import AccountLists
 from spec.exchange import Request
 from tests.selftest.exchanges import answer
 
-OWN, OTHER = "ac-0001", "ac-0002"
+ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"
 """The account at which the run registers keys, and another one."""
-OLD, SECOND, NEW = "old@bank.example", "second@bank.example", "new@bank.example"
+OLD_KEY, SECOND_OLD_KEY, NEW_KEY = "old@bank.example", "second@bank.example", "new@bank.example"
+KEY_MADE_BY_SERVICE = "c0ffee00-0001-4000-8000-00000000000a"
 
 
 class ListHistory:
@@ -23,24 +24,24 @@ class ListHistory:
     Each method returns the history, so that calls chain.
     """
 
-    def __init__(self, account=OWN, *, is_sandbox=False, key_at="/data/keys/*/pixKey"):
+    def __init__(self, account=ACCOUNT, *, is_sandbox=False, key_at="/data/keys/*/pixKey"):
         self.lists = AccountLists(account, is_sandbox=is_sandbox, key_at=key_at)
         self._number = 0
 
-    def list(self, *keys, account=OWN, status=200, beside=0, **members):
-        """Note a list that shows these keys.
+    def list_shows(self, *keys, account=ACCOUNT, status=200, beside=0, **members):
+        """Note a list that shows these keys. `members` are further members of its `data`.
 
         `beside` is the number of a request that was on its way at the same time.
         """
         data = {"keys": [{"pixKey": key} for key in keys], **members}
         exchange = answer("listPixKeys", {"code": 0, "data": data}, status=status, beside=beside)
-        self.listing = self.lists.note_list(self._numbered(exchange, account))
+        self.usable_list = self.lists.note_list(self._numbered(exchange, account))
         return self
 
-    def delete(self, *texts, status=200):
-        """Note a deletion whose body has these texts."""
-        exchange = answer("deletePixKey", {"code": 0, "data": {}}, status=status, sent={"pixKeys": [*texts]})
-        self.lists.note_deletion(self._numbered(exchange, OWN))
+    def delete(self, *keys, status=200):
+        """Note a deletion whose body names these keys."""
+        exchange = answer("deletePixKey", {"code": 0, "data": {}}, status=status, sent={"pixKeys": [*keys]})
+        self.lists.note_deletion(self._numbered(exchange, ACCOUNT))
         return self
 
     def begin_changes(self):
@@ -58,208 +59,291 @@ class ListHistory:
         """The keys that each account had before the run, by account."""
         return {account: {*listing.values} for account, listing in self.lists.before.items()}
 
+    @property
+    def vanished(self):
+        """The keys that were there before the run and are gone, although no deletion named them."""
+        return {*self.lists.vanished}
+
+    @property
+    def a_deletion_may_have_taken_them(self):
+        """True if a deletion was sent after the last list that showed a key that has vanished."""
+        return self.lists.has_vanished_after_a_deletion
+
 
 def test_the_last_list_before_the_first_change_shows_the_keys_before_the_run():
-    """Two lists are read before the first change, and the second one shows the keys before the run.
+    """Two lists are read before the first change of a key, and the second one shows the keys before the run."""
+    history = ListHistory().list_shows(OLD_KEY).list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
 
-    The list after the change is the last list, and changes nothing about the keys before the run.
+    assert history.keys_before == {ACCOUNT: {OLD_KEY, SECOND_OLD_KEY}}
+
+
+def test_a_list_after_the_first_change_is_the_last_list_and_not_one_from_before_the_run():
+    """A list is read before the run changes a key, and another one afterwards."""
+    history = ListHistory().list_shows(OLD_KEY).begin_changes().list_shows(NEW_KEY)
+    last_keys = {account: {*listing.values} for account, listing in history.lists.last.items()}
+
+    assert history.keys_before == {ACCOUNT: {OLD_KEY}}
+    assert last_keys == {ACCOUNT: {NEW_KEY}}
+
+
+@pytest.mark.parametrize("other_account", [OTHER_ACCOUNT, "ac-0000"])
+def test_the_first_list_of_another_account_shows_its_keys_before_the_run(other_account):
+    """The run registers keys at its own account only, so the first list of another account shows what was there before.
+
+    All lists here are read after the first change of a key. That of the own account and the second one of the other
+    account do not count.
     """
-    history = ListHistory().list(OLD).list(OLD, SECOND).begin_changes().list(NEW)
+    history = ListHistory().begin_changes().list_shows(NEW_KEY)
+    history.list_shows(OLD_KEY, account=other_account).list_shows(SECOND_OLD_KEY, account=other_account)
 
-    assert history.keys_before == {OWN: {OLD, SECOND}}
-    assert history.lists.last == {OWN: history.listing}
-    assert {*history.listing.values} == {NEW}
-
-
-@pytest.mark.parametrize("other", [OTHER, "ac-0000"])
-def test_the_first_list_of_another_account_shows_its_keys_before_the_run(other):
-    """All lists are read after the first change. The run registers at its own account only.
-
-    So the first list of another account still shows the keys that it had before the run. A list of the own account does
-    not.
-    """
-    history = ListHistory().begin_changes().list(NEW).list(OLD, account=other).list(SECOND, account=other)
-
-    assert history.keys_before == {other: {OLD}}
+    assert history.keys_before == {other_account: {OLD_KEY}}
 
 
-def test_without_an_account_in_the_profile_no_list_after_a_change_shows_the_keys_before_the_run():
-    """Nobody knows at which account the run registers, so it may have changed the keys of any account."""
-    assert ListHistory("").begin_changes().list(OLD, account=OTHER).keys_before == {}
+def test_if_the_profile_has_no_account_no_list_after_a_change_shows_the_keys_before_the_run():
+    """The profile is the settings of the run. Without an account in it the run may have changed keys at any account."""
+    history = ListHistory(account="").begin_changes().list_shows(OLD_KEY, account=OTHER_ACCOUNT)
+
+    assert history.keys_before == {}
 
 
-def test_the_last_list_of_another_account_before_the_first_change_counts():
-    """Before the first change of a key, a later list of that account replaces an earlier one."""
-    assert ListHistory().list(OLD, account=OTHER).list(SECOND, account=OTHER).keys_before == {OTHER: {SECOND}}
+def test_of_two_lists_of_another_account_before_the_first_change_the_later_one_counts():
+    """Both lists are read before the run changes a key. The later one shows the keys of that account before the run."""
+    history = ListHistory()
+    history.list_shows(OLD_KEY, account=OTHER_ACCOUNT).list_shows(SECOND_OLD_KEY, account=OTHER_ACCOUNT)
+
+    assert history.keys_before == {OTHER_ACCOUNT: {SECOND_OLD_KEY}}
 
 
 @pytest.mark.parametrize("status", [400, 503])
-def test_a_list_that_was_refused_is_no_list(status):
-    """After a refused list nobody knows which keys the account has. The keys before the run stay known."""
-    history = ListHistory().list(OLD).list(status=status)
+def test_a_refused_list_shows_no_keys(status):
+    """After it nobody knows which keys the account has now, so there is no last list. The keys before the run stay known."""
+    history = ListHistory().list_shows(OLD_KEY).list_shows(status=status)
 
-    assert history.listing is None
-    assert history.lists.last == {OWN: None}
-    assert history.keys_before == {OWN: {OLD}}
-
-
-def test_a_list_that_cannot_be_read_is_no_list():
-    """An HTML page with status 200 shows no keys."""
-    history = ListHistory()
-    exchange = replace(answer("listPixKeys", b"<html>"), request=Request("GET", f"http://127.0.0.1/v1/{OWN}", ()))
-
-    assert history.lists.note_list(exchange) is None
-    assert history.lists.last == {OWN: None}
+    assert history.usable_list is None
+    assert history.lists.last == {ACCOUNT: None}
+    assert history.keys_before == {ACCOUNT: {OLD_KEY}}
 
 
-def test_a_list_during_another_request_is_not_used():
-    """A list is read while another request is on the wire. It may be older than the effect of that request.
+def test_a_list_that_cannot_be_read_shows_no_keys():
+    """The service answers with an HTML page and status 200, so there is no last list."""
+    lists = ListHistory().lists
+    html_page = replace(answer("listPixKeys", b"<html>"), request=Request("GET", f"http://127.0.0.1/v1/{ACCOUNT}", ()))
+    usable_list = lists.note_list(html_page)
 
-    So the list before it stays the last one.
+    assert usable_list is None
+    assert lists.last == {ACCOUNT: None}
+
+
+def test_a_list_that_is_read_beside_another_request_is_not_used():
+    """The second list is read while another request is on its way, so it may be older than the effect of that request.
+
+    The first list stays the last one, and still shows the keys before the run.
     """
-    history = ListHistory().list(OLD)
-    earlier_list = history.listing
-    history.list(NEW, beside=1)
+    history = ListHistory().list_shows(OLD_KEY)
+    first_list = history.usable_list
+    history.list_shows(NEW_KEY, beside=1)
 
-    assert history.listing is None
-    assert history.lists.last == {OWN: earlier_list}
-    assert history.keys_before == {OWN: {OLD}}
-
-
-def test_a_text_is_new_since_the_first_list_that_shows_it():
-    """`may_be_made_since(text, number)` is true if no list before the exchange of that number showed the text.
-
-    Here the second list shows a key, so the key is no longer new for the third exchange. The second list was read while
-    another request was on the wire. It counts nevertheless, because it shows what was there. An e-mail address is never
-    new, because only a key that the service makes can be.
-    """
-    made_key = "c0ffee00-0001-4000-8000-00000000000a"
-    history = ListHistory().list().list(made_key, beside=1).list(made_key)
-
-    assert [history.lists.may_be_made_since(made_key, number) for number in (1, 2, 3)] == [True, True, False]
-    assert history.lists.may_be_made_since("never-shown", 9)
-    assert not history.lists.may_be_made_since(NEW, 1)
-
-
-def test_a_key_in_a_refused_list_is_still_new():
-    """A text in the body of an error is no key that the account has."""
-    assert ListHistory().list("made-1", status=400).lists.may_be_made_since("made-1", 9)
-
-
-def test_a_key_of_any_account_counts_as_a_key_before_the_run():
-    """`was_listed_before_run` is true for a key in the lists of either account before the first change, in any letter case.
-
-    A key that only a later list shows does not count.
-    """
-    lists = ListHistory().list(OLD).list(SECOND, account=OTHER).begin_changes().list(OLD, NEW).lists
-
-    assert [lists.was_listed_before_run(key) for key in (OLD.upper(), SECOND, NEW)] == [True, True, False]
-
-
-# -- what is gone ----------------------------------------------------------------------------------------------------
-
-
-def gone_after(history):
-    """A pair: the keys that are gone after these lists and deletions, and whether a deletion may have taken them.
-
-    A deletion may have taken a key if it was sent after the last list that showed the key.
-    """
-    return {*history.lists.vanished}, history.lists.has_vanished_after_a_deletion
-
-
-def test_a_key_is_gone_if_two_lists_in_a_row_lack_it():
-    """One list may lag behind. A key that is gone stays so, even if a later list shows it again."""
-    history = ListHistory().list(OLD, SECOND).begin_changes().list(SECOND)
-    assert gone_after(history) == (set(), False)
-
-    assert gone_after(history.list(SECOND)) == ({OLD}, False)
-    assert gone_after(history.list()) == ({OLD}, False)
-    assert gone_after(history.list()) == ({OLD, SECOND}, False)
-    assert gone_after(history.list(OLD, SECOND)) == ({OLD, SECOND}, False)
-
-
-def test_a_key_that_came_back_is_not_gone():
-    """A key is gone only if two consecutive lists lack it."""
-    assert gone_after(ListHistory().list(OLD).begin_changes().list().list(OLD).list()) == (set(), False)
-
-
-def test_the_lists_of_two_accounts_are_not_in_a_row():
-    """Consecutive lists are counted for each account."""
-    history = ListHistory().list(OLD).list(SECOND, account=OTHER).begin_changes().list().list(account=OTHER)
-    assert gone_after(history) == (set(), False)
-
-    assert gone_after(history.list(account=OTHER)) == ({SECOND}, False)
-
-
-@pytest.mark.parametrize("named", [SECOND, SECOND.upper()])
-def test_a_key_that_a_deletion_named_is_not_gone(named):
-    """A deletion may name the key in another letter case. A key that no deletion named is gone after a deletion."""
-    history = ListHistory().list(OLD, SECOND).begin_changes().delete("x", named).list().list()
-
-    assert gone_after(history) == ({OLD}, True)
-
-
-def test_a_masked_key_that_a_deletion_may_have_named_is_not_gone():
-    """A list showed `sec***@bank.example`. A deletion named second@bank.example, which fits, so that key is not gone.
-
-    If the visible characters do not fit, the masked key is another one, and it is gone.
-    """
-    fitting, _ = gone_after(ListHistory().list("sec***@bank.example").delete(SECOND).begin_changes().list().list())
-    not_fitting, _ = gone_after(ListHistory().list("old***@bank.example").delete(SECOND).begin_changes().list().list())
-
-    assert fitting == set()
-    assert not_fitting != set()
-
-
-def test_a_key_that_is_listed_after_a_deletion_was_not_deleted_by_it():
-    """In both histories the key is gone, and a deletion named another key.
-
-    In the first one a list shows the key after that deletion, so the deletion did not take it. In the second one no list
-    does, so the deletion may have taken it.
-    """
-    history = ListHistory().list(OLD).begin_changes().delete(NEW).list(OLD).list().list()
-
-    assert gone_after(history) == ({OLD}, False)
-    assert gone_after(ListHistory().list(OLD).begin_changes().list(OLD).delete(NEW).list().list()) == ({OLD}, True)
-
-
-def test_without_a_list_before_the_run_nothing_is_gone():
-    """Nobody knows which keys the account had."""
-    history = ListHistory().begin_changes().list().list()
-
-    assert gone_after(history) == (set(), False)
-    assert history.lists.keys_missing_from(history.listing, OWN) == frozenset()
-
-
-@pytest.mark.parametrize(("before", "now"), [(True, False), (False, True)])
-def test_no_key_is_gone_if_a_list_has_further_pages(before, now):
-    """A list with `hasMore: true`, before or now, may have the key on another page."""
-    history = ListHistory().list(OLD, hasMore=before).begin_changes().list(hasMore=now).list(hasMore=now)
-
-    assert gone_after(history) == (set(), False)
-
-
-def test_of_two_equal_texts_one_is_gone_if_later_lists_show_only_one():
-    """A list may show the same masked text for two different keys."""
-    assert gone_after(ListHistory().list(OLD, OLD).begin_changes().list(OLD).list(OLD)) == ({OLD}, False)
+    assert history.usable_list is None
+    assert history.lists.last == {ACCOUNT: first_list}
+    assert history.keys_before == {ACCOUNT: {OLD_KEY}}
 
 
 @pytest.mark.parametrize(
-    ("is_sandbox", "texts", "status", "gone"),
+    ("number_of_registration", "may_be_made_by_it"),
+    [(1, True), (2, True), (3, False)],
+    ids=["before its list", "the same number as its list", "after its list"],
+)
+def test_a_key_may_be_made_by_a_registration_if_no_earlier_list_shows_it(number_of_registration, may_be_made_by_it):
+    """Requests have numbers. The list with number 2 shows a key that a service made, so no later request can have made it.
+
+    That list was read beside another request. It counts nevertheless, because it shows what was there.
+    """
+    lists = ListHistory().list_shows().list_shows(KEY_MADE_BY_SERVICE, beside=1).list_shows(KEY_MADE_BY_SERVICE).lists
+
+    assert lists.may_be_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
+
+
+def test_an_email_address_is_no_key_that_a_service_made():
+    """A service makes RANDOM keys. Another text that no list showed may be one, and an e-mail address never is."""
+    lists = ListHistory().list_shows().lists
+
+    assert lists.may_be_made_since("never-shown", 9)
+    assert not lists.may_be_made_since(NEW_KEY, 1)
+
+
+def test_a_text_in_a_refused_list_may_still_be_made_later():
+    """A refused list (status 400) has the text in its body. That is no key that the account has.
+
+    So a later registration (request 9) may make a key with this text.
+    """
+    lists = ListHistory().list_shows("made-1", status=400).lists
+
+    assert lists.may_be_made_since("made-1", 9)
+
+
+@pytest.mark.parametrize(
+    ("key", "was_listed"),
+    [(OLD_KEY.upper(), True), (SECOND_OLD_KEY, True), (NEW_KEY, False)],
+    ids=["at the own account, in other letter case", "at another account", "only in a later list"],
+)
+def test_a_key_was_listed_before_the_run_if_any_account_showed_it(key, was_listed):
+    """The lists of two accounts are read before the run changes a key, and one list afterwards."""
+    history = ListHistory().list_shows(OLD_KEY).list_shows(SECOND_OLD_KEY, account=OTHER_ACCOUNT)
+    history.begin_changes().list_shows(OLD_KEY, NEW_KEY)
+
+    assert history.lists.was_listed_before_run(key) is was_listed
+
+
+# -- which keys have vanished ----------------------------------------------------------------------------------------
+
+
+def test_a_key_has_vanished_if_two_lists_in_a_row_lack_it():
+    """Two keys were there before the run. After its first change each list lacks one of them. One list may lag behind."""
+    history = ListHistory().list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
+    after_one_list = history.list_shows(SECOND_OLD_KEY).vanished
+    after_two_lists = history.list_shows(SECOND_OLD_KEY).vanished
+
+    assert (after_one_list, after_two_lists) == (set(), {OLD_KEY})
+    assert not history.a_deletion_may_have_taken_them
+
+
+def test_a_key_that_has_vanished_stays_so():
+    """After two lists without any key, a third one shows both keys again. The run still reports that they had vanished."""
+    history = ListHistory().list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
+    history.list_shows(SECOND_OLD_KEY).list_shows(SECOND_OLD_KEY)
+    after_second_key_is_missing_once = history.list_shows().vanished
+    after_second_key_is_missing_twice = history.list_shows().vanished
+    after_both_are_listed_again = history.list_shows(OLD_KEY, SECOND_OLD_KEY).vanished
+
+    assert after_second_key_is_missing_once == {OLD_KEY}
+    assert after_second_key_is_missing_twice == {OLD_KEY, SECOND_OLD_KEY}
+    assert after_both_are_listed_again == {OLD_KEY, SECOND_OLD_KEY}
+
+
+def test_a_key_that_one_list_lacks_and_the_next_one_shows_has_not_vanished():
+    """Two lists lack the key that was there before the run, but a list between them shows it."""
+    history = ListHistory().list_shows(OLD_KEY).begin_changes().list_shows().list_shows(OLD_KEY).list_shows()
+
+    assert history.vanished == set()
+
+
+def test_a_key_has_vanished_only_if_two_lists_of_its_own_account_lack_it():
+    """Two accounts have one key each before the run. Then each account is listed once without its key.
+
+    Only a second list of the other account shows that the key of that account has vanished.
+    """
+    history = ListHistory().list_shows(OLD_KEY).list_shows(SECOND_OLD_KEY, account=OTHER_ACCOUNT).begin_changes()
+    after_a_list_of_each = history.list_shows().list_shows(account=OTHER_ACCOUNT).vanished
+    after_a_second_list_of_the_other = history.list_shows(account=OTHER_ACCOUNT).vanished
+
+    assert after_a_list_of_each == set()
+    assert after_a_second_list_of_the_other == {SECOND_OLD_KEY}
+
+
+@pytest.mark.parametrize("named_key", [SECOND_OLD_KEY, SECOND_OLD_KEY.upper()], ids=["as listed", "in capitals"])
+def test_a_key_that_a_deletion_named_has_not_vanished(named_key):
+    """Two lists lack both old keys after a deletion that named one of them: that key was deleted, the other one vanished.
+
+    The deletion may have taken the other one, too.
+    """
+    history = ListHistory().list_shows(OLD_KEY, SECOND_OLD_KEY).begin_changes()
+    history.delete("x", named_key).list_shows().list_shows()
+
+    assert history.vanished == {OLD_KEY}
+    assert history.a_deletion_may_have_taken_them
+
+
+@pytest.mark.parametrize(
+    ("masked_key", "has_vanished"),
+    [("sec***@bank.example", False), ("old***@bank.example", True)],
+    ids=["fits the deleted key", "does not fit the deleted key"],
+)
+def test_a_masked_key_that_a_deletion_may_have_named_has_not_vanished(masked_key, has_vanished):
+    """A list showed a key partly hidden (masked), then second@bank.example was deleted, and the masked key is gone.
+
+    If its visible characters fit the deleted key, it is that key. Otherwise it is another key, which has vanished.
+    """
+    history = ListHistory().list_shows(masked_key).delete("second@bank.example").begin_changes()
+    history.list_shows().list_shows()
+    something_has_vanished = history.vanished != set()
+
+    assert something_has_vanished is has_vanished
+
+
+def test_a_deletion_did_not_take_a_key_that_a_list_shows_after_it():
+    """The key vanishes after the deletion of another key. But a list after that deletion still showed it."""
+    history = ListHistory().list_shows(OLD_KEY).begin_changes()
+    history.delete(NEW_KEY).list_shows(OLD_KEY).list_shows().list_shows()
+
+    assert history.vanished == {OLD_KEY}
+    assert not history.a_deletion_may_have_taken_them
+
+
+def test_a_deletion_may_have_taken_a_key_that_no_list_shows_after_it():
+    """The key vanishes after the deletion of another key, and no list after that deletion shows it."""
+    history = ListHistory().list_shows(OLD_KEY).begin_changes()
+    history.list_shows(OLD_KEY).delete(NEW_KEY).list_shows().list_shows()
+
+    assert history.vanished == {OLD_KEY}
+    assert history.a_deletion_may_have_taken_them
+
+
+def test_without_a_list_from_before_the_run_no_key_has_vanished():
+    """Nobody knows which keys the account had, so two empty lists show nothing."""
+    history = ListHistory().begin_changes().list_shows().list_shows()
+    missing_keys = history.lists.keys_missing_from(history.usable_list, ACCOUNT)
+
+    assert history.vanished == set()
+    assert missing_keys == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("more_before", "more_afterwards"),
+    [(True, False), (False, True)],
+    ids=["the list before the run has more pages", "the lists afterwards have more pages"],
+)
+def test_no_key_has_vanished_if_a_list_has_more_pages(more_before, more_afterwards):
+    """Two lists lack the old key. But a list with `hasMore: true` may have it on another page."""
+    history = ListHistory().list_shows(OLD_KEY, hasMore=more_before).begin_changes()
+    history.list_shows(hasMore=more_afterwards).list_shows(hasMore=more_afterwards)
+
+    assert history.vanished == set()
+
+
+def test_of_two_equal_texts_one_has_vanished_if_later_lists_show_only_one():
+    """The list before the run has a text twice, because a list may show the same masked text for two different keys."""
+    history = ListHistory().list_shows(OLD_KEY, OLD_KEY).begin_changes().list_shows(OLD_KEY).list_shows(OLD_KEY)
+
+    assert history.vanished == {OLD_KEY}
+    assert not history.a_deletion_may_have_taken_them
+
+
+@pytest.mark.parametrize(
+    ("is_sandbox", "named_keys", "status_of_deletion", "vanished"),
     [
         (True, [], 200, set()),
         (True, [""], 200, set()),
-        (True, [], 400, {OLD}),
-        (True, [NEW], 200, {OLD}),
-        (False, [], 200, {OLD}),
+        (True, [], 400, {OLD_KEY}),
+        (True, [NEW_KEY], 200, {OLD_KEY}),
+        (False, [], 200, {OLD_KEY}),
+    ],
+    ids=[
+        "a sandbox, no key named",
+        "a sandbox, an empty key named",
+        "a sandbox, the deletion was refused",
+        "a sandbox, another key named",
+        "no sandbox",
     ],
 )
-def test_on_a_sandbox_a_deletion_without_a_key_may_delete_all(is_sandbox, texts, status, gone):
-    """On a sandbox a granted deletion that names no key may have deleted all keys, so none counts as gone.
+def test_on_a_sandbox_a_deletion_without_a_key_may_delete_all_keys(
+    is_sandbox, named_keys, status_of_deletion, vanished
+):
+    """The old key is gone after a deletion. If the deletion may have meant all keys, the old key has not vanished.
 
-    A refused deletion, or one that names another key, explains nothing. Off a sandbox no deletion without a key is sent
-    for an account of the profile.
+    Only on a sandbox (a test system) the suite sends a deletion that names no key, and a service may delete all keys
+    then. A refused deletion, or one that names another key, does not explain that the old key is gone.
     """
-    history = ListHistory(is_sandbox=is_sandbox).list(OLD).begin_changes().delete(*texts, status=status).list().list()
+    history = ListHistory(is_sandbox=is_sandbox).list_shows(OLD_KEY).begin_changes()
+    history.delete(*named_keys, status=status_of_deletion).list_shows().list_shows()
 
-    assert gone_after(history)[0] == gone
+    assert history.vanished == vanished

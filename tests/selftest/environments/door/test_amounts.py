@@ -11,30 +11,32 @@ from tests.selftest.services.guarded import RECEIVING_ACCOUNT, client_of_profile
 from tests.selftest.services.one_run import UNUSED_ADDRESS
 
 AMOUNTS_REFUSED = {
-    "above that of the profile": b'{"value": 3.01}',
-    "a huge one": b'{"value": 1e400}',
-    "of many digits": b'{"value": ' + b"9" * 5000 + b"}",
+    "above the amount of the profile": b'{"value": 3.01}',
+    "too large for a float": b'{"value": 1e400}',
+    "5000 digits": b'{"value": ' + b"9" * 5000 + b"}",
     "infinite": b'{"value": Infinity}',
-    "nothing": b'{"value": 0}',
-    "below nothing": b'{"value": -1}',
-    "no number": b'{"value": NaN}',
-    "as text": b'{"value": "1"}',
-    "deeper": b'{"transfer": {"value": [{"amount": 4}]}}',
-    "the first of two": b'{"value": 4, "value": 1}',
-    "the last of two": b'{"value": 1, "value": 4}',
-    "not quite JSON": b'{"value": 1,}',
-    "of a form": b"value=1",
+    "zero": b'{"value": 0}',
+    "negative": b'{"value": -1}',
+    "NaN": b'{"value": NaN}',
+    "a text": b'{"value": "1"}',
+    "too large, inside other members": b'{"transfer": {"value": [{"amount": 4}]}}',
+    "two members value, the first one too large": b'{"value": 4, "value": 1}',
+    "two members value, the last one too large": b'{"value": 1, "value": 4}',
+    "JSON with a comma too many": b'{"value": 1,}',
+    "a form": b"value=1",
 }
+"""By what is wrong with the amount: bodies of transfers that the door refuses off a sandbox (a test system)."""
 AMOUNTS_SENT = {
-    "that of the profile": b'{"value": 3}',
+    "the amount of the profile": b'{"value": 3}',
     "less": b'{"value": 0.01}',
-    "twice": b'{"value": 1, "value": 2}',
-    "no amount": b'{"value": null}',
+    "two members value, both small": b'{"value": 1, "value": 2}',
+    "null": b'{"value": null}',
     "true, which may be read as 1": b'{"value": true}',
-    "text without a digit": b'{"value": "pixconf-1"}',
-    "none": b"{}",
-    "cut short": b'{"pixconf-',
+    "a text without a digit": b'{"value": "pixconf-1"}',
+    "no amount": b"{}",
+    "a body that is cut short": b'{"pixconf-',
 }
+"""By its amount: bodies of transfers that the door sends everywhere."""
 
 
 def transfer(door, body, operation="transferP2p"):
@@ -44,7 +46,11 @@ def transfer(door, body, operation="transferP2p"):
 
 @pytest.mark.parametrize("body", AMOUNTS_REFUSED.values(), ids=AMOUNTS_REFUSED)
 def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp_path):
-    """Off a sandbox the door raises ForbiddenError and sends nothing."""
+    """The profile (the settings of the run) has 3 as its amount, and each of these bodies has another one, above it or 0.
+
+    A body that a lenient service may read so counts, too. Off a sandbox (a test system) the door, through which every
+    request goes, refuses it and sends nothing.
+    """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         transfer(door, body)
@@ -54,7 +60,10 @@ def test_no_transfer_is_above_the_amount_of_the_profile_or_for_nothing(body, tmp
 
 @pytest.mark.parametrize("body", AMOUNTS_SENT.values(), ids=AMOUNTS_SENT)
 def test_a_transfer_up_to_the_amount_of_the_profile_passes(body, tmp_path):
-    """The door sends an amount above 0 and at most that of the profile, and a body without an amount."""
+    """The profile (the settings of the run) has 3 as its amount. The door sends amounts above 0 and at most 3.
+
+    It also sends bodies without an amount, because no money can move.
+    """
     door = client_of_profile(tmp_path)
     transfer(door, body)
 
@@ -65,7 +74,7 @@ def test_a_transfer_up_to_the_amount_of_the_profile_passes(body, tmp_path):
     "body", [*AMOUNTS_REFUSED.values(), *AMOUNTS_SENT.values()], ids=[*AMOUNTS_REFUSED, *AMOUNTS_SENT]
 )
 def test_on_a_sandbox_each_amount_passes(body, tmp_path):
-    """The door checks no amount on a sandbox, because its money is not real."""
+    """The door, through which every request goes, checks no amount on a sandbox (a test system without real money)."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
     transfer(door, body)
 
@@ -82,11 +91,20 @@ def test_on_a_sandbox_each_amount_passes(body, tmp_path):
         ("transferInternal", b'{"value": 0.02}', False),
         ("transferInternal", b'{"value": true}', False),
     ],
+    ids=[
+        "the text of the profile",
+        "another text",
+        "a small number instead of the text",
+        "0.01 without a body in the profile",
+        "0.02 without a body in the profile",
+        "true without a body in the profile, which may be read as 1",
+    ],
 )
-def test_each_operation_has_the_amounts_of_its_own_body(operation, body, is_sent, tmp_path):
-    """The limit is the amount in the body that the profile gives for the operation, or 0.01 without such a body.
+def test_the_limit_of_an_operation_is_the_amount_of_its_own_body(operation, body, is_sent, tmp_path):
+    """The profile (the settings of the run) has the text "10.50" as the amount of transferExternal.
 
-    A text passes only if it is that of the profile.
+    It has no body for transferInternal, so the limit is 0.01 there. An amount that is a text is sent only if the
+    profile has the same text.
     """
     door = client_of_profile(tmp_path)
     expected_bodies = [body] if is_sent else []
@@ -99,13 +117,17 @@ def test_each_operation_has_the_amounts_of_its_own_body(operation, body, is_sent
     assert door.connections.sent == expected_bodies
 
 
-@pytest.mark.parametrize(("amount", "is_sent"), [(0, True), (-5, True), (0.01, True), (0.02, False)])
-def test_the_amount_of_the_profile_is_sent_as_it_is(amount, is_sent, tmp_path):
-    """An amount of the profile is sent even if it is 0 or negative, because the operator wants to see the answer.
+@pytest.mark.parametrize(
+    ("amount_of_profile", "amount", "is_sent"),
+    [(0, 0, True), (-5, -5, True), (0, 0.01, True), (0, 0.02, False)],
+    ids=["zero in the profile", "negative in the profile", "0.01 if the profile has 0", "0.02 if the profile has 0"],
+)
+def test_an_amount_of_the_profile_is_sent_even_if_it_is_not_above_zero(amount_of_profile, amount, is_sent, tmp_path):
+    """Whoever wrote the profile (the settings of the run) wants to see the answer to that amount.
 
-    If the profile has 0, an amount up to 0.01 is sent, too.
+    Any other amount must be at most 0.01 then.
     """
-    requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount if amount <= 0 else 0}}}
+    requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount_of_profile}}}
     door = client_of_profile(tmp_path, requests=requests)
     body = f'{{"to": "{RECEIVING_ACCOUNT}", "value": {amount}}}'.encode()
     expected_bodies = [body] if is_sent else []

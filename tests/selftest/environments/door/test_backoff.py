@@ -1,7 +1,7 @@
 """What the run does if a service asks it to come later (such as 429 or 503 with Retry-After).
 
-The request is sent again after a pause, which holds for all threads. Fewer requests are sent at once: `window` is the
-greatest number that may be on the wire. The clock of these tests stands still until something sleeps.
+The request is sent again after a pause, which holds for all threads. Fewer requests are sent at once: `most_at_once` is
+the greatest number that may be on the wire. The clock of these tests stands still until something sleeps.
 """
 
 from collections import defaultdict
@@ -23,12 +23,12 @@ from tests.selftest.exchanges import answer, unanswered
 
 NOON = "Mon, 05 Jan 2026 12:00:00 GMT"
 """The header Date of the answers: the time at which the service answers."""
-LATER = (423, 429, 502, 503, 504)
+STATUSES_THAT_ASK_TO_COME_LATER = (423, 429, 502, 503, 504)
 """Statuses that ask the client to come later, even without Retry-After."""
 
 
 class Time:
-    """A clock that only its own `sleep` puts forward."""
+    """A clock that only its own `sleep` puts forward. `now` are the seconds since its start."""
 
     now = 0.0
 
@@ -62,12 +62,12 @@ def request_to(operation="listAccounts", *, code=None, **intent):
     return Sending(prepared, Intent(operation, **{"valid": True, **intent}), code, with_token=True)
 
 
-def goes_again(backoff, sending, status, after=None):
+def is_resent_after(backoff, sending, status, retry_after=None):
     """Give the request an answer with this status and Retry-After. Returns True if it is to be sent again.
 
     As in a run, the pause that the answer asks for begins.
     """
-    headers = (("Date", NOON), ("Retry-After", after)) if after is not None else ()
+    headers = (("Date", NOON), ("Retry-After", retry_after)) if retry_after is not None else ()
     intent = sending.intent
     sending.exchange = answer(intent.operation, b"{}", status=status, headers=headers, valid=intent.valid)
     return backoff.pause_and_retry(sending)
@@ -81,7 +81,7 @@ def waits_before_resend(backoff, time, sending, *answers):
     waits = []
     for status_and_retry_after in answers:
         before = time.now
-        is_resent = goes_again(backoff, sending, *status_and_retry_after)
+        is_resent = is_resent_after(backoff, sending, *status_and_retry_after)
         with backoff.on_the_wire(request_to()):  # any request waits here until the pause is over
             waits.append(time.now - before if is_resent else None)
     return waits
@@ -89,11 +89,13 @@ def waits_before_resend(backoff, time, sending, *answers):
 
 # -- how long ------------------------------------------------------------------------------------------------------
 
+NOT_SENT_AGAIN = None
+
 
 @pytest.mark.parametrize(
-    ("status", "after", "waits"),
+    ("status", "retry_after", "waits"),
     [
-        *((status, None, [1, 2, 4]) for status in LATER),
+        *((status, None, [1, 2, 4]) for status in STATUSES_THAT_ASK_TO_COME_LATER),
         (429, "Mon, 05 Jan 2026 12:00:07 GMT", [7, 7, 7]),
         (503, "Mon, 05 Jan 2026 11:59:00 GMT", [1, 1, 1]),
         (503, "Mon, 05 Jan 2026", [1, 2, 4]),
@@ -101,67 +103,92 @@ def waits_before_resend(backoff, time, sending, *answers):
         (403, "7", [7, 7, 7]),
     ],
 )
-def test_a_request_is_sent_three_times_more(status, after, waits, backoff, time):
-    """The run waits as long as Retry-After says, or 1, 2 and 4 seconds. The fourth answer is final.
+def test_a_request_is_sent_at_most_three_times_more(status, retry_after, waits, backoff, time):
+    """A request whose answers ask to come later (such as 503) is sent three times more. Its fourth answer is final.
 
-    Afterwards the operation counts as down: a later request to it is not sent again, and the reason is noted. A request
-    to another operation is sent again.
+    Before each the run waits as many seconds as the header Retry-After says, or 1, 2 and 4 seconds. The service
+    answers at noon, and Retry-After may also be a date.
     """
-    waits_of_first_request = waits_before_resend(backoff, time, request_to(), *[(status, after)] * 4)
-    outage = OUTAGE.of(statuses=str(status), seconds=sum(waits))
-    reason = outage if status > 500 else ASKED_TO_COME_BACK_LATER
+    waits_of_request = waits_before_resend(backoff, time, request_to(), *[(status, retry_after)] * 4)
+
+    assert waits_of_request == [*waits, NOT_SENT_AGAIN]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [(429, ASKED_TO_COME_BACK_LATER), (503, OUTAGE.of(statuses="503", seconds=7))],
+    ids=["the service is busy", "a gateway answered for the service"],
+)
+def test_after_the_fourth_answer_later_requests_to_the_operation_are_not_sent_again(status, reason, backoff, time):
+    """A request to one operation gets the same answer four times. Then the run does not wait for this operation any more.
+
+    A note gives the reason. A request to another operation is still sent again, after a second.
+    """
+    waits_before_resend(backoff, time, request_to("listAccounts"), *[(status,)] * 4)
     notes = backoff._unsent | backoff.outages
 
-    assert waits_of_first_request == [*waits, None]
     assert notes == {reason: {"listAccounts"}}
-    assert waits_before_resend(backoff, time, request_to("listAccounts"), (503,)) == [None]
+    assert waits_before_resend(backoff, time, request_to("listAccounts"), (503,)) == [NOT_SENT_AGAIN]
     assert waits_before_resend(backoff, time, request_to("getBalance"), (503,)) == [1]
 
 
 @pytest.mark.parametrize(
-    ("status", "after"),
+    ("status", "retry_after"),
     [(403, None), (401, "1"), (500, "1"), (409, None), (429, "61"), (429, "Mon, 05 Jan 2026 12:01:01 GMT")],
+    ids=["403", "401 with Retry-After", "500 with Retry-After", "409", "in 61 seconds", "in 61 seconds, as a date"],
 )
-def test_an_answer_that_does_not_ask_to_come_later_is_final(status, after, backoff, time):
-    """The request is not sent again, and nothing waits. A Retry-After of more than a minute is final, too."""
-    assert waits_before_resend(backoff, time, request_to(), (status, after)) == [None]
+def test_an_answer_that_does_not_ask_to_come_within_a_minute_is_final(status, retry_after, backoff, time):
+    """The request is not sent again, and nothing waits."""
+    waits = waits_before_resend(backoff, time, request_to(), (status, retry_after))
+
+    assert waits == [NOT_SENT_AGAIN]
     assert time.now == 0
 
 
-def test_without_a_date_header_a_date_in_retry_after_counts_from_now(backoff, time):
-    """Retry-After has a date 30 seconds ahead, and the answer has no Date. The run waits for 30 seconds.
-
-    The date is compared with the clock of this machine.
-    """
+def test_without_a_date_header_a_date_in_retry_after_counts_from_the_clock_of_this_machine(backoff):
+    """Retry-After has a date 30 seconds ahead, and the answer has no header Date. So the run pauses for 30 seconds."""
     sending = request_to()
-    soon = datetime.now(UTC) + timedelta(seconds=30)
-    headers = (("Retry-After", format_datetime(soon, usegmt=True)),)
+    in_30_seconds = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    headers = (("Retry-After", in_30_seconds),)
     sending.exchange = answer("listAccounts", b"{}", status=429, headers=headers, valid=True)
+    is_resent = backoff.pause_and_retry(sending)
 
-    assert backoff.pause_and_retry(sending)
-    assert backoff._paused_until == pytest.approx(30, abs=3)
+    assert is_resent
+    assert backoff._paused_until == pytest.approx(30, abs=3)  # the clock of the backoff stands at 0
 
 
-def test_an_invalid_request_is_sent_once_more_without_waiting(backoff, time):
-    """An invalid request gets 503 twice. Its operation does not count as down, and no note names it.
+def test_an_invalid_request_that_gets_503_is_sent_once_more_without_waiting(backoff, time):
+    """The second 503 is final. No note says that the operation is down, because a gateway may answer all invalid requests so."""
+    waits = waits_before_resend(backoff, time, request_to(valid=False), (503,), (503,))
 
-    A gateway may answer every invalid request with 503.
-    """
-    assert waits_before_resend(backoff, time, request_to(valid=False), (503,), (503,)) == [0, None]
+    assert waits == [0, NOT_SENT_AGAIN]
     assert backoff._unsent == {}
 
 
-def test_a_request_that_may_have_moved_money_is_not_sent_again(backoff):
-    """An execution is never sent again.
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_execution_is_never_sent_again(status, backoff):
+    """An execution moves money, so it is sent once, even if the answer asks to come back after 7 seconds."""
+    execution = request_to("executePix", code="TX-1")
 
-    A transfer is sent again after a 429, which says that nothing was done, and not after a 503.
-    """
-    execution, transfer = request_to("executePix", code="TX-1"), request_to("transferInternal")
+    assert not is_resent_after(backoff, execution, status, "7")
 
-    assert not goes_again(backoff, execution, 503, "7")
-    assert not goes_again(backoff, transfer, 503, "7")
-    assert not goes_again(backoff, execution, 429, "7")
-    assert goes_again(backoff, transfer, 429, "7")
+
+@pytest.mark.parametrize(
+    ("status", "is_resent"), [(429, True), (503, False)], ids=["429, of the service", "503, of a gateway"]
+)
+def test_a_transfer_is_sent_again_only_if_nothing_was_done(status, is_resent, backoff):
+    """A service that answers 429 did nothing. A gateway that answers 503 may have passed the transfer on."""
+    transfer = request_to("transferInternal")
+
+    assert is_resent_after(backoff, transfer, status, "7") is is_resent
+
+
+def test_a_note_says_why_requests_that_may_move_money_were_not_sent_again(backoff):
+    """An execution and a transfer get 503, and then another execution gets 429. Each note names its operations."""
+    is_resent_after(backoff, request_to("executePix", code="TX-1"), 503, "7")
+    is_resent_after(backoff, request_to("transferInternal"), 503, "7")
+    is_resent_after(backoff, request_to("executePix", code="TX-2"), 429, "7")
+
     assert backoff._unsent == {
         GATEWAY_ANSWERED: {"executePix", "transferInternal"},
         ASKED_TO_COME_BACK_LATER: {"executePix"},
@@ -169,8 +196,15 @@ def test_a_request_that_may_have_moved_money_is_not_sent_again(backoff):
 
 
 def test_one_failed_handshake_does_not_make_the_target_unreachable():
-    """After a failed TLS handshake the run sends a read, to see if the target can be reached. It is answered here."""
-    sending, liveness = request_to(), Liveness(lambda: False, Ending())
+    """After a failed TLS handshake the run sends reads again that were answered before. Here one is answered again.
+
+    So the target can be reached, and the run goes on.
+    """
+
+    def target_is_gone():
+        return False
+
+    sending, liveness = request_to(), Liveness(target_is_gone, Ending())
     sending.exchange = unanswered(FailureKind.TLS)
     liveness.note_result(sending)
 
@@ -178,53 +212,72 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
 
 
 @pytest.mark.parametrize(
-    ("kind", "times"), [(FailureKind.NO_CONNECTION, 3), (FailureKind.DROPPED, 1), (FailureKind.TIMEOUT, 0)]
+    ("kind", "is_resent_each_time"),
+    [
+        (FailureKind.NO_CONNECTION, [True, True, True, False]),
+        (FailureKind.DROPPED, [True, False, False, False]),
+        (FailureKind.TIMEOUT, [False, False, False, False]),
+    ],
 )
-def test_a_request_without_an_answer_is_sent_again(kind, times, backoff):
-    """If no connection was made, a request is sent three times more; if it was dropped, once; after a timeout not at all.
+def test_a_read_without_an_answer_is_sent_again(kind, is_resent_each_time, backoff):
+    """A request that only reads fails four times in the same way. The list says after which failures it is sent again.
 
-    An execution is sent again only if no connection was made, because otherwise it may have moved money.
+    Without a connection that is three times, after a dropped connection once, and after a time-out never.
     """
-    sending, execution = request_to(), request_to("executePix", code="TX-1")
-    for request in (sending, execution):
-        request.exchange = unanswered(kind, request.intent.operation)
+    read = request_to("listAccounts")
+    read.exchange = unanswered(kind, "listAccounts")
 
-    assert [backoff.pause_and_retry(sending) for _ in range(4)] == [True] * times + [False] * (4 - times)
-    assert backoff.pause_and_retry(execution) is (kind is FailureKind.NO_CONNECTION)
+    assert [backoff.pause_and_retry(read) for _ in range(4)] == is_resent_each_time
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_resent"),
+    [(FailureKind.NO_CONNECTION, True), (FailureKind.DROPPED, False), (FailureKind.TIMEOUT, False)],
+)
+def test_an_execution_without_an_answer_is_sent_again_only_if_no_connection_was_made(kind, is_resent, backoff):
+    """Without a connection nothing was sent. Otherwise the execution may have moved money."""
+    execution = request_to("executePix", code="TX-1")
+    execution.exchange = unanswered(kind, "executePix")
+
+    assert backoff.pause_and_retry(execution) is is_resent
 
 
 # -- how many at once ----------------------------------------------------------------------------------------------
 
 
-def on_the_wire(backoff, stack):
-    """A request that has a place on the wire until the stack is closed."""
+def request_on_the_wire(backoff, stack):
+    """A request that is on the wire until the stack is closed."""
     sending = request_to()
     stack.enter_context(backoff.on_the_wire(sending))
     return sending
 
 
-def test_the_window_is_halved_once_a_round(backoff):
-    """All requests that are on the wire at the same time get 429, four times over. Each time the window is halved once.
+def test_the_number_of_requests_at_once_is_halved_once_a_round(backoff):
+    """At most 8 requests are on the wire at once. In each of four rounds all of them get 429 (too many requests).
 
-    The other 429 do not count, because their requests left before the first one came. The window never goes below one.
+    The first 429 of a round halves the number. The others do not, because their requests left before it came. One
+    request at once is always permitted.
     """
-    windows = []
+    most_at_once_after_each_round = []
     for _ in range(4):
         with ExitStack() as stack:
-            for sending in [on_the_wire(backoff, stack) for _ in range(backoff.most_at_once)]:
-                goes_again(backoff, sending, 429, "0")
-        windows.append(backoff.most_at_once)
+            requests_of_round = [request_on_the_wire(backoff, stack) for _ in range(backoff.most_at_once)]
+            for sending in requests_of_round:
+                is_resent_after(backoff, sending, 429, "0")
+        most_at_once_after_each_round.append(backoff.most_at_once)
 
-    assert windows == [4, 2, 1, 1]
+    assert most_at_once_after_each_round == [4, 2, 1, 1]
 
 
 def test_limits_rate_holds_with_any_number_of_threads(time):
-    """With limits.rate: 10, each of eight requests at once waits a tenth of a second longer than the one before."""
+    """With `limits.rate: 10`, ten requests a second are sent. So of eight requests that want to leave at the same
+    moment, each waits a tenth of a second longer than the one before.
+    """
     backoff = backoff_of(time, rate=10)
-    slept = []
-    backoff._ending.sleep = slept.append  # the others come while one sleeps
+    waits = []
+    backoff._ending.sleep = waits.append  # the clock stands still, so all eight come at the same moment
     with ExitStack() as stack:
         for _ in range(8):
-            on_the_wire(backoff, stack)
+            request_on_the_wire(backoff, stack)
 
-    assert slept == pytest.approx([number / 10 for number in range(8)])
+    assert waits == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])

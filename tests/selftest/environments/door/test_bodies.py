@@ -10,35 +10,57 @@ from tests.selftest.mirror import ROOT
 
 
 @pytest.mark.parametrize(
-    ("body", "key_and_type"),
+    ("body", "key", "key_type"),
     [
-        (b'{"pixKey": "a@b.example", "pixKeyType": "EMAIL"}', ("a@b.example", "EMAIL")),
-        (b'{"pixKey": 1.50, "pixKeyType": "CPF"}', ("1.50", "CPF")),
-        (b'{"pixKey": "", "pixKeyType": "RANDOM"}', (None, "RANDOM")),
-        (b'{"pixKey": "", "pixKeyType": "IBAN"}', (None, "IBAN")),
-        (b'{"pixKey": "", "pixKeyType": "EMAIL"}', ("", "EMAIL")),
-        (b'{"pixKey": "x", "pixKeyType": "RANDOM"}', ("x", "RANDOM")),
-        (b"pixKey=a%40b.example&pixKeyType=EMAIL", ("a@b.example", "EMAIL")),
-        (b"[1]", (None, "")),
-        (b"", (None, "")),
+        (b'{"pixKey": "a@b.example", "pixKeyType": "EMAIL"}', "a@b.example", "EMAIL"),
+        (b'{"pixKey": 1.50, "pixKeyType": "CPF"}', "1.50", "CPF"),
+        (b'{"pixKey": "", "pixKeyType": "RANDOM"}', None, "RANDOM"),
+        (b'{"pixKey": "", "pixKeyType": "IBAN"}', None, "IBAN"),
+        (b'{"pixKey": "", "pixKeyType": "EMAIL"}', "", "EMAIL"),
+        (b'{"pixKey": "x", "pixKeyType": "RANDOM"}', "x", "RANDOM"),
+        (b"pixKey=a%40b.example&pixKeyType=EMAIL", "a@b.example", "EMAIL"),
+        (b"[1]", None, ""),
+        (b"", None, ""),
+    ],
+    ids=[
+        "as documented",
+        "a number",
+        "a RANDOM key, which the service makes",
+        "an undocumented type, for which the service may make a key",
+        "an empty e-mail key",
+        "a RANDOM key with a value",
+        "a form",
+        "an array",
+        "no body",
     ],
 )
-def test_the_key_in_a_body(body, key_and_type):
-    """The key and its type in a body of JSON or of a form. The key is None if the service has to make it."""
-    assert key_and_type_in(body) == key_and_type
+def test_the_key_and_its_type_are_found_in_the_body_of_a_registration(body, key, key_type):
+    """The body is JSON or a form. The key is None if the body names none, or if the service has to make it."""
+    assert key_and_type_in(body) == (key, key_type)
 
 
-def test_the_texts_of_a_body_are_its_texts_and_numbers():
-    """Texts and numbers at any depth are given, and numbers as they were written."""
+def test_the_texts_of_a_body_are_its_strings_and_numbers_at_any_depth():
+    """A number is given as it was written (1.50). Booleans and null are no texts."""
     assert texts_of(b'{"a": ["x", 1.50, true, null], "b": {"c": 9}}') == ["x", "1.50", "9"]
+
+
+def test_a_body_that_is_too_deep_to_be_parsed_has_no_texts():
+    """The body has 100,000 brackets, so no JSON parser reads it."""
     assert texts_of(b"[" * 100_000) == []
 
 
-def test_a_text_names_a_key_only_as_a_whole_word():
-    """The key may stand in a mailto address."""
-    assert contains_key("mailto:a@b.example", "a@b.example")
-    assert not contains_key("aa@b.example", "a@b.example")
-    assert not contains_key("123456", "12345")
+@pytest.mark.parametrize(
+    ("text", "key", "names_key"),
+    [
+        ("mailto:a@b.example", "a@b.example", True),
+        ("aa@b.example", "a@b.example", False),
+        ("123456", "12345", False),
+    ],
+    ids=["the key in a URI", "a longer e-mail address", "a longer number"],
+)
+def test_a_text_names_a_key_only_as_a_whole_word(text, key, names_key):
+    """No letter or digit may stand directly before or after the key, because the text is another key then."""
+    assert contains_key(text, key) is names_key
 
 
 _READS_WHILE_THE_LIMIT_CHANGES = """
@@ -60,10 +82,13 @@ for _ in range(300):
 """
 
 
-def test_a_deep_body_ends_no_process():
-    """A parser at the end of its stack would, if another thread changes the limit of the stack, as Hypothesis does."""
-    ended = subprocess.run(
+def test_a_deep_body_does_not_crash_the_process():
+    """The script reads bodies with 20,000 brackets while another thread changes Python's recursion limit all the time.
+
+    A recursive JSON parser would crash the process then. Hypothesis, which the suite uses, changes that limit, too.
+    """
+    process = subprocess.run(
         [sys.executable, "-c", _READS_WHILE_THE_LIMIT_CHANGES], cwd=ROOT, capture_output=True, check=False
     )
 
-    assert ended.returncode == 0, ended.stderr
+    assert process.returncode == 0, process.stderr

@@ -8,37 +8,54 @@ import pytest
 
 from environments.door.door import NoteAbout
 from environments.door.outgoing import Intent
-from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun
+from tests.selftest.services.one_run import CODE, ManualRun
 from tests.selftest.services.serving import SocketService, real_codes_received, served_by
 from tests.traffic.together import Together
 
-TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
+OLD_TOKEN, NEW_TOKEN = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 
 
-def test_only_a_request_that_moves_no_money_is_sent_again(service, manual_run):
-    """`send_again` repeats a read and an invalid registration exactly as they were.
+def test_a_request_that_moves_no_money_can_be_sent_again_as_it_was(service, manual_run):
+    """`send_again` sends a read and an invalid registration once more, exactly as they were.
 
-    It returns None for a request with a real code, with or without the valid token, and for a valid transfer.
+    The invalid registration has bytes that are no text in its body and in a header.
     """
-    exchanges = [
-        manual_run.client.send("listAccounts", valid=True),
-        manual_run.execute(CODE),
-        manual_run.execute(OTHER_CODE, credential="a wrong token (of a JWT: another signature)"),
-        manual_run.client.send("createPix", json={}, valid=True),
-        manual_run.client.send("registerPixKey", "pixconf-1", body=b"{ \xe9", headers=[("X-Pixconf", "\xe9")]),
-    ]
-    repetitions = [manual_run.door.send_again(exchange) for exchange in exchanges]
+    read = manual_run.client.send("listAccounts", valid=True)
+    invalid_registration = manual_run.client.send(
+        "registerPixKey", "pixconf-1", body=b"{ \xe9", headers=[("X-Pixconf", "\xe9")]
+    )
+    second_read = manual_run.door.send_again(read)
+    second_invalid_registration = manual_run.door.send_again(invalid_registration)
+    _, first_arrival, _, second_arrival = service.received
 
-    read, *requests_about_money, invalid = repetitions
-    assert requests_about_money == [None] * 3
-    assert read.request == exchanges[0].request
-    assert invalid.request == exchanges[4].request
-    # the last three that arrived: the invalid request, the repeated read, the repeated invalid request
-    assert service.received[-1] == service.received[-3]
+    assert second_read.request == read.request
+    assert second_invalid_registration.request == invalid_registration.request
+    assert second_arrival == first_arrival
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda manual_run: manual_run.execute(CODE),
+        lambda manual_run: manual_run.execute(CODE, credential="a wrong token (of a JWT: another signature)"),
+        lambda manual_run: manual_run.client.send("createPix", json={}, valid=True),
+    ],
+    ids=["an execution", "an execution with a wrong token", "the preparation of a transfer"],
+)
+def test_a_request_that_may_move_money_is_not_sent_again(send, service, manual_run):
+    """`send_again` returns None and sends nothing."""
+    exchange = send(manual_run)
+    repetition = manual_run.door.send_again(exchange)
+
+    assert repetition is None
+    assert len(service.received) == 1
 
 
 def test_a_note_names_all_operations_that_are_cut_short_for_its_reason(manual_run):
-    """A second note for the same reason adds its operation to the first note."""
+    """The door notes for two operations that it sends no more to them, with the same reason. That is one note.
+
+    A note about the set-up of the run names no operation.
+    """
     for operation in ("executePix", "registerPixKey"):
         manual_run.door.note(NoteAbout.CUT, "locked out", operation)
     manual_run.door.note(NoteAbout.SET_UP, "look at the list")
@@ -59,7 +76,7 @@ class ExpiresUnderWay(SocketService):
         self._all_eight_are_there = threading.Barrier(8, action=self._let_token_expire)
 
     def _let_token_expire(self):
-        self.sandbox.token = LATER
+        self.sandbox.token = NEW_TOKEN
 
     def answer(self, connection, request):
         number = next(self._numbers)
@@ -68,64 +85,93 @@ class ExpiresUnderWay(SocketService):
         super().answer(connection, request)
 
 
-@served_by(ExpiresUnderWay)
-@pytest.mark.parametrize("is_another", [True, False])
-def test_a_token_that_expires_under_many_requests_is_fetched_once(is_another, service, tmp_path):
-    """Eight requests get 401 at the same time. One thread alone checks the token with a read, and fetches another one.
+class RunWhoseTokenExpires:
+    """A run that sends a read, then eight reads at the same moment, which get 401, and then two more requests.
 
-    With another token the eight requests are sent again, and two more are sent after them. Without one the token has
-    expired: it is tried in three more reads, and nothing else is sent.
+    All this has happened when it is made. `has_new_token` says if another token can be fetched.
     """
-    fetched = []
 
-    def fetch():
-        fetched.append(LATER)
-        manual_run.secrets.learn_token(LATER if is_another else TOKEN)
-        return is_another
+    def __init__(self, service, folder, *, has_new_token):
+        self.has_new_token = has_new_token
+        self.times_fetched = 0
+        self.manual_run = ManualRun(service, folder, parallel=8, refresh=self.fetch)
+        self.manual_run.door.ending.sleep = lambda seconds: None
+        read = partial(self.manual_run.client.send, "listAccounts", valid=True)
+        read()
+        self.answers_of_the_eight = Together(self.manual_run.client).send_all([read] * 8)
+        read()
+        self.manual_run.client.send("createPix", credential="no header")
 
-    manual_run = ManualRun(service, tmp_path, parallel=8, refresh=fetch)
-    manual_run.door.ending.sleep = lambda seconds: None
-    send = partial(manual_run.client.send, "listAccounts", valid=True)
-    send()
-    answers = Together(manual_run.client).send_all([send] * 8)
-    send(), manual_run.client.send("createPix", credential="no header")
-    refused = {
-        exchange.number for exchange in manual_run.door.exchanges if exchange.response.status == 401 and exchange.valid
-    }
+    def fetch(self):
+        """Fetch a token. True if it is another one."""
+        self.times_fetched += 1
+        self.manual_run.secrets.learn_token(NEW_TOKEN if self.has_new_token else OLD_TOKEN)
+        return self.has_new_token
 
-    assert len(fetched) == len(manual_run.door.token_monitor.notes) == 1
-    first_read, refused_reads, check_of_token = 1, 8, 1
-    sent_again, sent_later, tries_of_token = (8, 2, 0) if is_another else (0, 0, 3)
-    sent_before = first_read + refused_reads + check_of_token
-    assert len(service.received) == sent_before + sent_again + sent_later + tries_of_token
-    assert {answer.expects_success for answer in answers} == {is_another}
-    assert len(refused) == 8
-    assert manual_run.door.token_monitor.excused >= refused
+    @property
+    def refused_reads(self):
+        """The numbers of the reads with the valid token that got 401."""
+        exchanges = self.manual_run.door.exchanges
+        return {exchange.number for exchange in exchanges if exchange.valid and exchange.response.status == 401}
+
+
+@served_by(ExpiresUnderWay)
+def test_a_token_that_expires_under_eight_requests_is_fetched_once(service, tmp_path):
+    """Eight reads get 401 at the same time, because the token expired. One thread checks the token and fetches another.
+
+    Then the eight reads are sent again with the new token, and they succeed. Their refusals do not count against the
+    service.
+    """
+    run = RunWhoseTokenExpires(service, tmp_path, has_new_token=True)
+    first_read, refused_reads, check_of_token, sent_again, sent_afterwards = 1, 8, 1, 8, 2
+
+    assert run.times_fetched == len(run.manual_run.door.token_monitor.notes) == 1
+    assert {answer.expects_success for answer in run.answers_of_the_eight} == {True}
+    assert len(service.received) == first_read + refused_reads + check_of_token + sent_again + sent_afterwards
+    assert len(run.refused_reads) == 8
+    assert run.manual_run.door.token_monitor.excused >= run.refused_reads
+
+
+@served_by(ExpiresUnderWay)
+def test_nothing_is_sent_after_a_token_that_expired_for_good(service, tmp_path):
+    """Eight reads get 401 at the same time, because the token expired, and no other token can be fetched.
+
+    The token is checked with a read and tried in three more reads. The eight reads are not sent again, and later
+    requests are not sent, with or without the token. No success is expected of the eight reads any more.
+    """
+    run = RunWhoseTokenExpires(service, tmp_path, has_new_token=False)
+    first_read, refused_reads, check_of_token, tries_of_token = 1, 8, 1, 3
+
+    assert run.times_fetched == len(run.manual_run.door.token_monitor.notes) == 1
+    assert {answer.expects_success for answer in run.answers_of_the_eight} == {False}
+    assert len(service.received) == first_read + refused_reads + check_of_token + tries_of_token
+    assert len(run.refused_reads) == 8
+    assert run.manual_run.door.token_monitor.excused >= run.refused_reads
 
 
 def test_a_code_that_was_refused_for_an_expired_token_is_not_sent_again(service, tmp_path):
-    """The token expired, so the execution gets 401. Another token is fetched for later requests.
+    """The token expired, so the execution of the transaction code gets 401. Another token is fetched for later requests.
 
-    The code is not sent again, because a code is sent once.
+    The code itself is not sent again, because each code is sent at most once.
     """
-    manual_run = ManualRun(service, tmp_path, refresh=lambda: manual_run.secrets.learn_token(LATER) or True)
+    manual_run = ManualRun(service, tmp_path, refresh=lambda: manual_run.secrets.learn_token(NEW_TOKEN) or True)
     manual_run.client.send("listAccounts", valid=True)
-    service.sandbox.token = LATER
+    service.sandbox.token = NEW_TOKEN
     manual_run.execute(CODE)
 
     assert [code for code, _ in real_codes_received(service)] == [CODE]
-    assert manual_run.secrets.token() == LATER
+    assert manual_run.secrets.token() == NEW_TOKEN
 
 
 def test_a_request_is_sent_with_the_token_of_the_moment_at_which_it_is_sent(service, manual_run):
-    """An execution was made with the old token, and waits. Meanwhile a new token was fetched. It is sent with that one.
+    """An execution is built with the old token and waits. Meanwhile a new token is fetched, and the service wants that one.
 
-    With the old token it would be refused, and its code could not be sent again.
+    The execution is sent with the new token. With the old one it would be refused, and its code could not be sent again.
     """
-    waiting = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
-    service.sandbox.token = LATER
-    manual_run.secrets.learn_token(LATER)
-    executed = manual_run.door.send(waiting, Intent("executePix", valid=True))
+    waiting_execution = manual_run.client._request("GET", f"/v1/execute/pix/{CODE}")
+    service.sandbox.token = NEW_TOKEN
+    manual_run.secrets.learn_token(NEW_TOKEN)
+    executed = manual_run.door.send(waiting_execution, Intent("executePix", valid=True))
 
     assert executed.response.status == 200
     assert service.executions == [CODE]

@@ -24,21 +24,21 @@ from tests.selftest.services.serving import SocketService
 from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
 from tests.traffic.money.preparing import prepare_executable_transfers
 
-ACCOUNT, EMAIL = "ac-0001", "qa@pix-conformance.example"
+ACCOUNT, PROFILE_KEY = "ac-0001", "qa@pix-conformance.example"
 DURATION_S = 1000.0
-OVER = say("limits.{setting} ({limit} s) is over", setting="duration", limit="1000")
+DURATION_IS_OVER = say("limits.{setting} ({limit} s) is over", setting="duration", limit="1000")
 
 
 class Silent(SocketService):
-    """Does what a request asks for and never answers. Each request that arrives releases the semaphore `came`."""
+    """Does what a request asks for and never answers. Each request that arrives releases the semaphore `has_arrived`."""
 
     def __init__(self):
         super().__init__()
-        self.came = threading.Semaphore(0)
+        self.has_arrived = threading.Semaphore(0)
 
     def answer(self, connection, request):
         self.sandbox.respond(request)
-        self.came.release()
+        self.has_arrived.release()
         self._stopped.wait()
 
 
@@ -51,184 +51,266 @@ class Clock:
         return self.now
 
 
-def read(manual_run):
-    """Send a read, which moves nothing."""
+def send_a_read(manual_run):
+    """Send GET /v1/accounts, which changes nothing."""
     return manual_run.client.send("listAccounts", valid=True)
 
 
 # -- a run that is stopped ---------------------------------------------------------------------------------------
 
 
-def test_a_stopped_run_cuts_the_requests_on_the_wire(tmp_path):
-    """The service does what it is asked and never answers. Four requests are on the wire when the run is stopped.
+class StoppedRun:
+    """A run that was stopped while four requests were on the wire, to a service that does them and never answers.
 
-    Each is recorded as cut, and the service does not count as unreachable. The outcome of the execution is unknown, and a
-    later run does not send its code again. The report lists the key as perhaps registered, and the transfer as perhaps
-    prepared.
+    They prepare a transfer, read the accounts, execute a transaction code, and register a key.
     """
-    plan = {"operation": "createPix", "json": {"account": ACCOUNT}, "code_at": "/data/transactionId", "count": 2}
-    with Silent() as service:
-        path = write_profile(tmp_path, service.base_url, transactions={"prepare": plan})
-        profile = load(str(path), folder=tmp_path)
-        manual_run = ManualRun(service, tmp_path, parallel=6)
-        manual_run.door.keys = Keys(profile.pix_keys)
-        key = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-        preparing = ThreadWithResult(lambda: prepare_executable_transfers(manual_run.client, profile, 2))
-        # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it waits.
-        assert service.came.acquire(timeout=HANG_LIMIT_S)
-        acts = (
-            lambda: read(manual_run),
-            manual_run.execute,
-            lambda: manual_run.client.send("registerPixKey", ACCOUNT, json=key, valid=True),
-        )
-        threads = [*(ThreadWithResult(act) for act in acts), preparing]
-        assert all(service.came.acquire(timeout=HANG_LIMIT_S) for _ in acts)
-        manual_run.door.ending.stop()
-        executed = [thread.result() for thread in threads][1]
-        later = ManualRun(service, tmp_path, name="two").door.guard
 
-        cut, exchanges = CUT.format(STOPPED), manual_run.door.exchanges
-        assert {(exchange.failure.kind, exchange.failure.message) for exchange in exchanges} == {
-            (FailureKind.LIMIT, cut)
-        }
-        assert len(service.received) == len(exchanges) == 4
-        assert manual_run.door.liveness.unreachable == ""
-        assert (manual_run.outcomes_in_journal, manual_run.door.guard.unknown) == (
-            ["sent", "unknown"],
-            [executed.number],
+    def __init__(self, service, folder):
+        how_to_prepare = {
+            "operation": "createPix", "json": {"account": ACCOUNT}, "code_at": "/data/transactionId", "count": 2,
+        }  # fmt: skip
+        path = write_profile(folder, service.base_url, transactions={"prepare": how_to_prepare})
+        profile = load(str(path), folder=folder)
+        self.manual_run = manual_run = ManualRun(service, folder, parallel=6)
+        self.door = manual_run.door
+        self.door.keys = Keys(profile.pix_keys)
+        registration = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
+        # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it waits.
+        preparing = ThreadWithResult(lambda: prepare_executable_transfers(manual_run.client, profile, 2))
+        assert service.has_arrived.acquire(timeout=HANG_LIMIT_S)
+        reading = ThreadWithResult(lambda: send_a_read(manual_run))
+        executing = ThreadWithResult(manual_run.execute)
+        registering = ThreadWithResult(
+            lambda: manual_run.client.send("registerPixKey", ACCOUNT, json=registration, valid=True)
         )
-        assert later.open_journal([CODE]) == []
-        assert [key.state for key in manual_run.door.keys.not_cleaned_up()] == [KeyState.MAYBE]
-        [(listed, _)] = manual_run.door.guard.prepared.not_executed(exchanges)
-        assert listed.operation == "createPix"
+        for _ in (reading, executing, registering):
+            assert service.has_arrived.acquire(timeout=HANG_LIMIT_S)
+        self.door.ending.stop()
+        self.execution = executing.result()
+        for thread in (reading, registering, preparing):
+            thread.result()
+
+
+@pytest.fixture
+def silent_service():
+    """A service that does what a request asks for and never answers."""
+    with Silent() as service:
+        yield service
+
+
+@pytest.fixture
+def stopped_run(silent_service, tmp_path):
+    """A run that was stopped while four requests were on the wire, one of them an execution of the code CODE."""
+    return StoppedRun(silent_service, tmp_path)
+
+
+def test_a_stopped_run_cuts_the_requests_on_the_wire(stopped_run, silent_service):
+    """Four requests wait for an answer when the run is stopped. Each of them ends at once, and is recorded as cut.
+
+    No other request is sent, and the service does not count as unreachable.
+    """
+    exchanges = stopped_run.door.exchanges
+    failures = {(exchange.failure.kind, exchange.failure.message) for exchange in exchanges}
+
+    assert failures == {(FailureKind.LIMIT, CUT.format(STOPPED))}
+    assert len(silent_service.received) == len(exchanges) == 4
+    assert stopped_run.door.liveness.unreachable == ""
+
+
+def test_an_execution_that_a_stopped_run_cut_is_not_sent_by_a_later_run(stopped_run, silent_service, tmp_path):
+    """The run is stopped while an execution waits for its answer. Money may have moved, so its outcome is unknown.
+
+    The journal (a file that later runs read) says so, and a later run may not send the transaction code.
+    """
+    later_run = ManualRun(silent_service, tmp_path, name="two")
+    codes_that_a_later_run_may_send = later_run.door.guard.open_journal([CODE])
+
+    assert stopped_run.manual_run.outcomes_in_journal == ["sent", "unknown"]
+    assert stopped_run.door.guard.unknown == [stopped_run.execution.number]
+    assert codes_that_a_later_run_may_send == []
+
+
+def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
+    """The run is stopped while a registration and the preparation of a transfer wait for their answers.
+
+    The report lists the key as perhaps registered, and the transfer as prepared and not executed.
+    """
+    states_of_keys = [key.state for key in stopped_run.door.keys.not_cleaned_up()]
+    prepared_transfers = stopped_run.door.guard.prepared.not_executed(stopped_run.door.exchanges)
+
+    assert states_of_keys == [KeyState.MAYBE]
+    assert [exchange.operation for exchange, _ in prepared_transfers] == ["createPix"]
 
 
 def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
-    """A read, an execution and a request that would clean up are not sent. Their exchanges have the number 0.
-
-    The journal does not mention the code, so a later run may send it.
-    """
+    """A read, an execution and a list of keys are not sent. They have the number 0, and say that the run was stopped."""
     manual_run.door.ending.stop()
-    with pytest.raises(LimitError, match=STOPPED):
-        manual_run.door.ending.refuse_if_over(SimpleNamespace(cleans_up=True))
-    unsent = [read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
+    unsent = [send_a_read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
     assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
     assert service.received == []
+
+
+def test_a_stopped_run_does_not_even_clean_up(manual_run):
+    """A request that would delete a key of the run (`cleans_up`) is refused, too."""
+    manual_run.door.ending.stop()
+
+    with pytest.raises(LimitError, match=STOPPED):
+        manual_run.door.ending.refuse_if_over(SimpleNamespace(cleans_up=True))
+
+
+def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run):
+    """The execution comes after the run was stopped, so it is not sent, and the journal does not mention its code."""
+    manual_run.door.ending.stop()
+    manual_run.execute(CODE)
+
     assert manual_run.door.guard.open_journal([CODE]) == [CODE]
 
 
-# by the method in which a request waits, what has to be in use so that it waits there
 WAITS = {
-    "wait_for": lambda manual_run: manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0)),
-    "holding_file_lock": lambda manual_run: started_journal(manual_run.journal.parent).locked(),
-    "sleep": lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit()),
+    "until fewer requests are on the wire": (
+        "wait_for",
+        lambda manual_run: manual_run.door.backoff.on_the_wire(SimpleNamespace(beside=0, most_at_once=0)),
+    ),
+    "until another run releases the journal": (
+        "holding_file_lock",
+        lambda manual_run: started_journal(manual_run.journal.parent).locked(),
+    ),
+    "because of limits.rate": ("sleep", lambda manual_run: nullcontext(manual_run.door.budget.wait_for_rate_limit())),
 }
+"""By why a request waits: the method in which it waits, and what makes it wait inside a `with` block."""
 
 
-@pytest.mark.parametrize("waits_in", WAITS)
-def test_a_waiting_request_wakes_up_when_the_run_is_stopped(waits_in, service, tmp_path, monkeypatch):
-    """An execution waits until fewer requests are on the wire, until the journal is free, or because of limits.rate.
+@pytest.mark.parametrize(("waits_in", "make_it_wait"), WAITS.values(), ids=WAITS)
+def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(waits_in, make_it_wait, service, tmp_path, monkeypatch):
+    """An execution is not sent so far, because it waits. When the run is stopped, it stops waiting and is never sent.
 
-    When the run is stopped, it stops waiting and is not sent. It does not count as an execution, and a later run can send
-    the code.
+    It does not count as an execution, and a later run may send its code.
     """
     manual_run = ManualRun(service, tmp_path, rate=0.0001)
     is_waiting = threading.Event()
     ending = manual_run.door.ending
-    with WAITS[waits_in](manual_run):
+    with make_it_wait(manual_run):
         wait = getattr(ending, waits_in)
         monkeypatch.setattr(ending, waits_in, lambda *arguments: (is_waiting.set(), wait(*arguments))[1])
         thread = ThreadWithResult(manual_run.execute)
         assert is_waiting.wait(HANG_LIMIT_S)
         ending.stop()
-        exchange = thread.result()
+        unsent = thread.result()
+    codes_that_a_later_run_may_send = ManualRun(service, tmp_path, name="two").door.guard.open_journal([CODE])
 
-    assert (exchange.number, exchange.failure.message) == (0, STOPPED)
+    assert (unsent.number, unsent.failure.message) == (0, STOPPED)
     assert service.received == []
     assert (manual_run.door.budget.executions_left, manual_run.door.guard.unknown) == (5, [])
-    assert ManualRun(service, tmp_path, name="two").door.guard.open_journal([CODE]) == [CODE]
+    assert codes_that_a_later_run_may_send == [CODE]
 
 
 # -- a run whose time is over ------------------------------------------------------------------------------------
 
+ALL_SIX = ("listPixKeys", "deletePixKey", "listAccounts", "createPix", "registerPixKey", "executePix")
+ONLY_LIST_AND_DELETION = ("listPixKeys", "deletePixKey")
+
 
 @pytest.mark.parametrize(
-    ("now", "has_key", "number_sent"), [(939, True, 6), (941, True, 2), (941, False, 0), (1001, True, 0)]
+    ("seconds", "has_registered_a_key", "operations_sent"),
+    [(939, True, ALL_SIX), (941, True, ONLY_LIST_AND_DELETION), (941, False, ()), (1001, True, ())],
+    ids=[
+        "before the last minute",
+        "in the last minute",
+        "in the last minute of a run that registered no key",
+        "afterwards",
+    ],
 )
-def test_in_the_last_minute_only_requests_that_clean_up_are_sent(now, has_key, number_sent, service, tmp_path):
-    """limits.duration is 1000 seconds. Before its last minute all six requests are sent.
+def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
+    seconds, has_registered_a_key, operations_sent, service, tmp_path
+):
+    """limits.duration is 1000 seconds. After these seconds the run sends a request to each of six operations.
 
-    In its last minute only the first two are sent, which list and delete keys, and only if the run registered a key.
-    After it nothing is sent. A note names the operations that were left out.
+    In the last minute only a list and a deletion are sent, because they clean up the key that the run registered. A note
+    names the operations that were left out.
     """
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     manual_run = ManualRun(service, tmp_path, is_sandbox=True)
     clock, manual_run.door.keys = Clock(), Keys(profile.pix_keys)
     manual_run.door.ending.__init__(DURATION_S, clock=clock)
     body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-    if has_key:
+    if has_registered_a_key:
         manual_run.client.send("registerPixKey", ACCOUNT, json=body, valid=True)
     service.received.clear()
-    clock.now = now
-    operations = ("listPixKeys", "deletePixKey", "listAccounts", "createPix", "registerPixKey", "executePix")
-    for operation in operations:
+    clock.now = seconds
+    for operation in ALL_SIX:
         manual_run.client.send(operation, ACCOUNT if operation == "listPixKeys" else "pixconf-0", json=body)
 
-    operations_left_out = set(operations[number_sent:])
-    assert len(service.received) == number_sent
-    assert manual_run.door.unsent == ({OVER: operations_left_out} if operations_left_out else {})
+    operations_left_out = set(ALL_SIX) - set(operations_sent)
+    assert len(service.received) == len(operations_sent)
+    assert manual_run.door.unsent == ({DURATION_IS_OVER: operations_left_out} if operations_left_out else {})
 
 
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
-    """Of 40 requests, one of twenty is kept for cleaning up: two. So 38 are sent, and one that cleans up may follow.
+    """limits.requests is 40, and a twentieth of it (2) is kept for requests that delete keys of the run. So 38 are sent.
 
-    Of 40 transfers limits.transfers permits one. The others are not sent, and do not count against limits.requests.
+    One of them prepares a transfer, because limits.transfers is 1; the other 39 preparations do not count. A request that
+    cleans up is permitted afterwards.
     """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
-        manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])  # one is sent
+        manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"])
     for _ in range(40):
-        read(manual_run)
-    manual_run.door.budget.count_request(SimpleNamespace(cleans_up=True))
+        send_a_read(manual_run)
+    manual_run.door.budget.count_request(SimpleNamespace(cleans_up=True))  # raises an error if it is not permitted
+    requests_by_path = Counter(request.path for request in service.received)
 
-    assert Counter(request.path for request in service.received) == {"/v1/pix": 1, "/v1/accounts": 37}
+    assert requests_by_path == {"/v1/pix": 1, "/v1/accounts": 37}
 
 
 @pytest.mark.parametrize(
-    ("operation", "account", "key", "part", "cleans_up"),
+    ("operation", "account", "key", "generated_traffic", "is_sent"),
     [
-        ("deletePixKey", ACCOUNT, EMAIL, "", True),
+        ("deletePixKey", ACCOUNT, PROFILE_KEY, "", True),
         ("listPixKeys", ACCOUNT, "", "", True),
-        ("deletePixKey", ACCOUNT, EMAIL, "deletePixKey", False),
+        ("deletePixKey", ACCOUNT, PROFILE_KEY, "deletePixKey", False),
         ("deletePixKey", ACCOUNT, "pixconf-1@example.com", "", False),
         ("deletePixKey", "pixconf-0", "", "", False),
         ("listPixKeys", "pixconf-0", "", "", False),
         ("listPixKeys", ACCOUNT, "", "listPixKeys", False),
     ],
+    ids=[
+        "the deletion of the key",
+        "the list of its account",
+        "a generated deletion of the key",
+        "the deletion of another key",
+        "a deletion at a made-up account",
+        "the list of a made-up account",
+        "a generated list",
+    ],
 )
 def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
-    operation, account, key, part, cleans_up, service, tmp_path
+    operation, account, key, generated_traffic, is_sent, service, tmp_path
 ):
     """limits.requests is spent, except for the requests that are kept for cleaning up. The run registered one key.
 
-    Its deletion, and a list of its account, are sent. A generated request (`part` is the generated traffic that it
-    belongs to), another key, and an account that the suite made up are not.
+    Only the deletion of that key, and a list of its account, are sent then. A generated request is one that the property
+    tests drew (`generated_traffic` names its operation). A request that was not sent has the number 0.
     """
     manual_run = ManualRun(service, tmp_path, requests=20, is_sandbox=True)
-    manual_run.client.send("registerPixKey", ACCOUNT, json={"pixKey": EMAIL, "pixKeyType": "EMAIL"}, valid=True)
+    registration = {"pixKey": PROFILE_KEY, "pixKeyType": "EMAIL"}
+    manual_run.client.send("registerPixKey", ACCOUNT, json=registration, valid=True)
     for _ in range(20):
-        read(manual_run)
-    answer = manual_run.client.of_part(part).send(operation, account, json={"pixKey": key})
+        send_a_read(manual_run)
+    exchange = manual_run.client.of_part(generated_traffic).send(operation, account, json={"pixKey": key})
+    was_sent = exchange.number > 0
 
-    assert bool(answer.number) is cleans_up
+    assert was_sent is is_sent
 
 
 def test_no_wait_is_longer_than_limits_duration():
-    """When limits.duration is over, a sleep of an hour ends at once, and an answer is waited for one second."""
+    """limits.duration is 10 seconds, and they are over. A sleep of an hour ends at once.
+
+    An answer is waited for one second at most.
+    """
     clock = Clock()
     ending = Ending(10.0, clock=clock)
     clock.now = 10.0
-    ending.sleep(3600.0)
+    ending.sleep(3600.0)  # the test would take an hour
 
     assert ending.longest_answer_s == 1.0

@@ -8,54 +8,74 @@ import pytest
 from environments.door.event_log import JournalError, LogKey, digest_of, event_in
 from environments.door.journal import Journal
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
-from tests.selftest.services.one_run import (
-    CODE,
-)
+from tests.selftest.services.one_run import CODE
 
 
-def test_a_change_of_another_run_is_seen(tmp_path):
-    """Parsed lines are kept in memory only as long as the file does not change."""
-    record, record_of_another_run = (KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key")) for _ in range(2))
+def test_a_record_sees_what_another_run_writes(tmp_path):
+    """A record keeps its parsed lines in memory, but only as long as the file does not change.
+
+    Two runs register a key each, and the first one deletes its own. Both see that only the key of the second is left.
+    """
+    record, record_of_other_run = (KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key")) for _ in range(2))
     record.note("ac-1", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
-    record_of_another_run.note("ac-1", "EMAIL", "pixconf-2@example.com", REGISTERED, ours=True)
+    record_of_other_run.note("ac-1", "EMAIL", "pixconf-2@example.com", REGISTERED, ours=True)
     record.note("ac-1", "EMAIL", "pixconf-1@example.com", GONE, ours=True)
 
     assert [event["key"] for event in record.events()] == ["pixconf-2@example.com"]
-    assert record.events() == record_of_another_run.events()
+    assert record.events() == record_of_other_run.events()
 
 
-@pytest.mark.parametrize("place", ["/dev/full", ".", "link"])
-def test_a_journal_that_is_no_regular_file_is_an_error(place, tmp_path):
-    """A device, a folder or a link as journal raises JournalError at each use and stays as it is.
+@pytest.mark.parametrize("path", ["/dev/full", ".", "link"], ids=["a device", "a folder", "a symbolic link"])
+@pytest.mark.parametrize(
+    "use",
+    [lambda journal: journal.fault(), lambda journal: journal.events(), lambda journal: journal.write(CODE, "sent")],
+    ids=["is it whole", "read it", "write to it"],
+)
+def test_a_journal_that_is_no_regular_file_is_an_error(use, path, tmp_path):
+    """The journal (the file of the transaction codes that runs sent) is never read or written there.
 
-    A link could lead to a file that somebody else chose.
+    A link could lead to a file that somebody else chose. What is at the path stays as it is.
     """
-    (tmp_path / "kept").write_text("kept")
-    (tmp_path / "link").symlink_to(tmp_path / "kept")
-    log = Journal(tmp_path / place, LogKey(tmp_path / "key"))
+    target_of_link = tmp_path / "target"
+    target_of_link.write_text("unchanged")
+    (tmp_path / "link").symlink_to(target_of_link)
+    journal = Journal(tmp_path / path, LogKey(tmp_path / "key"))
 
-    for use in (log.fault, log.events, lambda: log.write(CODE, "sent")):
-        with pytest.raises(JournalError, match="is no file: name another place in journal"):
-            use()
-    assert (tmp_path / "kept").read_text() == "kept"
+    with pytest.raises(JournalError, match="is no file: name another place in journal"):
+        use(journal)
+    assert target_of_link.read_text() == "unchanged"
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
+def test_a_line_with_all_members_is_an_event():
+    """A line of a file of events is JSON with the members at, environment, digest and event, which are texts."""
+    event = event_in('{"at": "", "environment": "", "digest": "", "event": "gone"}')
+
+    assert event["event"] == "gone"
+
+
 @pytest.mark.parametrize(
-    "line", ["", "{", "[]", "7", '{"at": "x"}', '{"at": 1, "environment": "", "digest": "", "event": ""}']
+    "line",
+    ["", "{", "[]", "7", '{"at": "x"}', '{"at": 1, "environment": "", "digest": "", "event": ""}'],
+    ids=["empty", "cut", "an array", "a number", "without three members", "a member that is no text"],
 )
 def test_a_line_that_is_no_event_is_ignored(line):
-    """A line that lacks a member of an event, or whose member has another type, is no event."""
+    """A line of a file of events is JSON with the members at, environment, digest and event, which are texts."""
     assert event_in(line) is None
-    assert event_in('{"at": "", "environment": "", "digest": "", "event": "gone"}')["event"] == "gone"
 
 
-def test_a_given_log_key_is_not_written_to_a_file(tmp_path):
-    """LogKey uses the key that it is given. Two keys make two digests of the same code."""
-    key_one, key_two = (LogKey(tmp_path / "key", key) for key in (b"one", b"two"))
-    key_one.make()
+def test_a_key_that_is_given_is_not_written_to_a_file(tmp_path):
+    """A pipeline gives the key that signs the events in a variable, so it must not be written beside the journal."""
+    given_key = LogKey(tmp_path / "key", b"one")
+    given_key.make()
 
+    assert given_key.read() == b"one"
     assert not (tmp_path / "key").exists()
-    assert key_one.read() == b"one"
-    assert digest_of(key_one.read(), "x") != digest_of(key_two.read(), "x")
-    assert LogKey(tmp_path / "key").read() == b""
+    assert LogKey(tmp_path / "key").read() == b""  # no key is given, and the file has none
+
+
+def test_two_keys_make_two_digests_of_the_same_code(tmp_path):
+    """A journal has a digest of each transaction code, which depends on the key of the journal."""
+    digests = {digest_of(LogKey(tmp_path / "key", key).read(), "TX-1") for key in (b"one", b"two")}
+
+    assert len(digests) == 2

@@ -1,6 +1,7 @@
-"""Off a sandbox the door sends a request only if each account and key in it is of the profile, or was made up.
+"""Off a sandbox (a test system) each account and key in a request must be of the profile, or made up by the suite.
 
-An identifier that the suite made up is called synthetic: it begins with a mark (SYNTHETIC_PREFIX), and is nobody's.
+An identifier that the suite made up begins with a mark (SYNTHETIC_PREFIX), and is nobody's. Everything is sent through the
+door, which refuses a request with ForbiddenError.
 """
 
 from types import SimpleNamespace
@@ -15,10 +16,10 @@ from tests.selftest.services.guarded import OWN_ACCOUNT, RECEIVING_ACCOUNT, clie
 from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_off_sandbox, run_suite_in_memory
 from tests.traffic import invalid
 
-SOMEBODY, NOBODY = "ac-7777", f"{SYNTHETIC_PREFIX}account"
+ACCOUNT_OF_SOMEBODY, MADE_UP_ACCOUNT = "ac-7777", f"{SYNTHETIC_PREFIX}account"
 """An account of somebody else, and one that the suite made up."""
-PHONE = "+5511955500777"
-SYNTHETIC = f"{SYNTHETIC_PREFIX}0a1b2c3d@example.com"
+PHONE_OF_PROFILE = "+5511955500777"
+MADE_UP_KEY = f"{SYNTHETIC_PREFIX}0a1b2c3d@example.com"
 
 
 def send(door, operation, account, body=None, **options):
@@ -35,27 +36,42 @@ def registration(key, key_type="EMAIL", account=OWN_ACCOUNT):
     return {"account": account, "pixKeyType": key_type, "pixKey": key}
 
 
-# by what they name: operation, account in the path, and body of requests about somebody else
-FOREIGN = {
-    "the keys of an account": ("listPixKeys", SOMEBODY, None),
-    "a balance": ("getBalance", SOMEBODY, None),
+REQUESTS_ABOUT_SOMEBODY_ELSE = {
+    "the keys of an account": ("listPixKeys", ACCOUNT_OF_SOMEBODY, None),
+    "a balance": ("getBalance", ACCOUNT_OF_SOMEBODY, None),
     "the entries of a longer account": ("listEntries", f"{OWN_ACCOUNT}7", None),
-    "an account behind its own": ("getBalance", f"{OWN_ACCOUNT}/../{SOMEBODY}", None),
-    "a registration at an account": ("registerPixKey", SOMEBODY, registration(SYNTHETIC)),
-    "a deletion at an account": ("deletePixKey", SOMEBODY, {"pixKey": SYNTHETIC}),
-    "a registration for another account": ("registerPixKey", OWN_ACCOUNT, registration(SYNTHETIC, account=SOMEBODY)),
+    "an account behind its own": ("getBalance", f"{OWN_ACCOUNT}/../{ACCOUNT_OF_SOMEBODY}", None),
+    "a registration at an account": ("registerPixKey", ACCOUNT_OF_SOMEBODY, registration(MADE_UP_KEY)),
+    "a deletion at an account": ("deletePixKey", ACCOUNT_OF_SOMEBODY, {"pixKey": MADE_UP_KEY}),
+    "a registration for another account": (
+        "registerPixKey",
+        OWN_ACCOUNT,
+        registration(MADE_UP_KEY, account=ACCOUNT_OF_SOMEBODY),
+    ),
     "an e-mail key": ("registerPixKey", OWN_ACCOUNT, registration("somebody@example.com")),
-    "a phone number": ("registerPixKey", NOBODY, registration("+5511999990000", "PHONE", NOBODY)),
-    "a phone number as a number": ("registerPixKey", NOBODY, registration(5511999990000, "PHONE", NOBODY)),
-    "a number that is negative": ("registerPixKey", NOBODY, registration(-5511999990000, "PHONE", NOBODY)),
+    "a phone number": ("registerPixKey", MADE_UP_ACCOUNT, registration("+5511999990000", "PHONE", MADE_UP_ACCOUNT)),
+    "a phone number as a number": (
+        "registerPixKey",
+        MADE_UP_ACCOUNT,
+        registration(5511999990000, "PHONE", MADE_UP_ACCOUNT),
+    ),
+    "a number that is negative": (
+        "registerPixKey",
+        MADE_UP_ACCOUNT,
+        registration(-5511999990000, "PHONE", MADE_UP_ACCOUNT),
+    ),
     "a UUID that is no RANDOM key": ("registerPixKey", OWN_ACCOUNT, registration(str(uuid4()), "EMAIL")),
     "a key under another name": ("deletePixKey", OWN_ACCOUNT, {"key": {"value": "somebody@example.com"}}),
-    "a key in a list": ("deletePixKey", OWN_ACCOUNT, {"keys": [SYNTHETIC, "somebody@example.com"]}),
-    "the first of two keys": ("deletePixKey", OWN_ACCOUNT, f'{{"pixKey": "me@example.com", "pixKey": "{SYNTHETIC}"}}'),
-    "a key in what is no JSON": ("registerPixKey", NOBODY, '{"pixKey": "somebody@example.com",}'),
+    "a key in a list": ("deletePixKey", OWN_ACCOUNT, {"keys": [MADE_UP_KEY, "somebody@example.com"]}),
+    "the first of two keys": (
+        "deletePixKey",
+        OWN_ACCOUNT,
+        f'{{"pixKey": "me@example.com", "pixKey": "{MADE_UP_KEY}"}}',
+    ),
+    "a key in what is no JSON": ("registerPixKey", MADE_UP_ACCOUNT, '{"pixKey": "somebody@example.com",}'),
     "a RANDOM key of the account": ("deletePixKey", OWN_ACCOUNT, {"pixKey": str(uuid4())}),
-    "a receiver": ("transferP2p", None, {"from": OWN_ACCOUNT, "to": SOMEBODY, "value": 1}),
-    "a sender": ("transferP2p", None, {"from": SOMEBODY, "to": RECEIVING_ACCOUNT, "value": 1}),
+    "a receiver": ("transferP2p", None, {"from": OWN_ACCOUNT, "to": ACCOUNT_OF_SOMEBODY, "value": 1}),
+    "a sender": ("transferP2p", None, {"from": ACCOUNT_OF_SOMEBODY, "to": RECEIVING_ACCOUNT, "value": 1}),
     "a receiver as a number": ("transferP2p", None, {"from": OWN_ACCOUNT, "to": 7777, "value": 1}),
     "a key that is paid": (
         "createPix",
@@ -63,27 +79,27 @@ FOREIGN = {
         {"account": OWN_ACCOUNT, "pixKey": "somebody@example.com", "value": 0.01},
     ),
 }
-# the same of requests about accounts and keys of the profile, or about nobody
-KNOWN = {
+"""By what they name: operation, account in the path, and body of requests about somebody else."""
+REQUESTS_ABOUT_THE_PROFILE_OR_NOBODY = {
     "the own account": ("getBalance", OWN_ACCOUNT, None),
     "an own account with a slash": ("listEntries", "ac/2", None),
-    "a synthetic account": ("listPixKeys", NOBODY, None),
+    "a made-up account": ("listPixKeys", MADE_UP_ACCOUNT, None),
     "no account": ("listAccounts", None, None),
-    "a synthetic key": ("registerPixKey", OWN_ACCOUNT, registration(SYNTHETIC)),
-    "a key of the profile": ("registerPixKey", OWN_ACCOUNT, registration(PHONE, "PHONE")),
-    "a key type that is not documented": ("registerPixKey", OWN_ACCOUNT, registration(SYNTHETIC, "e-mail 7")),
+    "a made-up key": ("registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY)),
+    "a key of the profile": ("registerPixKey", OWN_ACCOUNT, registration(PHONE_OF_PROFILE, "PHONE")),
+    "a key type that is not documented": ("registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY, "e-mail 7")),
     "a key that the service makes": ("registerPixKey", OWN_ACCOUNT, registration("", "RANDOM")),
     "a RANDOM key without pixKey": ("registerPixKey", OWN_ACCOUNT, {"account": OWN_ACCOUNT, "pixKeyType": "RANDOM"}),
     "a new UUID": ("registerPixKey", OWN_ACCOUNT, registration(str(uuid4()), "RANDOM")),
     "a member that the suite made up": (
         "registerPixKey",
         OWN_ACCOUNT,
-        {**registration(SYNTHETIC), f"{SYNTHETIC_PREFIX}x": "xyz 12345678"},
+        {**registration(MADE_UP_KEY), f"{SYNTHETIC_PREFIX}x": "xyz 12345678"},
     ),
-    "no key for a synthetic account": ("registerPixKey", NOBODY, registration("", account=NOBODY)),
-    "a body that is no JSON": ("registerPixKey", NOBODY, f'{{"{SYNTHETIC_PREFIX}'),
-    "numbers that are nobody": ("registerPixKey", NOBODY, {"account": -1, "pixKey": 0, "pixKeyType": 5}),
-    "a body of the profile": (
+    "no key for a made-up account": ("registerPixKey", MADE_UP_ACCOUNT, registration("", account=MADE_UP_ACCOUNT)),
+    "a body that is no JSON": ("registerPixKey", MADE_UP_ACCOUNT, f'{{"{SYNTHETIC_PREFIX}'),
+    "numbers that are nobody": ("registerPixKey", MADE_UP_ACCOUNT, {"account": -1, "pixKey": 0, "pixKeyType": 5}),
+    "a transfer of the profile": (
         "transferP2p",
         None,
         {"from": OWN_ACCOUNT, "to": RECEIVING_ACCOUNT, "bank": 341, "value": 3, "date": 1},
@@ -91,11 +107,18 @@ KNOWN = {
     "free text": ("transferP2p", None, {"to": RECEIVING_ACCOUNT, "description": "rent of 2026", "message": "x"}),
     "another date": ("transferP2p", None, {"to": RECEIVING_ACCOUNT, "date": 1767225600000}),
 }
+"""By what they name: operation, account in the path, and body of requests that concern nobody else."""
 
 
-@pytest.mark.parametrize(("operation", "account", "body"), FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize(
+    ("operation", "account", "body"), REQUESTS_ABOUT_SOMEBODY_ELSE.values(), ids=REQUESTS_ABOUT_SOMEBODY_ELSE
+)
 def test_nobody_else_is_named(operation, account, body, tmp_path):
-    """Off a sandbox the door refuses each account or key that is neither of the profile nor synthetic."""
+    """The door, through which every request goes, refuses an account or key of somebody else, and sends nothing.
+
+    That is one that is neither in the profile (the settings of the run) nor made up by the suite. On a sandbox (a test
+    system) it may be sent; this target is none.
+    """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         send(door, operation, account, body)
@@ -103,23 +126,32 @@ def test_nobody_else_is_named(operation, account, body, tmp_path):
     assert door.door.exchanges == []
 
 
-@pytest.mark.parametrize(("operation", "account", "body"), KNOWN.values(), ids=KNOWN)
-def test_identifiers_of_the_profile_and_synthetic_ones_are_sent(operation, account, body, tmp_path):
-    """The door also sends texts that are no identifiers: a date, a description, a bank."""
+@pytest.mark.parametrize(
+    ("operation", "account", "body"),
+    REQUESTS_ABOUT_THE_PROFILE_OR_NOBODY.values(),
+    ids=REQUESTS_ABOUT_THE_PROFILE_OR_NOBODY,
+)
+def test_identifiers_of_the_profile_and_made_up_ones_are_sent(operation, account, body, tmp_path):
+    """The door sends a request that names only accounts and keys of the profile (the settings of the run) or made-up ones.
+
+    It also sends texts that name nobody, such as a date, a description or a bank.
+    """
     door = client_of_profile(tmp_path)
 
     assert send(door, operation, account, body).response.status == 200
 
 
-@pytest.mark.parametrize(("operation", "account", "body"), FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize(
+    ("operation", "account", "body"), REQUESTS_ABOUT_SOMEBODY_ELSE.values(), ids=REQUESTS_ABOUT_SOMEBODY_ELSE
+)
 def test_on_a_sandbox_everybody_may_be_named(operation, account, body, tmp_path):
-    """The door checks no account or key on a sandbox, because nobody there is real."""
+    """The door checks no account or key on a sandbox (a test system), because nobody there is real."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
 
     assert send(door, operation, account, body).response.status == 200
 
 
-MALFORMED = {
+MALFORMED_BODIES = {
     "no body": (None, {}),
     "an empty body": ("", {}),
     "no JSON": (f'{{"{SYNTHETIC_PREFIX}', {}),
@@ -137,112 +169,138 @@ MALFORMED = {
 }
 
 
-def send_malformed(door, operation, account, body, sent):
+CONTENT_TYPE_OF_FORMS = "application/x-www-form-urlencoded"
+
+
+def send_malformed(door, operation, account, body, options):
     """Send a malformed body for an account. A body that is a dictionary gets the account and a key type."""
-    if "body" in sent:
-        return door.client.send(operation, account, **sent)
+    if "body" in options:
+        return door.client.send(operation, account, **options)
     if operation == "registerPixKey" and isinstance(body, dict):
         body = {"account": account, "pixKeyType": "EMAIL", **body}
-    return send(door, operation, account, body, **sent)
+    return send(door, operation, account, body, **options)
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
-@pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
-def test_what_is_malformed_goes_to_no_account_of_the_profile(body, sent, operation, tmp_path):
-    """Off a sandbox a service may take the body for a deletion of all keys, or register a key that stays.
+@pytest.mark.parametrize(("body", "options"), MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
+def test_what_is_malformed_goes_to_no_account_of_the_profile(body, options, operation, tmp_path):
+    """A service may take a malformed body for a deletion of all keys, or register a key that nobody can delete.
 
-    So the door sends nothing.
+    So the door, through which every request goes, sends it to no account of the profile (the settings of the run),
+    unless the target is a sandbox (a test system).
     """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send_malformed(door, operation, OWN_ACCOUNT, body, sent)
+        send_malformed(door, operation, OWN_ACCOUNT, body, options)
 
     assert door.connections.sent == []
 
 
-@pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
-def test_malformed_bodies_for_a_synthetic_account_are_sent(body, sent, tmp_path):
-    """A synthetic account has no keys to lose."""
+@pytest.mark.parametrize(("body", "options"), MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
+def test_malformed_bodies_for_a_made_up_account_are_sent(body, options, tmp_path):
+    """An account that the suite made up has no keys that could be lost."""
     door = client_of_profile(tmp_path)
 
-    assert send_malformed(door, "registerPixKey", NOBODY, body, sent).response.status == 200
+    assert send_malformed(door, "registerPixKey", MADE_UP_ACCOUNT, body, options).response.status == 200
 
 
 @pytest.mark.parametrize("operation", ["registerPixKey", "deletePixKey"])
-@pytest.mark.parametrize(("body", "sent"), MALFORMED.values(), ids=MALFORMED)
-def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, sent, operation, tmp_path):
-    """The keys of a sandbox are not real."""
+@pytest.mark.parametrize(("body", "options"), MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
+def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, options, operation, tmp_path):
+    """On a sandbox (a test system) no key is real, so the door refuses no malformed body."""
     door = client_of_profile(tmp_path, sandbox=UNUSED_ADDRESS)
 
-    assert send_malformed(door, operation, OWN_ACCOUNT, body, sent).response.status == 200
+    assert send_malformed(door, operation, OWN_ACCOUNT, body, options).response.status == 200
 
 
-def test_a_deletion_to_an_account_of_the_profile_is_sent_as_json(tmp_path):
-    """A service that reads the Content-Type finds no key in a form, and may delete all keys.
-
-    A registration may have another Content-Type.
-    """
-    door, form = client_of_profile(tmp_path), "application/x-www-form-urlencoded"
+def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tmp_path):
+    """A service that is told of a form finds no key in the JSON, and may delete all keys. So the door refuses it."""
+    door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, {"pixKey": SYNTHETIC}, content_type=form)
-    send(door, "registerPixKey", OWN_ACCOUNT, registration(SYNTHETIC), content_type=form)
+        send(door, "deletePixKey", OWN_ACCOUNT, {"pixKey": MADE_UP_KEY}, content_type=CONTENT_TYPE_OF_FORMS)
+
+    assert door.connections.sent == []
+
+
+def test_a_registration_at_an_account_of_the_profile_may_have_another_content_type(tmp_path):
+    """A service that is told of a form finds no key in the JSON, and registers none."""
+    door = client_of_profile(tmp_path)
+    send(door, "registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY), content_type=CONTENT_TYPE_OF_FORMS)
 
     assert len(door.connections.sent) == 1
 
 
 def test_a_generated_empty_key_for_an_account_of_the_profile_is_refused(tmp_path):
-    """The suite does not look for the keys of generated requests, so a key that the service makes would stay."""
+    """A generated request is one that the property tests draw. The suite does not look for the keys that they register.
+
+    So if the service made a key for an empty one, the key would stay. The door refuses such a request.
+    """
     door = client_of_profile(tmp_path)
-    door.client = door.client.of_part("registerPixKey")
+    door.client = door.client.of_part("registerPixKey")  # its requests count as generated
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"))
 
 
-DELETION = {"pixKey": SYNTHETIC, "kind": "EMAIL", "reason": ""}
+def deletion_of(key, key_type="EMAIL"):
+    """The body of a deletion, as the profile of these tests has it."""
+    return {"pixKey": key, "kind": key_type, "reason": ""}
 
 
-def test_the_deletion_of_the_profile_passes(tmp_path):
-    """The profile may say how the body of a deletion looks. The door sends such a body with a key that was made up.
+@pytest.mark.parametrize("key_type", ["EMAIL", ""], ids=["with a key type", "with an empty key type"])
+def test_a_deletion_that_looks_as_the_profile_says_is_sent(key_type, tmp_path):
+    """The profile (the settings of the run) may say how the body of a deletion looks, because the document does not.
 
-    Texts beside the key may be empty, and so may the key type.
+    The door sends such a body with a key that was made up. The texts beside the key may be empty.
     """
     template = {"key": {"value": "urn:{key}", "type": "{type}"}, "reason": "", "count": 1, "more": {}}
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": template}})
-    for key_type in ("EMAIL", ""):
-        send(door, "deletePixKey", OWN_ACCOUNT, fill(template, account=OWN_ACCOUNT, key=SYNTHETIC, type=key_type))
+    send(door, "deletePixKey", OWN_ACCOUNT, fill(template, account=OWN_ACCOUNT, key=MADE_UP_KEY, type=key_type))
 
-    assert len(door.connections.sent) == 2
+    assert len(door.connections.sent) == 1
 
 
-def test_a_key_that_the_service_made_may_be_deleted(tmp_path):
-    """The service makes a RANDOM key, so its value is neither of the profile nor synthetic.
+def test_a_random_key_that_the_run_registered_may_be_deleted(tmp_path):
+    """The service makes a RANDOM key, so it is neither in the profile nor made up by the suite.
 
-    It may be deleted if the run has learned that it is its own, or if the key record says that an earlier run left it.
-    Any other UUID is refused.
+    The run has learned the value of its own RANDOM key, so the door sends the deletion.
     """
     door = client_of_profile(tmp_path)
-    made_now, left_by_earlier_run = str(uuid4()), str(uuid4())
-    keys = door.door.keys
+    keys, value_made_by_service = door.door.keys, str(uuid4())
     registered = send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"), valid=True)
-    keys.learn_value(keys.key_of(registered), made_now)
-    keys._record = SimpleNamespace(
-        remaining_keys=lambda accounts: [(OWN_ACCOUNT, {"type": "RANDOM", "key": left_by_earlier_run})],
+    keys.learn_value(keys.key_of(registered), value_made_by_service)
+    send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(value_made_by_service, "RANDOM"))
+    number_of_registrations, number_of_deletions = 1, 1
+
+    assert len(door.connections.sent) == number_of_registrations + number_of_deletions
+
+
+def test_a_random_key_that_an_earlier_run_left_may_be_deleted(tmp_path):
+    """The key record (a file that runs leave for later ones) has the value of the key, so the door sends the deletion."""
+    door, value_in_record = client_of_profile(tmp_path), str(uuid4())
+    door.door.keys._record = SimpleNamespace(
+        events_of_made_up_keys=lambda: [{"type": "RANDOM", "key": value_in_record}],
         note=lambda *_, **__: 0,
     )
-    for key in (made_now, left_by_earlier_run):
-        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": key, "kind": "RANDOM"})
-    with pytest.raises(ForbiddenError):
-        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": str(uuid4()), "kind": "RANDOM"})
+    send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(value_in_record, "RANDOM"))
 
-    assert len(door.connections.sent) == 3  # the registration and two deletions
+    assert len(door.connections.sent) == 1
+
+
+def test_a_random_key_of_which_nobody_knows_is_not_deleted(tmp_path):
+    """Neither this run nor an earlier one registered a key with this value, so the door refuses to delete it."""
+    door = client_of_profile(tmp_path)
+    with pytest.raises(ForbiddenError):
+        send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(str(uuid4()), "RANDOM"))
+
+    assert door.connections.sent == []
 
 
 DELETION_WITHOUT_A_KEY = {"account": "{account}", "what": "key"}
 """The body of a deletion in a profile: the service has one key for each account, so the body names none."""
 
 
-def test_a_deletion_without_a_key_is_sent_if_the_profile_writes_it_so(tmp_path):
-    """A service may have one key for each account."""
+def test_a_deletion_without_a_key_is_sent_if_the_profile_has_such_a_body(tmp_path):
+    """The service has one key for each account. So in the profile (the settings of the run) a deletion names no key."""
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
     send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
 
@@ -250,45 +308,64 @@ def test_a_deletion_without_a_key_is_sent_if_the_profile_writes_it_so(tmp_path):
 
 
 def test_a_generated_deletion_without_a_key_is_refused(tmp_path):
-    """It has the form of the profile's deletion, and belongs to the generated traffic of the operation."""
+    """A generated request is one that the property tests draw. It must not delete what nobody registered for it.
+
+    So the door refuses it, although it has the body that the profile (the settings of the run) has for deletions.
+    """
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
-    door.client = door.client.of_part("deletePixKey")
+    door.client = door.client.of_part("deletePixKey")  # its requests count as generated
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
 
     assert door.connections.sent == []
 
 
-def test_a_deletion_that_names_only_the_account_has_no_key(tmp_path):
-    """The door refuses it as a deletion without a key, because a lenient service may delete all keys."""
+def test_a_deletion_that_names_only_the_account_is_refused(tmp_path):
+    """It names no key, so a lenient service may delete all keys of the account."""
     door = client_of_profile(tmp_path)
+
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {"accountId": OWN_ACCOUNT})
 
 
-@pytest.mark.parametrize(("table", "what"), [("ODD_KEYS", "text with NUL"), ("PATH_PARAMETERS", "unknown")])
-def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, what, tmp_path, monkeypatch):
-    """The tables of invalid values must name nobody. Here one of them has somebody's e-mail address by mistake.
+@pytest.mark.parametrize(
+    ("table", "entry"),
+    [("ODD_KEYS", "text with NUL"), ("PATH_PARAMETERS", "unknown")],
+    ids=["a key", "a path parameter"],
+)
+def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, entry, tmp_path, monkeypatch):
+    """The suite has tables of invalid values, which must name nobody. Here an entry is somebody's e-mail address.
 
-    The door refuses the request, and the run stops with ForbiddenError. Nothing with the address is sent.
+    The door, through which every request goes, refuses the request, and the run stops. Nothing with the address is sent.
     """
-    monkeypatch.setitem(getattr(invalid, table), what, "somebody@example.com")
+    monkeypatch.setitem(getattr(invalid, table), entry, "somebody@example.com")
     bank = FakeBank()
     with pytest.raises(ForbiddenError):
         run_suite_in_memory(bank, profile_off_sandbox(tmp_path), "registerPixKey.serverError")
+    requests_with_the_address = [
+        request for request in bank.received if b"somebody" in request.body or "somebody" in request.path
+    ]
 
-    assert not any(b"somebody" in request.body or "somebody" in request.path for request in bank.received)
+    assert requests_with_the_address == []
 
 
-def test_a_key_that_a_service_cut_to_its_mark_may_be_deleted(tmp_path):
-    """A service may cut a synthetic key to its first letters, which are the mark, and show it so in its list.
+def test_a_key_that_a_service_cut_to_the_prefix_of_the_suite_may_be_deleted(tmp_path):
+    """Each key that the suite makes up begins with the same prefix (SYNTHETIC_PREFIX). A service may cut it to that.
 
-    A deletion of the mark alone is sent only after the run registered it as a key.
+    The run registered the prefix itself as a key, so the door sends its deletion.
     """
     door = client_of_profile(tmp_path)
-    with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
-        send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": SYNTHETIC_PREFIX})
-    send(door, "registerPixKey", NOBODY, registration(SYNTHETIC_PREFIX, account=NOBODY))
-    send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION, "pixKey": SYNTHETIC_PREFIX})
+    send(door, "registerPixKey", MADE_UP_ACCOUNT, registration(SYNTHETIC_PREFIX, account=MADE_UP_ACCOUNT))
+    send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(SYNTHETIC_PREFIX))
+    number_of_registrations, number_of_deletions = 1, 1
 
-    assert len(door.connections.sent) == 2
+    assert len(door.connections.sent) == number_of_registrations + number_of_deletions
+
+
+def test_the_prefix_of_the_suite_alone_is_not_deleted_as_a_key_that_nobody_registered(tmp_path):
+    """Each key that the suite makes up begins with the same prefix, so a lenient service may delete all of them."""
+    door = client_of_profile(tmp_path)
+    with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
+        send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(SYNTHETIC_PREFIX))
+
+    assert door.connections.sent == []

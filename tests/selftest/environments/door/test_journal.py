@@ -50,8 +50,11 @@ def staging_journal(folder, run="one"):
     return Journal(folder / "journal.jsonl", LogKey(folder / "journal.key"), environment="staging", run=run)
 
 
-def test_the_journal_has_a_digest_in_the_place_of_each_code(tmp_path):
-    """No file beside the journal has a code in any letter case, because a code lets its reader move money."""
+def test_the_journal_does_not_show_the_codes(tmp_path):
+    """The journal has a digest of each transaction code that was sent, because a code lets its reader move money.
+
+    No file of the journal has a code in any letter case.
+    """
     journal = staging_journal(tmp_path)
     for code, event in ((CODE, "sent"), (CODE, "success"), (OTHER_CODE, "sent"), (OTHER_CODE, "refused")):
         journal.write(code, event)
@@ -64,17 +67,20 @@ def test_the_journal_has_a_digest_in_the_place_of_each_code(tmp_path):
 
 
 def test_only_the_owner_can_read_the_files_of_the_journal(tmp_path):
-    """The journal, its key and its count have no permission for the group or for others."""
+    """The journal, the key that signs it, and the file with the number of its lines have no permission for others (0o077)."""
     journal = staging_journal(tmp_path)
     journal.write(CODE, "sent")
-    modes = [stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()]
+    permissions_of_others = {file.name: stat.S_IMODE(file.stat().st_mode) & 0o077 for file in tmp_path.iterdir()}
 
-    assert len(modes) >= 3
-    assert [mode for mode in modes if mode & 0o077] == []
+    assert {"journal.jsonl", "journal.key", "journal.count"} <= set(permissions_of_others)
+    assert set(permissions_of_others.values()) == {0}
 
 
 def test_a_later_run_reads_the_last_event_of_each_code(tmp_path):
-    """An entry has the environment, the run that wrote it, the outcome of the code, and the status of the answer."""
+    """One run sends two transaction codes: one succeeds, and the other one is refused with status 404.
+
+    For each code a later run reads the environment, the run that wrote it, the last event, and the status of a refusal.
+    """
     journal = staging_journal(tmp_path, run="one")
     journal.write(CODE, "sent")
     journal.write(OTHER_CODE, "sent")
@@ -89,26 +95,25 @@ def test_a_later_run_reads_the_last_event_of_each_code(tmp_path):
 
 
 def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(tmp_path):
-    """A line is written before its number, so a killed run may leave one line more than the number says.
+    """A line is written before the number of lines, so a killed run may leave one line more than the number says.
 
-    It may also leave the beginning of a line. That is cut off at the next write, because nothing was sent for it.
+    It may also leave the beginning of a line. That is cut off at the next write, because nothing was sent for it. The
+    journal finds no fault in that.
     """
     journal = staging_journal(tmp_path)
     journal.write(CODE, "sent")
-    number_of_lines = journal.path.with_suffix(".count")
-    number_before = number_of_lines.read_bytes()
+    file_with_number_of_lines = journal.path.with_suffix(".count")
+    number_of_lines_before = file_with_number_of_lines.read_bytes()
     journal.write(CODE, "unknown")
-    number_of_lines.write_bytes(number_before)
+    file_with_number_of_lines.write_bytes(number_of_lines_before)
     with journal.path.open("a") as file:
         file.write('{"at": "2026-')
-
-    assert journal.fault() == ""
+    fault_after_kill = journal.fault()
     journal.write(CODE, "success")
-    assert [json.loads(line)["event"] for line in journal.path.read_text().splitlines()] == [
-        "sent",
-        "unknown",
-        "success",
-    ]
+    events = [json.loads(line)["event"] for line in journal.path.read_text().splitlines()]
+
+    assert fault_after_kill == ""
+    assert events == ["sent", "unknown", "success"]
 
 
 # -- never twice --------------------------------------------------------------------------------------------------
@@ -124,21 +129,20 @@ def test_a_run_that_was_killed_between_two_writes_leaves_a_whole_journal(tmp_pat
     ids=["the port spelled out", "small letters", "a wide letter"],
 )
 def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(address, spelling, service, tmp_path):
-    """One run executes the code, and sends it in another spelling. A later run has another profile and address.
+    """One run executes a transaction code, and tries it in another spelling. A later run has another profile and address.
 
-    The service gets the code once. The journal finds its entry by a digest of the code alone, without letter case and
-    width of letters, because a service may ignore both.
+    The service gets the code once. The journal (a file of the codes that were sent) finds its entry by a digest of the
+    code alone, without letter case and width of letters, because a service may ignore both.
     """
-    first = ManualRun(service, tmp_path, proxied=True)
-    later = ManualRun(service, tmp_path, name="two", proxied=True, base_url=address, environment="other")
-    for manual_run in (first, later):
+    first_run = ManualRun(service, tmp_path, proxied=True)
+    later_run = ManualRun(service, tmp_path, name="two", proxied=True, base_url=address, environment="other")
+    for manual_run in (first_run, later_run):
         manual_run.secrets.learn("code", spelling)
-    first.execute()
-    first.execute(spelling)
-    skipped = later.execute(spelling)
+    first_run.execute(CODE)
+    first_run.execute(spelling)
+    unsent = later_run.execute(spelling)
 
-    assert "the journal says that this code was sent at 20" in skipped.failure.message
-    assert skipped.failure.message.endswith(" (success)")
+    assert re.fullmatch(r".*the journal says that this code was sent at 20.* \(success\)", unsent.failure.message)
     assert service.executions == [CODE]
 
 
@@ -194,69 +198,77 @@ ACCIDENTS = {
 
 @pytest.mark.parametrize(("do_damage", "fault"), ACCIDENTS.values(), ids=ACCIDENTS)
 def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, service, tmp_path):
-    """A code of which a damaged journal says nothing may have been sent before the damage, so it is not sent.
+    """The journal (a file of the transaction codes that runs sent) is damaged after a run that sent two codes.
 
-    This holds with the valid token and without a token. Lines that are written after the damage do not repair the
-    journal. The message says that the codes of the profile are not sent.
+    A third code, of which the damaged journal says nothing, may have been sent before the damage. So a later run does
+    not send it, with the valid token or without one. The message says that no code of the profile (the settings of the
+    run) is sent.
     """
     first_run = ManualRun(service, tmp_path)
-    first_run.execute()
+    first_run.execute(CODE)
     first_run.execute(OTHER_CODE, credential="no header")
     first_run.execute(OTHER_CODE)
     do_damage(first_run.journal)
+    fault_after_accident = staging_journal(tmp_path).fault()
 
     later_run = ManualRun(service, tmp_path, name="two")
     later_run.secrets.learn("code", THIRD_CODE)
-    fault_after_accident = staging_journal(tmp_path).fault()
-    usable_codes = later_run.door.guard.open_journal([THIRD_CODE])
-    staging_journal(tmp_path).write("TX-PREPARED", "sent")  # a line that is written after the damage
+    codes_that_may_be_sent = later_run.door.guard.open_journal([THIRD_CODE])
+    staging_journal(tmp_path).write("TX-PREPARED", "sent")  # a line after the damage, which does not repair the journal
     unsent_exchanges = [
         later_run.execute(THIRD_CODE),
-        later_run.execute(),
+        later_run.execute(CODE),
         later_run.execute(THIRD_CODE, credential="no header"),
     ]
-    trouble_message = later_run.door.guard.supplied_trouble
+    [message] = {exchange.failure.message for exchange in unsent_exchanges}
 
     assert fault in fault_after_accident
-    assert usable_codes == []
-    assert {exchange.failure.message for exchange in unsent_exchanges} == {trouble_message}
-    assert "transactions.codes are not sent" in trouble_message
-    assert service.executions == [CODE, OTHER_CODE]
+    assert codes_that_may_be_sent == []
+    assert "transactions.codes are not sent" in message
+    assert service.executions == [CODE, OTHER_CODE]  # both are of the first run
 
 
 def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
-    """Other users could replace the journal. The message says which permission to take away, and then codes are sent.
+    """If others can write to its folder, they could replace the journal (the file of the codes that runs sent).
 
-    `start`, which the option --new-journal calls, is refused with the same message.
+    So no code is sent. The message says which permission to take away, and after that the code may be sent.
     """
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
-    later = ManualRun(service, tmp_path, name="two")
-    usable_codes = later.door.guard.open_journal([CODE])
-    trouble_message = (
-        f"transactions.codes are not sent: others can write to {tmp_path}, which holds the journal: chmod go-w it"
-    )
-    with pytest.raises(JournalError, match=re.escape(trouble_message)):
-        staging_journal(tmp_path).start()
-    unsent = later.execute()
+    run_with_open_folder = ManualRun(service, tmp_path, name="two")
+    codes_with_open_folder = run_with_open_folder.door.guard.open_journal([CODE])
+    unsent = run_with_open_folder.execute(CODE)
     tmp_path.chmod(0o700)
+    codes_afterwards = ManualRun(service, tmp_path, name="three").door.guard.open_journal([CODE])
 
-    assert usable_codes == []
-    assert unsent.failure.message == trouble_message
-    assert ManualRun(service, tmp_path, name="three").door.guard.open_journal([CODE]) == [CODE]
+    assert (codes_with_open_folder, codes_afterwards) == ([], [CODE])
+    assert unsent.failure.message == message_if_others_can_write(tmp_path)
+
+
+def message_if_others_can_write(folder):
+    """The message if others can write to the folder of the journal."""
+    return f"transactions.codes are not sent: others can write to {folder}, which holds the journal: chmod go-w it"
+
+
+def test_no_journal_is_started_in_a_folder_that_others_can_write(service, tmp_path):
+    """The option --new-journal calls `start`, which is refused. The message says which permission to take away."""
+    ManualRun(service, tmp_path).execute(OTHER_CODE)
+    tmp_path.chmod(0o770)
+
+    with pytest.raises(JournalError, match=re.escape(message_if_others_can_write(tmp_path))):
+        staging_journal(tmp_path).start()
 
 
 @pytest.mark.parametrize("accident", ["without its count", "cut at a line end"])
-def test_the_readable_entries_of_a_damaged_journal_count(accident, service, tmp_path):
-    """After --new-journal a run sends a new code, and no code that the damaged journal names.
+def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(accident, service, tmp_path):
+    """A run sends two transaction codes, and then the journal (the file of the codes that were sent) is damaged.
 
-    The option keeps the damaged file under another name. If the journal is not damaged, the option is refused.
+    The option --new-journal starts another one, and keeps the damaged file under another name. After that a run sends a
+    new code, and neither of the two that the damaged journal names.
     """
     first_run = ManualRun(service, tmp_path)
-    first_run.execute()
+    first_run.execute(CODE)
     first_run.execute(OTHER_CODE)
-    with pytest.raises(JournalError, match="can be read: leave the option out"):
-        staging_journal(tmp_path).start()
     do_damage, _ = ACCIDENTS[accident]
     do_damage(first_run.journal)
     text_of_damaged_journal = first_run.journal.read_text()
@@ -273,11 +285,19 @@ def test_the_readable_entries_of_a_damaged_journal_count(accident, service, tmp_
     assert service.executions == [CODE, OTHER_CODE, THIRD_CODE]
 
 
-def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
-    """Only --new-journal starts a journal for the codes of the profile, and the note of the run says so.
+def test_no_journal_is_started_beside_one_that_can_be_read(service, tmp_path):
+    """The option --new-journal calls `start`. It is refused if the journal is not damaged, because it is needed."""
+    ManualRun(service, tmp_path).execute(CODE)
 
-    Both runs send a code that they prepared themselves. The first run begins a journal for it. That is not enough for
-    the second run to send the code of the profile.
+    with pytest.raises(JournalError, match="can be read: leave the option out"):
+        staging_journal(tmp_path).start()
+
+
+def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
+    """The profile (the settings of the run) has a transaction code, and there is no journal that says if it was sent.
+
+    Only --new-journal starts a journal for that code, as a note says. Both runs send a code that they prepared
+    themselves, and the first one begins a journal for it. That is not enough for the second run to send the other code.
     """
     bank = FakeBank()
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
@@ -287,17 +307,25 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
     assert note.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
     assert "start one with --new-journal, if this is the first use here; else bring it back" in note
     assert len(bank.executions) == 2
-    assert not [request for request in bank.received if request.path.endswith(CODE)]
+    assert CODE not in bank.executions
+    assert all(not request.path.endswith(CODE) for request in bank.received)
 
 
 def test_a_sandbox_keeps_no_journal(tmp_path):
-    """On a sandbox each run sends its codes, and no journal is written."""
+    """On a sandbox (a test system) two runs send the same transaction code, and neither writes a journal."""
     bank, profile = FakeBank(), profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
     for _ in range(2):
         run_suite_in_memory(bank, profile, "executePix.document")
+    files_of_a_journal = list(tmp_path.glob("journal.*"))
 
     assert bank.executions == [CODE, CODE]
-    assert not list(tmp_path.glob("journal.*"))
+    assert files_of_a_journal == []
+
+
+def test_the_option_for_a_new_journal_is_refused_on_a_sandbox(tmp_path):
+    """A sandbox is a test system, whose codes may be sent again and again. So there is no journal to start."""
+    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+
     with pytest.raises(ProfileError, match="a sandbox has no journal; leave it out"):
         start_journal(profile)
 
@@ -306,7 +334,7 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
 
 
 def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepared(tmp_path):
-    """The folder of the journal cannot be made, because there is a file of its name.
+    """The folder of the journal (the file of the codes that runs sent) cannot be made: there is a file of its name.
 
     No transfer is prepared, because its code could not be sent. The run is incomplete (exit status 6).
     """
@@ -316,16 +344,20 @@ def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepar
     profile = profile_off_sandbox(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
-    assert [request.path for request in bank.received if has_real_code(request.path)] == []
-    assert [request.path for request in bank.received if request.path == "/v1/pix"] == []
-    assert report_notes(model)[0].startswith("executions were stopped: the journal cannot be read or written")
+    paths = [request.path for request in bank.received]
+    first_note = report_notes(model)[0]
+
+    assert "/v1/pix" not in paths  # which prepares a transfer
+    assert [path for path in paths if has_real_code(path)] == []
+    assert first_note.startswith("executions were stopped: the journal cannot be read or written")
     assert result_of_run(model).verdict.exit_status == 6
 
 
 def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
-    """During the first execution the journal becomes unusable. No further code is sent.
+    """During the first of three executions the journal (the file of the codes that runs sent) becomes unusable.
 
-    That execution is counted, a note says why executions stopped, and the run is incomplete (exit status 6).
+    No further code is sent. The one execution is counted, a note says why executions stopped, and the run is incomplete
+    (exit status 6).
     """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD_CODE]})
     start_journal(profile)
@@ -341,10 +373,11 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
     bank = BreaksTheJournal()
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
-    assert (bank.executions, model.executions) == ([CODE], 1)
-    assert f"executions were stopped: {profile.journal} is no file: name another place in journal" in report_notes(
-        model
-    )
+    note = f"executions were stopped: {profile.journal} is no file: name another place in journal"
+
+    assert bank.executions == [CODE]
+    assert model.executions == 1
+    assert note in report_notes(model)
     assert result_of_run(model).verdict.exit_status == 6
 
 
@@ -353,14 +386,17 @@ class _KilledError(Exception):
 
 
 @pytest.mark.parametrize(
-    ("credential", "executions"),
+    ("credential", "codes_sent_later"),
     [("a wrong token (of a JWT: another signature)", [CODE]), ("no header", [CODE]), ("valid", [])],
+    ids=["killed with a wrong token", "killed without a token", "killed with the valid token"],
 )
-def test_a_code_that_a_killed_run_sent_is_not_sent_again(credential, executions, service, tmp_path, monkeypatch):
-    """The journal says what is about to be sent before the request leaves, so a later run knows it after a kill.
+def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
+    credential, codes_sent_later, service, tmp_path, monkeypatch
+):
+    """A run is killed while it sends a transaction code. The journal says so, because it is written before the request.
 
-    A code that was about to be sent with the valid token is barred: the later run does not send it. A code that was
-    about to be sent without it is only called offered, and the later run sends it.
+    If the code was sent with the valid token, money may have moved, so a later run does not send it. If it was sent
+    with a wrong token or without one ("offered"), a later run may send it.
     """
 
     def kill(*_):
@@ -372,32 +408,49 @@ def test_a_code_that_a_killed_run_sent_is_not_sent_again(credential, executions,
     with pytest.raises(_KilledError):
         killed_run.execute(credential=credential)
     later_run = ManualRun(service, tmp_path, name="two")
-    usable_codes = later_run.door.guard.open_journal([CODE])
-    later_run.execute(credential="no header")
-    later_run.execute()
+    guard = later_run.door.guard
+    codes_that_may_be_sent = guard.open_journal([CODE])
+    later_run.execute(CODE, credential="no header")
+    later_run.execute(CODE)
 
-    assert service.executions == usable_codes == executions
-    assert later_run.door.guard.offered == set(executions)
-    assert set(later_run.door.guard.barred) == {CODE} - set(executions)
+    assert service.executions == codes_sent_later
+    assert codes_that_may_be_sent == codes_sent_later
+    assert guard.offered == set(codes_sent_later)
+    assert set(guard.barred) == {CODE} - set(codes_sent_later)  # the codes that are never sent
 
 
-def test_the_outcome_of_an_execution_follows_from_its_answer():
-    """A 4xx is a refusal, except for 408 and 499, with which a gateway may answer for the service.
+def outcome_of_execution(exchange, **circumstances):
+    """The outcome of an execution with the valid token, as its answer shows it."""
+    return outcome_of(exchange, executes=True, **circumstances)
 
-    An answer that is neither a refusal nor a success may have moved money: its outcome is unknown. Without a connection
-    nothing was sent.
+
+def test_an_execution_is_refused_if_the_service_answers_with_a_4xx():
+    """A 4xx says that no money moved, except for 408 and 499, with which a gateway may answer for the service.
+
+    After any other status from 300 on money may have moved, so the outcome is unknown.
     """
-    outcomes = {status: outcome_of(execution({}, status=status), executes=True) for status in range(300, 600)}
+    outcomes = {status: outcome_of_execution(execution({}, status=status)) for status in range(300, 600)}
     statuses_of_refusals = {status for status, outcome in outcomes.items() if outcome is Outcome.REFUSED}
+    statuses_of_unknown_outcome = {status for status, outcome in outcomes.items() if outcome is Outcome.UNKNOWN}
 
     assert statuses_of_refusals == {*range(400, 500)} - {408, 499}
-    assert set(outcomes.values()) == {Outcome.REFUSED, Outcome.UNKNOWN}
-    assert outcome_of(execution(status=201), executes=True) is Outcome.SUCCESS
-    assert outcome_of(unanswered(FailureKind.TIMEOUT), executes=True) is Outcome.UNKNOWN
-    assert outcome_of(unanswered(FailureKind.NO_CONNECTION), executes=True) is Outcome.NOT_SENT
+    assert statuses_of_unknown_outcome == {*range(300, 400), 408, 499, *range(500, 600)}
 
 
-# Bodies of refusals with status 409. A body with parts of an execution result contradicts the refusal.
+@pytest.mark.parametrize(
+    ("exchange", "outcome"),
+    [
+        (execution(status=201), Outcome.SUCCESS),
+        (unanswered(FailureKind.TIMEOUT), Outcome.UNKNOWN),
+        (unanswered(FailureKind.NO_CONNECTION), Outcome.NOT_SENT),
+    ],
+    ids=["a result with status 201", "a time-out", "no connection"],
+)
+def test_the_outcome_of_an_execution_is_unknown_if_it_was_sent_and_not_answered(exchange, outcome):
+    """After a time-out money may have moved. Without a connection nothing was sent. A result is a success."""
+    assert outcome_of_execution(exchange) is outcome
+
+
 BODIES_WITH_A_RESULT = {
     "the result itself": EXECUTION_RESULT | {"status": "PENDING"},
     "a list in data": {"data": [{"bank": "341", "branch": "0001", "value": 10.5}]},
@@ -405,6 +458,7 @@ BODIES_WITH_A_RESULT = {
     "behind a refusal": b'{"code": 409} {"code": 409, "data": {"id": "TX-1", "status": "PENDING", "value": 10.5}}',
     "three members": {"data": {"id": "TX-1", "status": "PENDING", "value": 10.5, "name": "", "error": None, "date": 0}},
 }
+"""Bodies of refusals with status 409 that have parts of an execution result, which contradicts the refusal."""
 BODIES_WITHOUT_A_RESULT = {
     "two members": {"data": {"id": "TX-1", "status": "EXPIRED", "error": None, "message": ""}},
     "an error in data": {"data": {"status": "REFUSED", "error": "expired", "message": "no", "type": "CODE"}},
@@ -420,30 +474,25 @@ BODIES_WITHOUT_A_RESULT = {
     "a result without values": {"data": dict.fromkeys(EXECUTION_RESULT)},
     "only an id and DONE": {"code": 409, "data": {"id": "TX-1", "status": "DONE"}},
 }
+"""Bodies of refusals with status 409 that are usual errors."""
 
 
-def test_a_refusal_that_carries_a_result_has_an_unknown_outcome():
-    """Money may have moved although the service refused.
+@pytest.mark.parametrize("body", BODIES_WITH_A_RESULT.values(), ids=BODIES_WITH_A_RESULT)
+def test_a_refusal_that_carries_a_result_has_an_unknown_outcome(body):
+    """The execution is refused with status 409, but the body has parts of an execution result, so money may have moved.
 
-    A body carries a result if `data` has three documented members with values, or if another part has three that no
-    usual error has.
+    That is so if `data` has three documented members with values, or if another part has three that no usual error has.
     """
-    outcomes_with_result = {
-        name: outcome_of(answer("executePix", body, status=409), executes=True)
-        for name, body in BODIES_WITH_A_RESULT.items()
-    }
-
-    assert outcomes_with_result == dict.fromkeys(BODIES_WITH_A_RESULT, Outcome.UNKNOWN)
+    assert outcome_of_execution(answer("executePix", body, status=409)) is Outcome.UNKNOWN
 
 
-def test_a_refusal_without_a_result_is_refused():
-    """Members that a usual error has, too, such as `id` or `message`, make no execution result."""
-    outcomes_without_result = {
-        name: outcome_of(answer("executePix", body, status=409), executes=True)
-        for name, body in BODIES_WITHOUT_A_RESULT.items()
-    }
+@pytest.mark.parametrize("body", BODIES_WITHOUT_A_RESULT.values(), ids=BODIES_WITHOUT_A_RESULT)
+def test_a_refusal_without_a_result_is_refused(body):
+    """The execution is refused with status 409. Members such as `id` or `message` are part of usual errors, too.
 
-    assert outcomes_without_result == dict.fromkeys(BODIES_WITHOUT_A_RESULT, Outcome.REFUSED)
+    So they make no execution result, and no money moved.
+    """
+    assert outcome_of_execution(answer("executePix", body, status=409)) is Outcome.REFUSED
 
 
 def refusal_with_a_result(status, status_in_result):
@@ -453,19 +502,27 @@ def refusal_with_a_result(status, status_in_result):
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
-def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_executed_the_code(status):
-    """The run prepared the code itself (`is_own`) and sent it to nobody before, so the result is that of this request.
+@pytest.mark.parametrize(
+    "circumstances",
+    [{"executes": True}, {"executes": True, "before": Outcome.NOT_SENT}, {"executes": False}],
+    ids=["with the valid token", "with the valid token, never sent before", "with a wrong token"],
+)
+def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_executed_the_code(circumstances, status):
+    """The envelope refuses (code 17), but the result in it has the status DONE. The money moved.
 
-    This holds for a request with the valid token (`executes`) and without it. A result with another status than DONE
-    leaves the outcome unknown.
+    The run prepared the code itself (`is_own`) and sent it to nobody before, so the result is that of this request.
     """
-    done = refusal_with_a_result(status, "DONE")
-    later = refusal_with_a_result(status, "LATER")
+    refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
-    assert outcome_of(done, executes=True, is_own=True) is Outcome.SUCCESS
-    assert outcome_of(done, executes=True, is_own=True, before=Outcome.NOT_SENT) is Outcome.SUCCESS
-    assert outcome_of(done, executes=False, is_own=True) is Outcome.SUCCESS
-    assert outcome_of(later, executes=True, is_own=True) is Outcome.UNKNOWN
+    assert outcome_of(refusal_that_says_done, is_own=True, **circumstances) is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
+def test_a_refusal_with_a_result_that_is_not_done_has_an_unknown_outcome(status):
+    """The envelope refuses (code 17), but it has a result with the status LATER. The money may move later."""
+    refusal_that_says_later = refusal_with_a_result(status, "LATER")
+
+    assert outcome_of_execution(refusal_that_says_later, is_own=True) is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -478,29 +535,38 @@ def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_exe
         (500, Outcome.UNKNOWN),
     ],
 )
-def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_executed_the_code(status, outcome):
-    """The run offered the code with a wrong token before, or it is a code of the profile, which others may have sent."""
-    done = refusal_with_a_result(status, "DONE")
+@pytest.mark.parametrize(
+    "circumstances",
+    [{"is_own": True, "before": Outcome.OFFERED}, {"is_own": False}],
+    ids=["the run sent the code with a wrong token before", "others may have sent the code before"],
+)
+def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_executed_the_code(
+    circumstances, status, outcome
+):
+    """The envelope refuses (code 17), but the result in it has the status DONE. It may be that of an earlier request.
 
-    assert outcome_of(done, executes=True, is_own=True, before=Outcome.OFFERED) is outcome
-    assert outcome_of(done, executes=True) is outcome
+    The run sent the code with a wrong token before, or it did not prepare the code itself (`is_own`).
+    """
+    refusal_that_says_done = refusal_with_a_result(status, "DONE")
+
+    assert outcome_of_execution(refusal_that_says_done, **circumstances) is outcome
 
 
 @pytest.mark.parametrize("status", [400, 409])
 def test_after_a_success_a_refusal_that_says_done_is_a_refusal(status):
-    """The result is that of the first execution, which the refusal repeats."""
-    done = refusal_with_a_result(status, "DONE")
+    """The code was executed before. The envelope refuses (code 17) and repeats the result of that first execution."""
+    refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
-    assert outcome_of(done, executes=True, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
+    assert outcome_of_execution(refusal_that_says_done, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
 
 
 # -- two runs at once ---------------------------------------------------------------------------------------------
 
 
 def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
-    """No other process can lock the journal while a request with a code is sent, whatever its token.
+    """The journal is the file of the transaction codes that runs sent. No other process can lock it while a code is sent.
 
-    So two runs at the same time take turns. After the request the lock is free.
+    So two runs at the same time take turns, whatever the token of the request. Afterwards the lock is free.
     """
     attempt = manual_run.door.wire.attempt
     sent_without_lock = []
@@ -516,8 +582,10 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
     manual_run.execute(credential="a wrong token (of a JWT: another signature)")
     manual_run.execute()
 
+    last_outcome = manual_run.outcomes_in_journal[-1]
+
     assert sent_without_lock == []
-    assert manual_run.outcomes_in_journal[-1:] == ["success"]
+    assert last_outcome == "success"
     assert not manual_run.door.guard.journal.lock.is_locked
 
 
@@ -525,9 +593,10 @@ def test_the_journal_is_locked_while_a_code_is_on_the_wire(manual_run):
 
 
 def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, tmp_path):
-    """A code that was prepared, or offered with a wrong token, moved no money. A code that succeeded is not sent.
+    """A code that was only prepared, or sent with a wrong token ("offered"), moved no money. A later run may send it.
 
-    If the same code is prepared again after its success, the journal still says that it succeeded.
+    A code that was executed is not sent again. If the service prepares the same code again, the journal still says that
+    it succeeded.
     """
     journal = staging_journal(tmp_path)
     journal.start()
@@ -538,25 +607,28 @@ def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, 
     for event in ("prepared", "offered"):
         journal.write(offered_code, event)
     later_run = ManualRun(service, tmp_path, name="two")
-    usable_codes = later_run.door.guard.open_journal([prepared_code, executed_code, offered_code])
+    codes_that_may_be_sent = later_run.door.guard.open_journal([prepared_code, executed_code, offered_code])
 
     assert [entry.outcome for entry in journal.entries()] == ["prepared", "success", "offered"]
-    assert usable_codes == [prepared_code, offered_code]
+    assert codes_that_may_be_sent == [prepared_code, offered_code]
     assert later_run.door.guard.offered == {offered_code}
 
 
 def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions(service, tmp_path):
-    """The code of the transfer cannot be written into the journal, so no code may be sent from then on."""
+    """The journal (the file of the codes that runs sent) becomes a folder. Then the run prepares a transfer.
+
+    Its code cannot be written into the journal, so no code may be sent from then on.
+    """
     journal = staging_journal(tmp_path)
     journal.start()
     manual_run = ManualRun(service, tmp_path, name="two")
     manual_run.door.guard.open_journal([CODE])
-    executions_before = manual_run.door.guard.count_possible_executions()
+    possible_executions_before = manual_run.door.guard.count_possible_executions()
     journal.path.unlink()
     journal.path.mkdir()
     manual_run.client.send("createPix", json=HOW_TO_PREPARE["json"], valid=True)
 
-    assert executions_before > 0
+    assert possible_executions_before > 0
     assert manual_run.door.guard.count_possible_executions() == 0
     assert manual_run.door.guard.journal_trouble == f"{journal.path} is no file: name another place in journal"
 
@@ -576,65 +648,93 @@ CODES_THAT_MUST_NOT_BE_SENT = {
 
 @pytest.mark.parametrize("code", CODES_THAT_MUST_NOT_BE_SENT.values(), ids=CODES_THAT_MUST_NOT_BE_SENT)
 def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
-    """The service gives this text as the code of a prepared transfer, and the run does not send it.
+    """The service prepares a transfer and answers with a text that cannot be its code. The run does not send that text.
 
-    The run notes why, and prepares one transfer instead of three, because the next code would be of the same sort.
+    A note says why. The run prepares one transfer instead of three, because the next code would be like the first one.
     """
     service.sandbox.new_code = lambda: code
     manual_run = ManualRun(service, tmp_path)
     manual_run.execute_all(sandbox_profile(tmp_path, [CODE], prepare=HOW_TO_PREPARE | {"count": 3}))
 
-    assert service.executions == [CODE]
-    assert " is not sent: it " in manual_run.door.guard.notes[0]
-    assert len([request for request in service.received if request.path == "/v1/pix"]) == 1
+    first_note = manual_run.door.guard.notes[0]
+    paths = [request.path for request in service.received]
+
+    assert service.executions == [CODE]  # the code of the profile
+    assert " is not sent: it " in first_note
+    assert paths.count("/v1/pix") == 1  # the path that prepares a transfer
 
 
 # -- what people do -----------------------------------------------------------------------------------------------
 
 
 def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
-    """Of two codes in --resend-code, the run sends only the one that was refused, and not the one that succeeded.
+    """One transaction code was executed, and another one was refused. The option --resend-code names both.
 
-    The option itself refuses a code that succeeded, a code that the profile does not have, and a code in the place of
-    the path of a file. None of these messages repeats the code.
+    The run sends only the refused code. Without the option a run does not send that one, either.
     """
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
-    start_journal(profile)
-    ManualRun(service, tmp_path).execute()
-    ManualRun(service, tmp_path, token="another-Tok3n.of-Nobody").execute(OTHER_CODE)
-    skipped = ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
-    resending = ManualRun(service, tmp_path, name="three", resend={CODE, OTHER_CODE})
-    resending.execute()
-    resending.execute(OTHER_CODE)
+    executed_code, refused_code = CODE, OTHER_CODE
+    ManualRun(service, tmp_path).execute(executed_code)
+    ManualRun(service, tmp_path, token="another-Tok3n.of-Nobody").execute(refused_code)
+    unsent = ManualRun(service, tmp_path, name="two").execute(refused_code)
+    resending_run = ManualRun(service, tmp_path, name="three", resend={executed_code, refused_code})
+    resending_run.execute(executed_code)
+    resending_run.execute(refused_code)
 
-    assert skipped.failure.message.endswith(" (refused)")
-    assert service.executions == [CODE, OTHER_CODE]
-    for code, reason in (
+    assert unsent.failure.message.endswith(" (refused)")
+    assert service.executions == [executed_code, refused_code]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
         (CODE, "the journal says that this code was executed at 20"),
         ("TX-OF-NOBODY", "the code is not in transactions.codes"),
-    ):
-        with pytest.raises(ProfileError, match=f"^--resend-code: {reason}(?!.*{code})"):
-            code_to_resend(profile, code)
+    ],
+    ids=["a code that was executed", "a code that the profile does not have"],
+)
+def test_the_option_to_send_a_code_again_refuses_a_code_without_repeating_it(code, reason, service, tmp_path):
+    """--resend-code is for a code of the profile that was refused. The message does not show the code, which moves money."""
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
+    start_journal(profile)
+    ManualRun(service, tmp_path).execute(CODE)
+
+    with pytest.raises(ProfileError, match=f"^--resend-code: {reason}(?!.*{code})"):
+        code_to_resend(profile, code)
+
+
+def test_the_option_to_send_a_code_again_wants_the_path_of_a_file():
+    """--resend-code gets a code in the place of the path of a file with the code. The message does not show the code."""
     with pytest.raises(ProfileError, match=r"expected a file that holds one code(?!.*TX-OF-NOBODY)"):
         code_in_file("TX-OF-NOBODY")
 
 
-@served_by(trouble.RefusesEveryExecution)
-def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, monkeypatch):
-    """--new-journal starts a journal, and the run sends the code of the profile, which the service refuses.
-
-    A second run with --resend-code sends it once more. The key of the journal is in a variable, as in a pipeline: it is
-    not written beside the journal, and without the variable the journal cannot be started.
-    """
-    profile = write_profile(
-        tmp_path, service.base_url, sandbox=None, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY",
+def profile_with_journal_key_in_a_variable(folder, base_url):
+    """The path of a profile that is no sandbox, whose key of the journal is in a variable, as in a pipeline."""
+    return write_profile(
+        folder, base_url, sandbox=None, journal="kept/journal.jsonl", journal_key_env="PIX_JOURNAL_KEY",
         allow=["execute"],
     )  # fmt: skip
+
+
+def test_without_its_key_no_journal_is_started(service, tmp_path):
+    """The profile says that the key of the journal is in a variable, and the variable is not set."""
+    profile = load(str(profile_with_journal_key_in_a_variable(tmp_path, service.base_url)))
+
+    with pytest.raises(ProfileError, match="PIX_JOURNAL_KEY is not set in the environment"):
+        start_journal(profile)
+
+
+@served_by(trouble.RefusesEveryExecution)
+def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, monkeypatch):
+    """--new-journal starts a journal, and the run sends the transaction code of the profile, which the service refuses.
+
+    A second run with --resend-code sends it once more. The key of the journal is in a variable, as in a pipeline, so it
+    is not written beside the journal.
+    """
+    profile = profile_with_journal_key_in_a_variable(tmp_path, service.base_url)
     options = ["--no-report", "-k", "executePix.document", f"--environment={profile}"]
     (tmp_path / "code").write_text(f"{CODE}\n")
     notes = []
-    with pytest.raises(ProfileError, match="PIX_JOURNAL_KEY is not set in the environment"):
-        start_journal(load(str(profile)))
     for option in ("--new-journal", f"--resend-code={tmp_path / 'code'}"):
         monkeypatch.setenv("PIX_TOKEN", service.sandbox.token)
         monkeypatch.setenv("PIX_JOURNAL_KEY", "a-key-of-the-pipeline")

@@ -1,4 +1,4 @@
-"""The key record: the last event of each key that a run registered."""
+"""The key record: a file with the last event of each key that a run registered. Later runs read it."""
 
 import stat
 
@@ -7,87 +7,151 @@ import pytest
 from environments.door.event_log import LogKey
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 
-ACCOUNT, EMAIL, SYNTHETIC = "ac-0001", "qa@bank.example", "pixconf-1a2b3c4d@example.com"
+ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"
+PROFILE_KEY, MADE_UP_KEY = "qa@bank.example", "pixconf-1a2b3c4d@example.com"
+"""A key of the profile (the settings of the run), and one that the suite made up."""
+OTHER_ADDRESS = "https://other.example"
 
 
 @pytest.fixture
-def record(tmp_path):
-    """Opens the key record of a run of this name, at the address of a bank."""
+def open_record(tmp_path):
+    """A function that opens the key record as the run of this name does, for a service at this address."""
 
-    def open_record(run="one", base_url="https://bank.example"):
+    def open_record_of_run(run="one", base_url="https://bank.example"):
         return KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), "staging", run, base_url=base_url)
 
-    return open_record
+    return open_record_of_run
 
 
-def test_the_record_has_the_last_event_of_a_key(record):
-    """An event `gone` closes the entry of a key."""
-    record().note(ACCOUNT, "EMAIL", EMAIL, MAYBE, ours=False)
-    record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
-    record().note(ACCOUNT, "EMAIL", SYNTHETIC, REGISTERED, ours=True)
-    assert record("two").state(ACCOUNT, "EMAIL", EMAIL) == REGISTERED
-    assert len(record().events()) == 2
-
-    record("two").note(ACCOUNT, "EMAIL", EMAIL, GONE, ours=False)
-    assert record().state(ACCOUNT, "EMAIL", EMAIL) == ""
-    assert [event["key"] for event in record().events()] == [SYNTHETIC]
+def keys_in(record):
+    """The keys that have an event in the record."""
+    return [event["key"] for event in record.events()]
 
 
-def test_a_key_of_the_profile_stands_in_the_record_by_its_digest_alone(record, tmp_path):
-    """A synthetic key stands in clear, because nothing else could name it later. Only the owner can read the file."""
-    record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
-    record().note(ACCOUNT, "EMAIL", SYNTHETIC, REGISTERED, ours=True)
+def test_a_later_run_reads_the_last_event_of_a_key(open_record):
+    """One run notes first that the key may be registered, and then that it is. A later run reads the second event."""
+    open_record("one").note(ACCOUNT, "EMAIL", PROFILE_KEY, MAYBE, ours=False)
+    open_record("one").note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
+    record_of_later_run = open_record("two")
+
+    assert record_of_later_run.state(ACCOUNT, "EMAIL", PROFILE_KEY) == REGISTERED
+    assert len(record_of_later_run.events()) == 1
+
+
+def test_a_key_that_is_gone_leaves_the_record(open_record):
+    """Two keys are registered. A later run notes that one of them is gone, so only the other one is left."""
+    open_record("one").note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
+    open_record("one").note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
+    open_record("two").note(ACCOUNT, "EMAIL", PROFILE_KEY, GONE, ours=False)
+
+    assert open_record().state(ACCOUNT, "EMAIL", PROFILE_KEY) == ""
+    assert keys_in(open_record()) == [MADE_UP_KEY]
+
+
+def test_a_key_of_the_profile_is_not_readable_in_the_record(open_record, tmp_path):
+    """The file has only a digest of a key of the profile and of its account, because both are personal.
+
+    A key that the suite made up is readable, because nothing else could name it later.
+    """
+    open_record().note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
+    open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     text = (tmp_path / "keys.jsonl").read_text()
 
-    assert EMAIL not in text
+    assert PROFILE_KEY not in text
     assert ACCOUNT not in text
-    assert SYNTHETIC in text
-    assert {stat.S_IMODE(file.stat().st_mode) & 0o077 for file in tmp_path.iterdir()} == {0}
+    assert MADE_UP_KEY in text
 
 
-def test_a_record_belongs_to_an_address_and_an_account(record):
-    """At another address the same key may be a customer's.
+def test_only_the_owner_can_read_the_files_of_the_record(open_record, tmp_path):
+    """The record and the key that signs it have no permission for the group or for others (0o077)."""
+    open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
+    permissions_of_others = {file.name: stat.S_IMODE(file.stat().st_mode) & 0o077 for file in tmp_path.iterdir()}
 
-    A record does not act on entries of another address, and keeps them.
+    assert {"keys.jsonl", "key"} <= set(permissions_of_others)
+    assert set(permissions_of_others.values()) == {0}
+
+
+def test_a_record_belongs_to_an_address(open_record):
+    """A key was registered at one address. At another address the same key may be a customer's, so it has no state there.
+
+    A run at the other address keeps the entry, but does not have it among its own keys.
     """
-    record().note(ACCOUNT, "EMAIL", SYNTHETIC, REGISTERED, ours=True)
-    record_of_other_address = record(base_url="https://other.example")
-    record_of_other_address.note("ac-0002", "EMAIL", SYNTHETIC, MAYBE, ours=True)
+    open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
+    record_of_other_address = open_record(base_url=OTHER_ADDRESS)
+    accounts_of_remaining_keys = [account for account, _ in record_of_other_address.remaining_keys([ACCOUNT])]
 
-    assert record_of_other_address.state(ACCOUNT, "EMAIL", SYNTHETIC) == ""
-    assert record_of_other_address.state("ac-0002", "EMAIL", SYNTHETIC) == MAYBE
-    assert [account for account, _ in record_of_other_address.remaining_keys([ACCOUNT])] == [""]
-    assert [account for account, _ in record().remaining_keys([ACCOUNT, "ac-0002"])] == [ACCOUNT]
-    assert list(record().remaining_keys([])) == [("", record().events()[0])]
-    assert len(record().events()) == 2
+    assert record_of_other_address.state(ACCOUNT, "EMAIL", MADE_UP_KEY) == ""
+    assert accounts_of_remaining_keys == []
+    assert len(record_of_other_address.events()) == 1
 
 
-def test_keys_of_the_profile_are_not_among_those_that_are_left(record):
-    """The profile names its own keys, so `left` gives only keys that the run made up."""
-    record().note(ACCOUNT, "EMAIL", EMAIL, REGISTERED, ours=False)
+def test_a_remaining_key_is_given_with_its_account_if_the_run_knows_the_account(open_record):
+    """The record has only a digest of the account. A run finds it among the accounts that it knows.
 
-    assert list(record().remaining_keys([ACCOUNT])) == []
-
-
-def test_one_event_stands_for_all_unknown_keys_of_a_run(record):
-    """RANDOM keys without a value share one entry for each run.
-
-    A record without a run closes the entries of all runs.
+    With other accounts the key is given with an empty account.
     """
+    open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
+    [event] = open_record().events()
+    remaining_keys = list(open_record().remaining_keys([ACCOUNT, OTHER_ACCOUNT]))
+    remaining_keys_of_unknown_account = list(open_record().remaining_keys([]))
+
+    assert remaining_keys == [(ACCOUNT, event)]
+    assert remaining_keys_of_unknown_account == [("", event)]
+
+
+def test_the_same_key_has_an_entry_for_each_address_and_account(open_record):
+    """A key is registered at one address, and perhaps registered at another address and account.
+
+    Each address has its own entry, and the file keeps both.
+    """
+    open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
+    record_of_other_address = open_record(base_url=OTHER_ADDRESS)
+    record_of_other_address.note(OTHER_ACCOUNT, "EMAIL", MADE_UP_KEY, MAYBE, ours=True)
+    remaining_accounts = [account for account, _ in open_record().remaining_keys([ACCOUNT, OTHER_ACCOUNT])]
+    remaining_elsewhere = [account for account, _ in record_of_other_address.remaining_keys([ACCOUNT])]
+
+    assert record_of_other_address.state(OTHER_ACCOUNT, "EMAIL", MADE_UP_KEY) == MAYBE
+    assert remaining_accounts == [ACCOUNT]
+    assert remaining_elsewhere == [""]  # the run there does not know the account
+    assert len(open_record().events()) == 2
+
+
+def test_the_remaining_keys_are_only_those_that_were_made_up(open_record):
+    """`remaining_keys` gives the keys that only the record can name. A key of the profile stands in the profile."""
+    open_record().note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
+
+    assert list(open_record().remaining_keys([ACCOUNT])) == []
+
+
+def test_the_random_keys_of_a_run_share_an_entry(open_record):
+    """A service makes RANDOM keys, and their value may be unknown. The run `one` has two of them, the run `two` has one."""
     for run in ("one", "one", "two"):
-        record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)
-    assert [event["run"] for event in record().events()] == ["one", "two"]
+        open_record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)
+    runs_with_an_entry = [event["run"] for event in open_record().events()]
 
-    record("two").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
-    assert record("two").state(ACCOUNT, "RANDOM", None) == MAYBE
-    record("").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
-    assert record().events() == []
+    assert runs_with_an_entry == ["one", "two"]
 
 
-def test_half_a_line_is_not_read(record, tmp_path):
-    """A killed run may leave half a line. Nothing was sent for it."""
-    record().note(ACCOUNT, "EMAIL", SYNTHETIC, REGISTERED, ours=True)
+def test_a_run_removes_its_own_entry_of_random_keys_alone(open_record):
+    """Two runs have RANDOM keys of unknown value. The second run notes that its keys are gone; the first entry stays.
+
+    A record that belongs to no run removes the entries of all runs, as `python -m environments cleanup` does.
+    """
+    for run in ("one", "two"):
+        open_record(run).note(ACCOUNT, "RANDOM", None, MAYBE, ours=True)
+    open_record("two").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
+    state_after_second_run = open_record("two").state(ACCOUNT, "RANDOM", None)
+    open_record("").note(ACCOUNT, "RANDOM", None, GONE, ours=True)
+
+    assert state_after_second_run == MAYBE
+    assert open_record().events() == []
+
+
+def test_a_line_without_its_end_is_not_read(open_record, tmp_path):
+    """A run that was killed while it wrote may leave a line without a line end. Nothing was sent for it."""
+    open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
+    whole_line = open_record().path.read_text()
     with (tmp_path / "keys.jsonl").open("a") as file:
-        file.write(record().path.read_text().rstrip("\n"))
+        file.write(whole_line.rstrip("\n"))
 
-    assert len(record().events()) == 1
+    assert len(open_record().events()) == 1

@@ -13,40 +13,49 @@ from environments.secret_values import Secrets
 from spec.interface import SYNTHETIC_PREFIX
 
 BASE = "https://bank.example/pix"
-CODE = "TX-1"
-"""The only real code that the run knows."""
+KNOWN_CODE, UNKNOWN_CODE = "TX-1", "TX-2"
+"""The only real transaction code that the run knows, and another one."""
 EXECUTE = f"{BASE}/v1/execute/pix"
 
 
-def check_permission(method, url, allow=("read", "execute"), *, credential="valid", with_token=True):
+def raise_if_forbidden(method, url, allow=("read", "execute"), *, credential="valid", with_token=True):
     """Raise ForbiddenError if a request may not be sent with these permissions."""
     request = requests.Request(method, url).prepare()
     sending = Sending(request, Intent("", credential=credential), with_token=with_token)
-    permission = Permission(BASE, frozenset(allow), Secrets({"code": (CODE,)}))
+    permission = Permission(BASE, frozenset(allow), Secrets({"code": (KNOWN_CODE,)}))
     sending.path = permission.path(request)
     permission.check(sending)
 
 
 @pytest.mark.parametrize(
-    ("method", "url", "why"),
+    ("method", "url", "reason"),
     [
         ("GET", "https://other.example/pix/v1/accounts", "a request to another origin than base_url"),
         ("GET", "http://bank.example/pix/v1/accounts", "a request to another origin than base_url"),
         ("GET", f"{BASE}/v1/nothing", "an undocumented path that is not synthetic"),
         ("POST", f"{BASE}/v1/pix/keys/ac-1", "POST needs register-keys in allow"),
-        ("GET", f"{EXECUTE}/TX-2", "a transaction code that is neither known nor synthetic"),
-        ("GET", f"{EXECUTE}/x/{CODE}", "an undocumented path that is not synthetic"),
-        ("HEAD", f"{EXECUTE}/TX-2", "a transaction code that is neither known nor synthetic"),
+        ("GET", f"{EXECUTE}/{UNKNOWN_CODE}", "a transaction code that is neither known nor synthetic"),
+        ("GET", f"{EXECUTE}/x/{KNOWN_CODE}", "an undocumented path that is not synthetic"),
+        ("HEAD", f"{EXECUTE}/{UNKNOWN_CODE}", "a transaction code that is neither known nor synthetic"),
+    ],
+    ids=[
+        "another host",
+        "another scheme",
+        "an undocumented path",
+        "an operation that is not allowed",
+        "an unknown code",
+        "a known code behind another path segment",
+        "an unknown code with another method",
     ],
 )
-def test_a_request_without_permission_is_refused(method, url, why):
-    """Each request is refused with its reason, although reads and executions are allowed.
+def test_a_request_without_permission_is_refused(method, url, reason):
+    """The profile (the settings of the run) allows reads and executions, and the run sends nothing else.
 
-    Permission depends on the operation and not on the method, because a GET executes a transfer. Another origin is
-    refused, and so are paths and codes that nobody supplied.
+    It also refuses another origin than that of the service, undocumented paths, and transaction codes that nobody gave
+    to it. Permission does not depend on the method alone, because a GET executes a transfer.
     """
-    with pytest.raises(ForbiddenError, match=f"^{why}"):
-        check_permission(method, url)
+    with pytest.raises(ForbiddenError, match=f"^{reason}"):
+        raise_if_forbidden(method, url)
 
 
 @pytest.mark.parametrize(
@@ -54,46 +63,64 @@ def test_a_request_without_permission_is_refused(method, url, why):
     [
         (f"{BASE}/v1/accounts", True),
         (f"{BASE}/v1/{SYNTHETIC_PREFIX}1", True),
-        (f"{EXECUTE}/{CODE}", True),
+        (f"{EXECUTE}/{KNOWN_CODE}", True),
         (f"{EXECUTE}/{SYNTHETIC_PREFIX}1", True),
-        (f"{EXECUTE}//{CODE}", False),
+        (f"{EXECUTE}//{KNOWN_CODE}", False),
+    ],
+    ids=[
+        "a read",
+        "an undocumented path that the suite made up",
+        "a known code",
+        "a code that the suite made up",
+        "a known code in another spelling of its path, without the token",
     ],
 )
-def test_a_request_with_permission_passes(url, with_token):
-    """No error is raised for a known code and for synthetic identifiers.
+def test_a_request_with_permission_is_not_refused(url, with_token):
+    """The profile allows reads and executions, so none of these requests raises ForbiddenError.
 
-    Without the token a known code may also be sent in another spelling of its path, to see if the service refuses it.
+    Identifiers with the prefix of the suite (SYNTHETIC_PREFIX) are made up and belong to nobody. Another spelling of a
+    path may be sent without the token, to see if the service refuses it.
     """
-    check_permission("GET", url, with_token=with_token)
+    raise_if_forbidden("GET", url, with_token=with_token)
 
 
 def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
-    """The profile allows reads alone, so not even a code that the suite made up is sent to the execution."""
+    """The profile (the settings of the run) allows reads alone. So not even a made-up code is sent to the execution."""
     with pytest.raises(ForbiddenError, match=r"^GET needs execute in allow"):
-        check_permission("GET", f"{EXECUTE}/{SYNTHETIC_PREFIX}1", allow=("read",))
+        raise_if_forbidden("GET", f"{EXECUTE}/{SYNTHETIC_PREFIX}1", allow=("read",))
 
 
-def test_a_wrong_token_that_shows_the_token_needs_fuzz():
-    """Whoever sees such a wrong token can restore the right one, for example from the token cut short.
+@pytest.mark.parametrize("credential", sorted(RESTORABLE))
+def test_a_wrong_token_that_shows_the_right_one_needs_the_permission_fuzz(credential):
+    """From some wrong tokens, such as the right token cut short, everybody who sees them can restore the right one.
 
-    It is sent only with the permission `fuzz`.
+    The run sends them only if the profile (its settings) allows `fuzz`.
     """
-    credential = min(RESTORABLE)  # any of them
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
-        check_permission("GET", f"{BASE}/v1/accounts", credential=credential)
-    check_permission("GET", f"{BASE}/v1/accounts", allow=("read", "fuzz"), credential=credential)
+        raise_if_forbidden("GET", f"{BASE}/v1/accounts", credential=credential)
+    raise_if_forbidden("GET", f"{BASE}/v1/accounts", allow=("read", "fuzz"), credential=credential)
 
 
-def test_a_known_code_is_found_in_a_path_although_it_is_percent_encoded():
-    """It is also found if another segment follows. For a code that the suite made up, no real code is found."""
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        (f"{EXECUTE}/TX%2F1", "TX/1"),
+        (f"{EXECUTE}/TX%2F1/x", "TX/1"),
+        (f"{EXECUTE}/{SYNTHETIC_PREFIX}1", None),
+    ],
+    ids=["the code", "the code before another segment", "a code that the suite made up"],
+)
+def test_a_known_code_is_found_in_a_path_although_it_is_percent_encoded(url, code):
+    """The run knows the transaction code TX/1, whose slash is %2F in a path. It recognises each request with that code."""
     permission = Permission(BASE, frozenset(), Secrets({"code": ("TX/1",)}))
-    urls = (f"{EXECUTE}/TX%2F1", f"{EXECUTE}/TX%2F1/x", f"{EXECUTE}/{SYNTHETIC_PREFIX}1")
-    codes = [permission.code_in(requests.Request("GET", url).prepare()) for url in urls]
+    request = requests.Request("GET", url).prepare()
 
-    assert codes == ["TX/1", "TX/1", None]
+    assert permission.code_in(request) == code
 
 
-def test_a_synthetic_identifier_is_new_each_time():
-    """Two calls give two identifiers. They begin with the mark of the suite."""
-    assert synthetic() != synthetic()
-    assert synthetic().startswith(SYNTHETIC_PREFIX)
+def test_an_identifier_that_the_suite_makes_up_is_new_each_time():
+    """`synthetic` makes up an identifier, such as a code. It begins with a prefix by which everybody recognises it."""
+    first_identifier, second_identifier = synthetic(), synthetic()
+
+    assert first_identifier != second_identifier
+    assert first_identifier.startswith(SYNTHETIC_PREFIX)

@@ -1,7 +1,10 @@
-"""What a run registers: which keys stay open, and why."""
+"""What a run registers: which keys are still to be cleaned up (deleted at the end of the run), and why.
+
+`History` gives the keys of a run one request with its answer after the other. `list_shows(key, …)` is an answer to GET
+/v1/pix/keys/{accountId} that shows these keys and no others.
+"""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import requests
@@ -14,38 +17,162 @@ from environments.door.run_keys import Keys
 from environments.profiles.model import PixKey
 from spec.exchange import Exchange, Failure, FailureKind, Request
 from tests.selftest.exchanges import REGISTRATION_RESULT, answer
-from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, OLD_RANDOM
+
+ACCOUNT, OTHER_ACCOUNT, UNKNOWN_ACCOUNT = "ac-0001", "ac-0002", "ac-0009"
+"""The account at which the run registers, another account of the profile, and an account that the profile lacks."""
+MADE_UP_ACCOUNT = "pixconf-account"
+"""An account that the suite made up, so it belongs to nobody."""
+MADE_UP_KEY, SECOND_MADE_UP_KEY = "pixconf-1a2b3c4d@example.com", "pixconf-2@example.com"
+"""Keys that the suite made up, so they belong to nobody."""
+CUT_KEY = "pixconf-1a2b3c4d"
+"""The made-up key as a service stores it that cuts keys to 16 characters."""
+PROFILE_KEY, PROFILE_CPF = "qa@bank.example", "52998224725"
+"""Keys in the profile (the settings of the run). They belong to people who test."""
+CUSTOMER_KEY = "mae@cliente.example"
+"""A key of a customer, with which the run has nothing to do."""
+KEY_MADE_BY_SERVICE = "c0ffee00-0001-4000-8000-00000000000a"
+DISPOSABLE_EMAIL = PixKey("EMAIL", PROFILE_KEY, disposable=True)
+"""`disposable` says that the run may delete the key."""
+CPF_TO_KEEP = PixKey("CPF", PROFILE_CPF)
+PROFILE_KEYS = (PixKey("RANDOM", ""), DISPOSABLE_EMAIL, CPF_TO_KEEP)
 
 
-def test_a_registration_without_a_connection_is_closed():
-    """Without a connection nothing was sent, so the key is gone. A key that was perhaps registered before stays so."""
-    keys = Keys(accounts=(ACCOUNT,))
-    body = b'{"account": "ac-0001", "pixKeyType": "EMAIL", "pixKey": "pixconf-1@example.com"}'
-    request = Request("POST", f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}", (), body)
+class History:
+    """Keys of a run that see one request with its answer after the other. Each method returns the object, to be chained.
 
-    def states_after_registration(kind, number):
-        failure = Failure(kind, "no answer")
-        exchange = Exchange(number, "registerPixKey", request, None, failure, valid=True)
-        sending = SimpleNamespace(
-            plain_request=request,
-            request=request,
-            intent=SimpleNamespace(operation="registerPixKey"),
-            exchange=exchange,
-        )
-        with keys.recording(sending):
-            pass
-        return [key.state for key in keys.not_cleaned_up()]
+    `record` is the file from which later runs know the keys of this one. None: there is no such file.
+    """
 
-    assert states_after_registration(FailureKind.NO_CONNECTION, 1) == []
-    assert states_after_registration(FailureKind.TIMEOUT, 2) == [KeyState.MAYBE]
-    assert states_after_registration(FailureKind.NO_CONNECTION, 3) == [KeyState.MAYBE]
+    def __init__(
+        self,
+        record=None,
+        *,
+        profile_keys=(DISPOSABLE_EMAIL,),
+        is_sandbox=False,
+        accounts=(ACCOUNT, OTHER_ACCOUNT),
+        key_at="/data/keys/*/pixKey",
+    ):
+        self.record = record
+        self.keys = Keys(profile_keys, record, accounts, is_sandbox=is_sandbox, key_at=key_at)
+        self.events_while_on_the_wire: list[str] = []  # events in the record while the last request was on the wire
+        self.number_of_last_request = 0
+
+    def register(
+        self, key, *, key_type="EMAIL", account=ACCOUNT, status=200, body=None, result=REGISTRATION_RESULT, failure=None
+    ):
+        """A registration and its answer. `body` takes the place of the documented body; with `failure` it got no answer."""
+        sent = body or {"account": account, "pixKeyType": key_type, "pixKey": key}
+        changes = {"response": None, "failure": Failure(failure, "no answer")} if failure else {}
+        return self._send("registerPixKey", "POST", account, sent, {"code": 0, "data": result}, status, **changes)
+
+    def list_shows(self, *keys, account=ACCOUNT, status=200, query="", credential="valid", **members):
+        """A list of keys that shows these keys. `members` are further members of its `data`."""
+        data = {"keys": [{"pixKey": key} for key in keys], **members}
+        body = {"code": 0, "data": data}
+        return self._send("listPixKeys", "GET", account + query, None, body, status, credential=credential)
+
+    def delete(self, key, *, account=ACCOUNT, status=200):
+        """A deletion that names this key, and its answer."""
+        return self._send("deletePixKey", "DELETE", account, {"pixKey": key}, {"code": 0, "data": {}}, status)
+
+    def begin_run(self):
+        """From here on the run may have changed keys, so no later list counts as one from before the run."""
+        self.keys.lists.run_may_have_changed_keys = True
+        return self
+
+    def learn_value(self, key, value):
+        """Note that the service made this value for a key of the run."""
+        self.keys.learn_value(key, value)
+        return self
+
+    def end_run(self):
+        """Nothing more is sent."""
+        self.keys.set_last_states()
+        return self
+
+    def _send(self, operation, method, account, sent, answered, status, **changes):
+        self.number_of_last_request += 1
+        url = f"http://127.0.0.1/v1/pix/keys/{account}"
+        sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
+        exchange = answer(operation, answered, status=status)
+        changes = {"request": sending.plain_request, "number": self.number_of_last_request, **changes}
+        sending.exchange = replace(exchange, **changes)
+        with self.keys.recording(sending):
+            self.events_while_on_the_wire = self.events_in_record
+        return self
+
+    @property
+    def keys_to_clean_up(self):
+        """The keys that the run registered, or may have registered, and that may still be registered."""
+        return self.keys.not_cleaned_up()
+
+    @property
+    def states(self):
+        """The state of each key that is to be cleaned up, by the value of the key."""
+        return {key.value: key.state for key in self.keys_to_clean_up}
+
+    @property
+    def accounts_and_states(self):
+        """The account and the state of each key that is to be cleaned up."""
+        return [(key.account, key.state) for key in self.keys_to_clean_up]
+
+    @property
+    def events_in_record(self):
+        """The last event of each key in the key record, in their order."""
+        return [event["event"] for event in self.record.events()] if self.record else []
+
+    @property
+    def values_in_record(self):
+        """The value of each key in the key record; "" if it is unknown."""
+        return [event["key"] for event in self.record.events()]
+
+    @property
+    def vanished_keys(self):
+        """The keys that were there before the run and are gone, although no deletion named them."""
+        return set(self.keys.lists.vanished)
+
+
+@pytest.fixture
+def record(tmp_path):
+    """An empty key record: the file from which later runs know the keys that a run registered."""
+    return KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), "staging", "one", base_url="https://b.example")
+
+
+@pytest.fixture
+def history(record):
+    """The keys of a run with an empty key record. `history.register(key)` and the like add one exchange each."""
+    return History(record, profile_keys=PROFILE_KEYS)
+
+
+def exchange_with_number(number):
+    """The exchange of a registration that has this number in the run."""
+    return Exchange(number, "registerPixKey", Request("POST", "", ()))
+
+
+def test_a_registration_without_a_connection_changes_nothing():
+    """A registration that found no connection was never sent, so it leaves no key to clean up.
+
+    A key whose earlier registration got no answer (a time-out) stays perhaps registered.
+    """
+    only_without_connection = History().register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
+    after_an_earlier_one = (
+        History()
+        .register(MADE_UP_KEY, failure=FailureKind.TIMEOUT)
+        .register(MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
+    )
+
+    assert only_without_connection.states == {}
+    assert after_an_earlier_one.states == {MADE_UP_KEY: KeyState.MAYBE}
 
 
 @pytest.mark.parametrize(
-    "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="long"), "1.50", "NaN", "-Infinity"]
+    "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="5000 digits"), "1.50", "NaN", "-Infinity"]
 )
-def test_a_number_that_is_sent_as_a_key_has_a_short_name(number, manual_run):
-    """A float would be infinite, and an integer of 5000 digits an error. A report shows neither."""
+def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manual_run):
+    """A JSON number in the place of a key keeps its digits as its value and name. A report cuts the name to 80 characters.
+
+    It is not parsed, because as a float it may be infinite, and an integer of 5000 digits is an error in Python.
+    """
     body = f'{{"pixKeyType": "EMAIL", "pixKey": {number}}}'
     manual_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
     [key] = manual_run.door.keys._keys
@@ -53,130 +180,121 @@ def test_a_number_that_is_sent_as_a_key_has_a_short_name(number, manual_run):
     assert (key.value, str(key.name)) == (number, f"EMAIL {number}"[:80])
 
 
-@pytest.mark.parametrize(("account", "beside"), [("ac-0001", 1), ("pixconf-account", 0)])
-def test_a_list_during_another_request_or_of_another_account_is_not_used(account, beside):
-    """A list beside another request may be older than it.
+def test_a_list_of_another_account_does_not_show_that_a_refused_key_is_not_registered():
+    """A refused key counts as perhaps registered until a list of its own account lacks it.
 
-    If the list of another account counted, a key of the operator would count as a key that the service made.
+    Here the list of another account lacks it, which says nothing.
     """
-    keys = Keys(accounts=("ac-0001",))
-    for operation, account_in_path, exchange in (
-        ("listPixKeys", "ac-0001", answer("listPixKeys", {"code": 0, "data": [OLD_RANDOM]})),
-        ("registerPixKey", "ac-0001", answer("registerPixKey", {}, status=422)),
-        ("listPixKeys", account, answer("listPixKeys", {"code": 0, "data": []}, beside=beside)),
-    ):
-        request = requests.Request(
-            "POST", f"http://127.0.0.1/v1/pix/keys/{account_in_path}", json={"pixKey": EMAIL}
-        ).prepare()
-        sending = Sending(request, Intent(operation, valid=True))
-        sending.exchange = replace(exchange, request=sending.plain_request)
-        with keys.recording(sending):
-            pass
+    history = History().list_shows().register(MADE_UP_KEY, status=422).list_shows(account=MADE_UP_ACCOUNT)
 
-    assert keys.was_there_before(OLD_RANDOM)
-    assert [key.value for key in keys.not_cleaned_up()] == [EMAIL]
+    assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
+
+
+def test_a_list_that_is_read_beside_another_request_is_not_used():
+    """The list lacks the refused key and the older key. It may be older than the effect of the request beside it.
+
+    So the refused key stays perhaps registered, and the older key still counts as one from before the run.
+    """
+    history = History().list_shows(KEY_MADE_BY_SERVICE).register(MADE_UP_KEY, status=422)
+    url = f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}"
+    sending = Sending(requests.Request("GET", url).prepare(), Intent("listPixKeys", valid=True))
+    list_beside_another = answer("listPixKeys", {"code": 0, "data": []}, beside=1)
+    sending.exchange = replace(list_beside_another, request=sending.plain_request)
+    with history.keys.recording(sending):
+        pass
+
+    assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
+    assert history.keys.was_there_before(KEY_MADE_BY_SERVICE)
 
 
 # -- what may be deleted ---------------------------------------------------------------------------------------------
 
-MADE_UP = "pixconf-1a2b3c4d@example.com"
-PROFILE_KEY = "qa@bank.example"
-
-
-def listed(*keys):
-    """The data of an answer that lists these keys."""
-    return {"keys": [{"pixKey": key} for key in keys]}
-
-
-class UnrecordedKeys:
-    """Keys of a run without a key record, that see one exchange after the other at the account of the profile.
-
-    Each method returns the object, so that calls chain.
-    """
-
-    def __init__(self, *, disposable=True, is_sandbox=False, key_at="/data/keys/*/pixKey"):
-        keys_of_profile = (PixKey("EMAIL", PROFILE_KEY, disposable=disposable),)
-        self.keys = Keys(keys_of_profile, None, (ACCOUNT,), is_sandbox=is_sandbox, key_at=key_at)
-        self._number = 0
-
-    def list(self, data, *, status=200):
-        """A list that shows these keys, perhaps with more of them on another page.
-
-        `changes` are those of the exchange.
-        """
-        return self._send("listPixKeys", "GET", None, {"code": 0, "data": data}, status)
-
-    def register(self, key=PROFILE_KEY, *, status=200):
-        """A registration, with `body` in place of the documented body, and its answer."""
-        sent = {"account": ACCOUNT, "pixKeyType": "EMAIL", "pixKey": key}
-        return self._send("registerPixKey", "POST", sent, {"code": 0, "data": REGISTRATION_RESULT}, status)
-
-    def delete(self, key, *, status=200):
-        """A deletion that names these keys, and its answer."""
-        return self._send("deletePixKey", "DELETE", {"pixKey": key}, {"code": 0, "data": {}}, status)
-
-    def _send(self, operation, method, request_body, answer_body, status):
-        self._number += 1
-        url = f"http://127.0.0.1/v1/pix/keys/{ACCOUNT}"
-        sending = Sending(requests.Request(method, url, json=request_body).prepare(), Intent(operation, valid=True))
-        exchange = answer(operation, answer_body, status=status)
-        sending.exchange = replace(exchange, request=sending.plain_request, number=self._number)
-        with self.keys.recording(sending):
-            pass
-        return self
-
 
 def test_a_disposable_key_that_was_not_there_before_may_be_deleted():
-    """A complete list of before lacks the key, and the list of now shows it."""
-    history = (
-        UnrecordedKeys().list(listed("mae@cliente.example")).register().list(listed("mae@cliente.example", PROFILE_KEY))
-    )
+    """The run may delete a key of its profile if the list before its registration lacks the key, and a later one shows it.
+
+    The profile also says that the key is `disposable`. The key of the customer makes no difference.
+    """
+    history = History().list_shows(CUSTOMER_KEY).register(PROFILE_KEY).list_shows(CUSTOMER_KEY, PROFILE_KEY)
 
     assert history.keys.may_be_deleted(PROFILE_KEY)
 
 
-@pytest.mark.parametrize(
-    "history",
-    [
-        UnrecordedKeys(disposable=False).list(listed()).register().list(listed(PROFILE_KEY)),
-        UnrecordedKeys().list(listed(PROFILE_KEY)).register().list(listed(PROFILE_KEY)),
-        UnrecordedKeys().list(listed(PROFILE_KEY.upper())).register().list(listed(PROFILE_KEY)),
-        UnrecordedKeys().register().list(listed(PROFILE_KEY)),
-        UnrecordedKeys().list(listed("qa***@bank.example")).register().list(listed(PROFILE_KEY)),
-        UnrecordedKeys().list(listed() | {"hasMore": True}).register().list(listed(PROFILE_KEY)),
-        UnrecordedKeys().list(listed()).register().list(listed("qa***@bank.example")),
-        UnrecordedKeys().list(listed()).register().list(listed()),
-        UnrecordedKeys().list(listed()).register().list(listed(PROFILE_KEY), status=503),
-        UnrecordedKeys(key_at=None).list(listed()).register().list(listed(PROFILE_KEY)),
-    ],
-    ids=[
-        "not disposable", "there before", "there before in capitals", "no list of before", "masked before",
-        "a list of before that goes on", "masked now", "not shown now", "no list of now", "without key_at",
-    ],
-)  # fmt: skip
-def test_a_key_of_the_profile_stays_if_lists_leave_a_doubt(history):
-    """A key of the profile is deleted only if lists show that this run registered it."""
+MASKED_PROFILE_KEY = "qa***@bank.example"
+DOUBTS = {
+    "the profile does not call it disposable": History(profile_keys=(PixKey("EMAIL", PROFILE_KEY),))
+    .list_shows()
+    .register(PROFILE_KEY)
+    .list_shows(PROFILE_KEY),
+    "the list before shows it": History().list_shows(PROFILE_KEY).register(PROFILE_KEY).list_shows(PROFILE_KEY),
+    "the list before shows it in capitals": History()
+    .list_shows(PROFILE_KEY.upper())
+    .register(PROFILE_KEY)
+    .list_shows(PROFILE_KEY),
+    "no list was read before": History().register(PROFILE_KEY).list_shows(PROFILE_KEY),
+    "the list before may show it masked": History()
+    .list_shows(MASKED_PROFILE_KEY)
+    .register(PROFILE_KEY)
+    .list_shows(PROFILE_KEY),
+    "the list before has more pages": History().list_shows(hasMore=True).register(PROFILE_KEY).list_shows(PROFILE_KEY),
+    "the list afterwards shows it masked": History().list_shows().register(PROFILE_KEY).list_shows(MASKED_PROFILE_KEY),
+    "the list afterwards lacks it": History().list_shows().register(PROFILE_KEY).list_shows(),
+    "the list afterwards was refused": History().list_shows().register(PROFILE_KEY).list_shows(PROFILE_KEY, status=503),
+    "the profile does not say where a list has its keys": History(key_at=None)
+    .list_shows()
+    .register(PROFILE_KEY)
+    .list_shows(PROFILE_KEY),
+}
+"""By the doubt: lists before and after the registration of a key of the profile."""
+
+
+@pytest.mark.parametrize("history", DOUBTS.values(), ids=DOUBTS)
+def test_a_key_of_the_profile_is_not_deleted_if_lists_leave_a_doubt(history):
+    """The run deletes a key of its profile only if a list before and a list afterwards show that this run registered it.
+
+    Each case is such a history of lists with one doubt. If in doubt, the key may have belonged to somebody before.
+    """
     assert not history.keys.may_be_deleted(PROFILE_KEY)
 
 
-def test_a_key_that_the_run_made_up_may_be_deleted():
-    """A synthetic key stays only if a list showed it before the run."""
-    assert UnrecordedKeys().list(listed()).register(MADE_UP).keys.may_be_deleted(MADE_UP)
-    assert not UnrecordedKeys().list(listed(MADE_UP)).keys.may_be_deleted(MADE_UP)
+def test_a_made_up_key_may_be_deleted_unless_it_was_there_before_the_run():
+    """A key that the suite made up belongs to nobody, so no list has to show that the run registered it."""
+    registered_by_run = History().list_shows().register(MADE_UP_KEY)
+    there_before = History().list_shows(MADE_UP_KEY)
+
+    assert registered_by_run.keys.may_be_deleted(MADE_UP_KEY)
+    assert not there_before.keys.may_be_deleted(MADE_UP_KEY)
 
 
-@pytest.mark.parametrize("key", ["", "  ", "x" * 201, "pixconf-\x00", "pixconf-\x7f", "pixconf-\ud800"])
-def test_a_key_that_a_service_may_read_as_another_one_stays(key):
-    """Off a sandbox no deletion names a key that is empty, too long, or has characters that cannot be printed."""
-    assert not UnrecordedKeys().keys.may_be_deleted(key)
-    assert UnrecordedKeys(is_sandbox=True).keys.may_be_deleted(key)
+@pytest.mark.parametrize(
+    "key",
+    ["", "  ", "x" * 201, "pixconf-\x00", "pixconf-\x7f", "pixconf-\ud800"],
+    ids=["empty", "blank", "201 characters", "with NUL", "with DEL", "with half a surrogate pair"],
+)
+def test_a_key_that_a_service_may_read_as_another_one_is_not_deleted(key):
+    """No deletion names a key that is empty, too long, or has characters that cannot be printed, except on a sandbox.
+
+    A service may change such a key, and so delete another one. On a sandbox (a test system) no key is worth anything.
+    """
+    assert not History().keys.may_be_deleted(key)
+    assert History(is_sandbox=True).keys.may_be_deleted(key)
 
 
-def test_on_a_sandbox_a_key_of_the_profile_is_deleted_without_a_list():
-    """Without a list of before the key must have been granted. With a list it may have been refused."""
-    assert UnrecordedKeys(is_sandbox=True).register().keys.may_be_deleted(PROFILE_KEY)
-    assert not UnrecordedKeys(is_sandbox=True).register(status=400).keys.may_be_deleted(PROFILE_KEY)
-    assert UnrecordedKeys(is_sandbox=True).list(listed()).register(status=400).keys.may_be_deleted(PROFILE_KEY)
+@pytest.mark.parametrize(
+    ("history", "may_be_deleted"),
+    [
+        (History(is_sandbox=True).register(PROFILE_KEY), True),
+        (History(is_sandbox=True).register(PROFILE_KEY, status=400), False),
+        (History(is_sandbox=True).list_shows().register(PROFILE_KEY, status=400), True),
+    ],
+    ids=["registered, without a list", "refused, without a list", "refused, absent from a list before"],
+)
+def test_on_a_sandbox_a_list_or_a_success_is_enough_to_delete_a_key_of_the_profile(history, may_be_deleted):
+    """On a sandbox (a test system) the run may delete a key whose registration succeeded, even if no list was read.
+
+    A refused key may have been there before. The run may delete it only if a list before lacked it.
+    """
+    assert history.keys.may_be_deleted(PROFILE_KEY) is may_be_deleted
 
 
 # -- what becomes of a key -------------------------------------------------------------------------------------------
@@ -185,188 +303,178 @@ def test_on_a_sandbox_a_key_of_the_profile_is_deleted_without_a_list():
 @pytest.mark.parametrize(
     ("history", "states"),
     [
-        (UnrecordedKeys().list(listed()).register(), [KeyState.REGISTERED]),
-        (UnrecordedKeys().list(listed()).register(status=400), [KeyState.REFUSED]),
-        (UnrecordedKeys().list(listed()).register(status=400).list(listed()), []),
-        (UnrecordedKeys().list(listed()).register(status=400).list(listed(PROFILE_KEY)), [KeyState.MAYBE]),
-        (UnrecordedKeys().list(listed()).register(status=504), [KeyState.MAYBE]),
-        (UnrecordedKeys().list(listed()).register().delete(PROFILE_KEY), []),
-        (UnrecordedKeys().list(listed()).register().delete("other@bank.example"), [KeyState.REGISTERED]),
-        (UnrecordedKeys().list(listed()).register().delete(PROFILE_KEY, status=404), [KeyState.REGISTERED]),
-        (UnrecordedKeys().list(listed()).register(status=400).delete(PROFILE_KEY, status=404), []),
-        (UnrecordedKeys().list(listed()).register().delete(PROFILE_KEY).list(listed(PROFILE_KEY)), [KeyState.KEPT]),
-        (UnrecordedKeys().list(listed(PROFILE_KEY)).register(), []),
+        (History().list_shows().register(PROFILE_KEY), [KeyState.REGISTERED]),
+        (History().list_shows().register(PROFILE_KEY, status=400), [KeyState.REFUSED]),
+        (History().list_shows().register(PROFILE_KEY, status=400).list_shows(), []),
+        (History().list_shows().register(PROFILE_KEY, status=400).list_shows(PROFILE_KEY), [KeyState.MAYBE]),
+        (History().list_shows().register(PROFILE_KEY, status=504), [KeyState.MAYBE]),
+        (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY), []),
+        (History().list_shows().register(PROFILE_KEY).delete("other@bank.example"), [KeyState.REGISTERED]),
+        (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY, status=404), [KeyState.REGISTERED]),
+        (History().list_shows().register(PROFILE_KEY, status=400).delete(PROFILE_KEY, status=404), []),
+        (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY).list_shows(PROFILE_KEY), [KeyState.KEPT]),
+        (History().list_shows(PROFILE_KEY).register(PROFILE_KEY), []),
+    ],
+    ids=[
+        "registered",
+        "refused",
+        "refused, then absent from a list",
+        "refused, but listed",
+        "answered by a gateway (504)",
+        "deleted",
+        "another key was deleted",
+        "its deletion found no key (404)",
+        "refused, and its deletion found no key (404)",
+        "deleted, but listed again",
+        "there before the run",
     ],
 )
-def test_the_keys_that_are_not_cleaned_up(history, states):
-    """A refused key stays perhaps registered until a list tells.
+def test_a_key_is_to_be_cleaned_up_until_answers_show_that_it_is_not_registered(history, states):
+    """The run keeps a key on its list of keys to clean up, with the state that the answers so far permit.
 
-    A deletion is complete if no later list shows the key.
+    A refused key (REFUSED, MAYBE) may be registered all the same until a list lacks it. No state: nothing to clean up.
     """
-    assert [key.state for key in history.keys.not_cleaned_up()] == states
+    assert [key.state for key in history.keys_to_clean_up] == states
 
 
-def test_a_granted_key_is_left_as_perhaps_later_if_no_list_shows_it():
-    """The service granted the registration, but at the end of the run no list shows the key."""
-    history = UnrecordedKeys().list(listed()).register().list(listed())
-    history.keys.set_last_states()
+def test_a_registered_key_that_no_list_shows_is_reported_as_perhaps_registered_later():
+    """The registration succeeded, but at the end of the run no list shows the key.
 
-    assert [key.state for key in history.keys.not_cleaned_up()] == [KeyState.LATER]
+    The report then says that the key is perhaps registered later (LATER), because a service may be slow.
+    """
+    history = History().list_shows().register(MADE_UP_KEY).list_shows().end_run()
+
+    assert history.states == {MADE_UP_KEY: KeyState.LATER}
 
 
-def test_a_key_is_gone_if_two_lists_lack_it():
-    """One list may lag behind. A key that a deletion named is not gone, and a list with more pages says nothing."""
-    old, other = "old@bank.example", "other@bank.example"
-    history = UnrecordedKeys().list(listed(old, other)).delete(other).list(listed())
-    assert history.keys.lists.vanished == frozenset()
+def test_a_key_has_vanished_only_if_two_lists_in_a_row_lack_it():
+    """A key that was there before the run has vanished if two lists in a row lack it and no deletion named it.
 
-    assert history.list(listed()).keys.lists.vanished == {old}
-    assert history.keys.lists.has_vanished_after_a_deletion
-    came_back = (
-        UnrecordedKeys()
-        .list(listed(old))
-        .delete(other)
-        .list(listed(old))
-        .list(listed())
-        .list(listed(old))
-        .keys.lists.vanished
+    One list alone may lag behind. The deletion of another key may have taken it, which is what the run reports.
+    """
+    after_one_list = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_shows()
+    after_two_lists = History().list_shows(CUSTOMER_KEY, PROFILE_KEY).delete(PROFILE_KEY).list_shows().list_shows()
+
+    assert after_one_list.vanished_keys == set()
+    assert after_two_lists.vanished_keys == {CUSTOMER_KEY}
+    assert after_two_lists.keys.lists.has_vanished_after_a_deletion
+
+
+def test_a_key_that_a_list_shows_again_has_not_vanished():
+    """The lists after the deletion show the customer's key, lack it, and show it again, so it is still there."""
+    history = (
+        History()
+        .list_shows(CUSTOMER_KEY)
+        .delete(PROFILE_KEY)
+        .list_shows(CUSTOMER_KEY)
+        .list_shows()
+        .list_shows(CUSTOMER_KEY)
     )
-    assert came_back == frozenset()
-    more = listed() | {"next": "/v1/pix/keys?page=2"}
-    assert UnrecordedKeys().list(listed(old)).delete(other).list(more).list(more).keys.lists.vanished == frozenset()
+
+    assert history.vanished_keys == set()
+
+
+def test_no_key_has_vanished_if_the_lists_have_more_pages():
+    """Both lists after the deletion lack the customer's key, but it may be on their next page."""
+    history = (
+        History()
+        .list_shows(CUSTOMER_KEY)
+        .delete(PROFILE_KEY)
+        .list_shows(next="/v1/pix/keys?page=2")
+        .list_shows(next="/v1/pix/keys?page=2")
+    )
+
+    assert history.vanished_keys == set()
 
 
 # -- which key a request names, and what is written down --------------------------------------------------------------
 
-NOBODY, OTHER_ACCOUNT = "pixconf-account", "ac-0002"
-KEY_OF_BEFORE = "mae@cliente.example"
-CPF = "52998224725"
-PROFILE_KEYS = (
-    PixKey("RANDOM", ""),
-    PixKey("EMAIL", PROFILE_KEY, disposable=True),
-    PixKey("CPF", CPF),
-)
-
-
-class RecordedKeys:
-    """Keys of a run with a key record, that see one exchange after the other.
-
-    Each method returns the object, so that calls chain.
-    """
-
-    def __init__(self, record, *, keys_of_profile=PROFILE_KEYS, is_sandbox=False, accounts=(ACCOUNT, OTHER_ACCOUNT)):
-        self.record = record
-        self.keys = Keys(keys_of_profile, record, accounts, is_sandbox=is_sandbox, key_at="/data/keys/*/pixKey")
-        self.written_before: list[list[str]] = []  # events in the record while each request was on the wire
-        self.last = 0
-
-    def register(
-        self, key, *, key_type="EMAIL", account=ACCOUNT, status=200, body=None, result=REGISTRATION_RESULT, **changes
-    ):
-        """A registration. Its body may be another one."""
-        sent = {"account": account, "pixKeyType": key_type, "pixKey": key} if body is None else body
-        return self._send("registerPixKey", "POST", account, sent, {"code": 0, "data": result}, status, **changes)
-
-    def list(self, *keys, account=ACCOUNT, status=200, query="", more=False, **changes):
-        """A list of keys, perhaps with more of them on another page. `changes` are those of the exchange."""
-        answered = {"code": 0, "data": listed(*keys) | {"hasMore": more}}
-        return self._send("listPixKeys", "GET", account + query, None, answered, status, **changes)
-
-    def delete(self, *keys, account=ACCOUNT, status=200):
-        """A deletion of these keys."""
-        return self._send("deletePixKey", "DELETE", account, {"keys": [*keys]}, {"code": 0, "data": {}}, status)
-
-    def _send(self, operation, method, account, sent, answered, status, **changes):
-        self.last += 1
-        url = f"http://127.0.0.1/v1/pix/keys/{account}"
-        sending = Sending(requests.Request(method, url, json=sent).prepare(), Intent(operation, valid=True))
-        exchange = answer(operation, answered, status=status)
-        sending.exchange = replace(exchange, request=sending.plain_request, number=self.last, **changes)
-        with self.keys.recording(sending):
-            self.written_before.append(self.events)
-        return self
-
-    def begin_run(self):
-        """The door has read the lists of before the run."""
-        self.keys.lists.run_may_have_changed_keys = True
-        return self
-
-    @property
-    def states(self):
-        """The state of each key that is not cleaned up, by its value."""
-        return {key.value: key.state for key in self.keys.not_cleaned_up()}
-
-    @property
-    def events(self):
-        """The events in the record, in their order."""
-        return [event["event"] for event in self.record.events()] if self.record else []
-
-
-@pytest.fixture
-def record(tmp_path):
-    """The key record of a history."""
-    return KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), "staging", "one", base_url="https://b.example")
-
-
-@pytest.fixture
-def history(record):
-    """Keys of the profile with an empty key record. `history.register(key)` and the like add one exchange each."""
-    return RecordedKeys(record)
-
 
 def test_a_registration_is_in_the_record_before_it_is_sent(history):
-    """The record has the key as perhaps registered while the request is on the wire.
+    """The key record has the key as perhaps registered (MAYBE) while the request is on the wire, and then as registered.
 
-    After the answer it has the new state.
+    If the run is killed in between, a later run reads the record (a file) and can delete the key.
     """
-    history.list().register(MADE_UP)
+    history.list_shows().register(MADE_UP_KEY)
 
-    assert history.written_before[-1] == [MAYBE]
-    assert history.events == [REGISTERED]
-    assert history.list(MADE_UP).delete(MADE_UP).events == []
-
-
-def test_without_a_list_of_before_a_key_of_the_profile_is_recorded_as_perhaps_registered(history):
-    """Without a list nobody knows if the account had the key before the run."""
-    assert history.register(PROFILE_KEY).events == [MAYBE]
+    assert history.events_while_on_the_wire == [MAYBE]
+    assert history.events_in_record == [REGISTERED]
 
 
-def test_with_a_list_of_before_a_key_of_the_profile_is_recorded_as_registered(history):
-    """The list of before lacks the key, so this run registered it."""
-    assert history.list(KEY_OF_BEFORE).register(PROFILE_KEY).events == [REGISTERED]
+def test_a_deleted_key_leaves_the_record(history):
+    """The key record (a file) has the keys that a later run is to delete, so a deleted key is not in it any more."""
+    history.list_shows().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
+
+    assert history.events_in_record == []
 
 
-def test_a_key_that_was_there_before_is_not_recorded(history):
-    """A key in the list of before is the operator's, whatever a registration of it is answered."""
-    history.list(PROFILE_KEY).register(PROFILE_KEY)
+@pytest.mark.parametrize(
+    ("was_a_list_read", "event"), [(False, MAYBE), (True, REGISTERED)], ids=["no list before", "a list before"]
+)
+def test_a_key_of_the_profile_is_recorded_as_registered_only_if_a_list_before_lacked_it(
+    was_a_list_read, event, history
+):
+    """A later run deletes a key of the profile if the key record (a file) calls it registered, and not if it says perhaps.
 
-    assert history.events == []
-    assert history.states == {}
+    Without a list from before the registration the key may have been there already, so the record says perhaps (MAYBE).
+    """
+    if was_a_list_read:
+        history.list_shows(CUSTOMER_KEY)
+    history.register(PROFILE_KEY)
+
+    assert history.events_in_record == [event]
+
+
+def test_a_key_that_was_there_before_the_run_is_not_recorded(history):
+    """The list shows the key before its registration. So it belongs to the operator, and the run is not to delete it.
+
+    It is neither in the key record (a file for later runs) nor among the keys to clean up.
+    """
+    history.list_shows(PROFILE_KEY).register(PROFILE_KEY)
+    key_of_registration = history.keys.key_of(exchange_with_number(history.number_of_last_request))
+
+    assert (history.events_in_record, history.states, key_of_registration) == ([], {}, None)
     assert history.keys.was_there_before(PROFILE_KEY)
-    assert history.keys.key_of(Exchange(history.last, "registerPixKey", Request("POST", "", ()))) is None
 
 
-def test_without_a_record_nothing_is_kept():
-    """The embedded sandbox has no key record. The run itself knows its keys."""
-    history = RecordedKeys(None).list().register(MADE_UP)
+def test_without_a_key_record_a_run_still_knows_its_keys():
+    """The embedded sandbox (a test system inside the run) has no key record (a file for later runs).
 
-    assert history.states == {MADE_UP: KeyState.REGISTERED}
-    assert not history.keys.holds_an_unknown_key()
-    assert [key.key for key in history.keys.keys_of_runs()] == [PROFILE_KEY, CPF, MADE_UP]
+    The run knows the keys of its profile that have a value, and the key that it registered.
+    """
+    history = History(None, profile_keys=PROFILE_KEYS).list_shows().register(MADE_UP_KEY)
+
+    assert history.states == {MADE_UP_KEY: KeyState.REGISTERED}
+    assert [key.key for key in history.keys.keys_of_runs()] == [PROFILE_KEY, PROFILE_CPF, MADE_UP_KEY]
 
 
-def test_keys_of_unknown_value_share_an_entry_that_is_closed_with_the_last(history):
-    """RANDOM keys without a value cannot be told apart, so they share one entry of the record."""
-    history.list().register("", key_type="RANDOM").register("", key_type="RANDOM")
-    first, second = history.keys.not_cleaned_up()
-    assert history.events == [REGISTERED]
+def test_random_keys_of_unknown_value_share_a_line_of_the_record(history):
+    """A service makes the value of a RANDOM key. Until it is known, two such keys share a line of the key record.
 
-    history.keys.learn_value(first, "made-1")
-    assert sorted(history.events) == [REGISTERED, REGISTERED]
-    history.delete("made-1")
-    assert history.events == [REGISTERED]
-    history.keys.learn_value(second, "made-2")
-    assert history.delete("made-2").events == []
+    When the value of the first one is learned, that key gets a line of its own.
+    """
+    history.list_shows().register("", key_type="RANDOM").register("", key_type="RANDOM")
+    values_before = history.values_in_record
+    first_key, _ = history.keys_to_clean_up
+    history.learn_value(first_key, "made-1")
+
+    assert values_before == [""]
+    assert sorted(history.values_in_record) == ["", "made-1"]
+
+
+def test_the_shared_line_of_random_keys_stays_until_the_last_of_them_is_known_and_deleted(history):
+    """Two RANDOM keys of unknown value share a line of the key record (a file from which later runs delete keys).
+
+    The values are learned one after the other, and each key is deleted as soon as its value is known.
+    """
+    history.list_shows().register("", key_type="RANDOM").register("", key_type="RANDOM")
+    first_key, second_key = history.keys_to_clean_up
+    history.learn_value(first_key, "made-1").delete("made-1")
+    values_after_first_deletion = history.values_in_record
+    history.learn_value(second_key, "made-2").delete("made-2")
+
+    assert values_after_first_deletion == [""]
+    assert history.values_in_record == []
 
 
 @pytest.mark.parametrize(
@@ -376,77 +484,95 @@ def test_keys_of_unknown_value_share_an_entry_that_is_closed_with_the_last(histo
         {"pixKeyType": "CPF", "pixKey": {"value": PROFILE_KEY}},
         {"other": [PROFILE_KEY]},
     ],
+    ids=["as documented", "inside an object", "in a list under another name"],
 )
-def test_a_key_of_the_profile_under_any_member_counts_as_registered(body, history):
-    """A lenient service may find the key under any member, so it counts as registered."""
-    history.list().register(None, body=body)
+def test_a_key_of_the_profile_anywhere_in_a_body_counts_as_registered(body, history):
+    """The body of a successful registration has the key at an undocumented place. A lenient service may find it there.
+
+    So the run has to clean it up, and no later list counts as one from before the run.
+    """
+    history.list_shows().register(None, body=body)
 
     assert history.states == {PROFILE_KEY: KeyState.REGISTERED}
     assert history.keys.lists.run_may_have_changed_keys
 
 
-def test_a_number_that_is_a_key_of_the_profile_is_named(history):
-    """A JSON number is compared with a key as it is written."""
-    assert history.list().register(int(CPF), key_type="CPF").states == {CPF: KeyState.REGISTERED}
+def test_a_json_number_can_be_a_key_of_the_profile(history):
+    """The digits of the number in the body are compared with the text of the key in the profile."""
+    history.list_shows().register(int(PROFILE_CPF), key_type="CPF")
+
+    assert history.states == {PROFILE_CPF: KeyState.REGISTERED}
 
 
-def test_a_synthetic_key_is_another_one_at_each_account(history):
-    """A synthetic key that is registered at two accounts counts as two keys.
+def test_a_made_up_key_counts_once_for_each_account_at_which_it_is_registered(history):
+    """The key is registered twice at one account and once at another. The run has two keys to clean up.
 
-    Sent again to one account it is the same key.
+    Each of them must be deleted at its own account.
     """
-    history.list().register(MADE_UP).register(MADE_UP).register(MADE_UP, account=NOBODY)
+    history.list_shows().register(MADE_UP_KEY).register(MADE_UP_KEY).register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    accounts = [(key.account, key.is_at_synthetic_account) for key in history.keys_to_clean_up]
 
-    assert [key.account for key in history.keys.not_cleaned_up()] == [ACCOUNT, NOBODY]
-    assert [key.is_at_synthetic_account for key in history.keys.not_cleaned_up()] == [False, True]
+    assert accounts == [(ACCOUNT, False), (MADE_UP_ACCOUNT, True)]
 
 
 @pytest.mark.parametrize(
-    ("key_type", "key", "name"),
+    ("key_type", "key", "name", "recorded_type"),
     [
-        ("EMAIL", MADE_UP, f"EMAIL {MADE_UP}"),
-        ("EVP", MADE_UP, f"key {MADE_UP}"),
-        ("EMAIL", "pixconf-é" + "x" * 80, ("EMAIL pixconf-\\xe9" + "x" * 80)[:80]),
-        ("RANDOM", "", "RANDOM, made by the service"),
-        ("EVP", "", "a key that its request does not name"),
+        ("EMAIL", MADE_UP_KEY, f"EMAIL {MADE_UP_KEY}", "EMAIL"),
+        ("EVP", MADE_UP_KEY, f"key {MADE_UP_KEY}", ""),
+        ("EMAIL", "pixconf-é" + "x" * 80, ("EMAIL pixconf-\\xe9" + "x" * 80)[:80], "EMAIL"),
+        ("RANDOM", "", "RANDOM, made by the service", "RANDOM"),
+        ("EVP", "", "a key that its request does not name", ""),
+    ],
+    ids=[
+        "an e-mail key",
+        "a key of an undocumented type",
+        "a long key with a letter outside ASCII",
+        "a RANDOM key",
+        "an empty key of an undocumented type",
     ],
 )
-def test_the_name_of_a_key_that_the_run_made_up(key_type, key, name, history):
-    """The name is ASCII and at most 80 characters, because people read it in a report."""
-    history.list().register(key, key_type=key_type)
-    [made] = history.keys.not_cleaned_up()
+def test_a_made_up_key_is_reported_with_its_type_and_value(key_type, key, name, recorded_type, history):
+    """People read this name in a report, so it is ASCII and has at most 80 characters.
 
-    assert str(made.name) == name
-    assert made.type == (key_type if key_type != "EVP" else "")
-
-
-def test_the_name_of_a_key_of_the_profile_has_its_place(history):
-    """The name gives the type and the place in `pix_keys`, and never the value."""
-    assert (
-        str(history.list().register(CPF, key_type="CPF").keys.not_cleaned_up()[0].name) == "CPF, number 3 of pix_keys"
-    )
-
-
-def test_the_keys_of_the_profile_come_first(history):
-    """Keys of the profile stand before synthetic keys, in whatever order they were sent."""
-    assert [*history.list().register(MADE_UP).register(CPF).register(PROFILE_KEY).states] == [
-        PROFILE_KEY,
-        CPF,
-        MADE_UP,
-    ]
-
-
-def test_a_key_that_may_be_left_stays_at_its_account(history):
-    """A key that is not cleaned up stays at its account.
-
-    A key that is gone moves to the account of its next registration.
+    A key type that the interface document does not name (EVP) is left out.
     """
-    history.list().register(PROFILE_KEY).register(PROFILE_KEY, account=NOBODY, status=400)
-    [key] = history.keys.not_cleaned_up()
-    assert (key.account, key.state) == (ACCOUNT, KeyState.REGISTERED)
+    history.list_shows().register(key, key_type=key_type)
+    [key_of_run] = history.keys_to_clean_up
 
-    history.delete(PROFILE_KEY).register(PROFILE_KEY, account=NOBODY)
-    assert key.account == NOBODY
+    assert (str(key_of_run.name), key_of_run.type) == (name, recorded_type)
+
+
+def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
+    """Its value is personal, so a report names it by its place in the list `pix_keys` of the profile."""
+    history.list_shows().register(PROFILE_CPF, key_type="CPF")
+    [key_of_run] = history.keys_to_clean_up
+
+    assert str(key_of_run.name) == "CPF, number 3 of pix_keys"
+
+
+def test_keys_of_the_profile_are_listed_before_made_up_keys(history):
+    """The keys to clean up are in the order of the profile, in whatever order they were registered."""
+    history.list_shows().register(MADE_UP_KEY).register(PROFILE_CPF).register(PROFILE_KEY)
+
+    assert list(history.states) == [PROFILE_KEY, PROFILE_CPF, MADE_UP_KEY]
+
+
+def test_a_refusal_at_another_account_does_not_move_a_registered_key(history):
+    """A key of the profile is registered at one account, and its registration at another account is refused.
+
+    It is to be cleaned up at the first account.
+    """
+    history.list_shows().register(PROFILE_KEY).register(PROFILE_KEY, account=MADE_UP_ACCOUNT, status=400)
+
+    assert history.accounts_and_states == [(ACCOUNT, KeyState.REGISTERED)]
+
+
+def test_a_deleted_key_is_cleaned_up_at_the_account_of_its_next_registration(history):
+    """A key of the profile is registered at one account, deleted, and then registered at another account."""
+    history.list_shows().register(PROFILE_KEY).delete(PROFILE_KEY).register(PROFILE_KEY, account=MADE_UP_ACCOUNT)
+
+    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
 
 
 # -- what is asked of the keys ---------------------------------------------------------------------------------------
@@ -458,153 +584,215 @@ def request_for_keys(operation, method="GET", account=ACCOUNT, sent=None):
     return Sending(request, Intent(operation))
 
 
-def test_the_requests_that_clean_up(history):
-    """The deletion of a key that may be registered cleans up, and so does the list of an account that may have such
-    a key.
+REQUESTS_THAT_CLEAN_UP = {
+    "the list of an account with a key to clean up": (request_for_keys("listPixKeys"), True),
+    "the list of another account": (request_for_keys("listPixKeys", account=MADE_UP_ACCOUNT), False),
+    "the deletion of the key": (request_for_keys("deletePixKey", "DELETE", sent={"pixKey": MADE_UP_KEY}), True),
+    "the deletion of another key": (request_for_keys("deletePixKey", "DELETE", sent={"pixKey": CUSTOMER_KEY}), False),
+    "another registration": (request_for_keys("registerPixKey", "POST", sent={"pixKey": MADE_UP_KEY}), False),
+}
+
+
+@pytest.mark.parametrize(("sending", "cleans_up"), REQUESTS_THAT_CLEAN_UP.values(), ids=REQUESTS_THAT_CLEAN_UP)
+def test_a_request_cleans_up_if_it_deletes_or_lists_a_key_that_the_run_registered(sending, cleans_up, history):
+    """The last requests of a run are kept for cleaning up, so the run must know which requests do that.
+
+    Before the run registered a key, no request cleans up.
     """
-    own_list, list_of_nobody = request_for_keys("listPixKeys"), request_for_keys("listPixKeys", account=NOBODY)
-    deletion, deletion_of_other_key = (
-        request_for_keys("deletePixKey", "DELETE", sent={"pixKey": key}) for key in (MADE_UP, KEY_OF_BEFORE)
-    )
-    registration = request_for_keys("registerPixKey", "POST", sent={"pixKey": MADE_UP})
-    everything = (own_list, list_of_nobody, deletion, deletion_of_other_key, registration)
-    assert not any(map(history.keys.may_be_cleaned_up_by, everything))
+    cleaned_up_before = history.keys.may_be_cleaned_up_by(sending)
+    history.list_shows().register("", key_type="RANDOM").register(MADE_UP_KEY)
 
-    history.list().register("", key_type="RANDOM").register(MADE_UP)
-    assert [history.keys.may_be_cleaned_up_by(sending) for sending in everything] == [True, False, True, False, False]
-
-
-def test_the_keys_that_were_there_before(history):
-    """A key that the list of before shows was there before, even if the run registers it later."""
-    history.list(KEY_OF_BEFORE, MADE_UP).register(MADE_UP, status=504)
-
-    assert [history.keys.was_there_before(key) for key in (KEY_OF_BEFORE, "new@bank.example", None, "")] == [
-        True,
-        False,
-        False,
-        False,
-    ]
-    assert history.keys.was_there_before(MADE_UP)  # its registration found it there
-    assert not history.keys.may_be_deleted(MADE_UP)
-
-
-def test_a_key_of_the_run_was_not_there_before():
-    """Without a key of the profile the first list is read after the registration, so it shows the run's own key."""
-    history = RecordedKeys(None, keys_of_profile=()).register(MADE_UP).list(MADE_UP)
-
-    assert history.keys.list_before_run is not None
-    assert not history.keys.was_there_before(MADE_UP)
-    assert history.keys.may_be_deleted(MADE_UP)
-
-
-def test_a_random_key_of_unknown_value_is_held_until_it_is_known(history):
-    """A RANDOM key without a value is held, whether this run or an earlier one registered it."""
-    history.list().register(MADE_UP).register("", key_type="EVP")
-    assert not history.keys.holds_an_unknown_key()
-    assert history.register("", key_type="RANDOM").keys.holds_an_unknown_key()
-    assert RecordedKeys(history.record).keys.holds_an_unknown_key()
-
-    [*_, made] = history.keys.not_cleaned_up()
-    history.keys.learn_value(made, "made-1")
-    assert not history.keys.holds_an_unknown_key()
-    assert not RecordedKeys(history.record).keys.holds_an_unknown_key()
+    assert not cleaned_up_before
+    assert history.keys.may_be_cleaned_up_by(sending) is cleans_up
 
 
 @pytest.mark.parametrize(
-    ("status", "is_value"), [(200, True), (504, True), (400, False)], ids=["granted", "unknown", "refused"]
+    ("key", "was_there"),
+    [(CUSTOMER_KEY, True), ("new@bank.example", False), (None, False), ("", False)],
+    ids=["listed", "not listed", "a key of unknown value", "an empty text"],
 )
-def test_the_values_of_keys_that_are_the_runs_own(status, is_value, history):
-    """The value of a refused key is not the run's own, because it may be somebody else's."""
-    history.list().register(MADE_UP, status=status)
+def test_a_key_was_there_before_if_the_list_before_the_run_shows_it(key, was_there, history):
+    """The list is read before the run changes any key."""
+    history.list_shows(CUSTOMER_KEY)
 
-    assert (MADE_UP in history.keys.values_perhaps_registered) is is_value
-    assert PROFILE_KEY not in history.keys.values_perhaps_registered
-
-
-def test_keys_of_runs_are_those_of_this_run_and_of_earlier_runs(history):
-    """`of_runs` gives the keys with a known value that this run or an earlier one registered."""
-    history.list().register(MADE_UP).register("", key_type="RANDOM")
-    later = RecordedKeys(history.record, keys_of_profile=()).list(MADE_UP).register("pixconf-2@example.com", status=400)
-
-    assert {key.key for key in later.keys.keys_of_runs()} == {MADE_UP, "pixconf-2@example.com"}
-    assert {key.type for key in later.keys.keys_of_runs()} == {"EMAIL"}
+    assert history.keys.was_there_before(key) is was_there
 
 
-def test_a_deletion_whose_key_is_listed_again_had_no_effect(history):
-    """After the deletion the key seems free, until a list shows it again."""
-    history.list().register(MADE_UP).list(MADE_UP).delete(MADE_UP)
-    deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP})
-    assert history.keys.deletions_still_listed([deletion]) == []
-    assert history.keys.seems_free(MADE_UP)
+def test_a_key_that_was_there_before_stays_so_after_the_run_registers_it(history):
+    """The list before the run shows the key, and the run registers it without a clear answer (504).
 
-    history.list(MADE_UP)
-    assert history.keys.deletions_still_listed([deletion]) == [deletion]
-    assert not history.keys.seems_free(MADE_UP)
-    assert history.keys.deletions_still_listed([answer("deletePixKey", {}, sent={"pixKey": KEY_OF_BEFORE})]) == []
-    assert history.events == [REGISTERED]
-
-
-def test_a_key_seems_free_unless_answers_say_that_it_is_registered(history):
-    """A granted key and a listed key are not free. A refused key, and a key that nobody sent, are free."""
-    history.list(CPF).register(PROFILE_KEY).register(MADE_UP, status=400)
-
-    assert [history.keys.seems_free(key) for key in (PROFILE_KEY, MADE_UP, CPF, "never-sent")] == [
-        False,
-        True,
-        False,
-        True,
-    ]
-
-
-def test_the_key_of_a_registration_is_found_by_its_number(history):
-    """`key_of` finds a key by the number of each exchange that may have registered it."""
-    history.list().register(MADE_UP, status=504).register(MADE_UP)
-    numbers = [
-        number
-        for number in range(5)
-        if history.keys.key_of(Exchange(number, "registerPixKey", Request("POST", "", ()))) is not None
-    ]
-
-    assert numbers == [2, 3]
-
-
-def test_exchanges_of_a_key_are_those_that_may_have_changed_it(history):
-    """The refusal of a registered key does not belong to the exchanges of that key, nor does a request that was not
-    sent.
+    It must not be deleted, because it was somebody's before.
     """
-    history.list().register(MADE_UP).register(MADE_UP, status=400)
-    no_connection = Failure(FailureKind.NO_CONNECTION, "no answer")
-    history.register("pixconf-2@example.com", status=504)
-    history.register("pixconf-2@example.com", response=None, failure=no_connection)
+    history.list_shows(MADE_UP_KEY).register(MADE_UP_KEY, status=504)
 
-    assert [key.exchanges for key in history.keys.not_cleaned_up()] == [[2], [4]]
+    assert history.keys.was_there_before(MADE_UP_KEY)
+    assert not history.keys.may_be_deleted(MADE_UP_KEY)
+
+
+def test_a_key_that_the_run_registered_before_the_first_list_was_not_there_before():
+    """The profile has no keys, so the run reads its first list only after it registered a key. The list shows that key.
+
+    It may be deleted, because the run knows that it registered the key itself.
+    """
+    history = History(profile_keys=()).register(MADE_UP_KEY).list_shows(MADE_UP_KEY)
+
+    assert history.keys.list_before_run is not None
+    assert not history.keys.was_there_before(MADE_UP_KEY)
+    assert history.keys.may_be_deleted(MADE_UP_KEY)
+
+
+def test_a_registered_random_key_is_unknown_until_its_value_is_learned(history):
+    """A run with a RANDOM key of unknown value registers no further one, because it could not delete them.
+
+    It asks `holds_an_unknown_key`: false for other keys, true after a RANDOM key, false again after its value is known.
+    """
+    history.list_shows().register(MADE_UP_KEY).register("", key_type="EVP")
+    before_random_key = history.keys.holds_an_unknown_key()
+    history.register("", key_type="RANDOM")
+    after_random_key = history.keys.holds_an_unknown_key()
+    [*_, random_key] = history.keys_to_clean_up
+    history.learn_value(random_key, "made-1")
+    after_learning = history.keys.holds_an_unknown_key()
+
+    assert [before_random_key, after_random_key, after_learning] == [False, True, False]
+
+
+def test_a_later_run_knows_of_a_random_key_of_unknown_value_by_the_record(history):
+    """The key record is a file that later runs read. It says whether a RANDOM key without a known value is left.
+
+    It is left after its registration, and not any more after its value was learned.
+    """
+    history.list_shows().register("", key_type="RANDOM")
+    later_run_after_registration = History(history.record).keys.holds_an_unknown_key()
+    [random_key] = history.keys_to_clean_up
+    history.learn_value(random_key, "made-1")
+    later_run_after_learning = History(history.record).keys.holds_an_unknown_key()
+
+    assert later_run_after_registration
+    assert not later_run_after_learning
+
+
+@pytest.mark.parametrize(
+    ("status", "is_perhaps_registered"),
+    [(200, True), (504, True), (400, False)],
+    ids=["registered", "answered by a gateway", "refused"],
+)
+def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refused(
+    status, is_perhaps_registered, history
+):
+    """A refused key may be somebody else's. A key of the profile that was not sent does not count, either."""
+    history.list_shows().register(MADE_UP_KEY, status=status)
+    values = history.keys.values_perhaps_registered
+
+    assert values == ({MADE_UP_KEY} if is_perhaps_registered else set())
+
+
+def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
+    """`keys_of_runs` gives the keys that this run sent or an earlier one left in the key record, if their value is known.
+
+    The earlier run left a made-up key, and a RANDOM key of unknown value, which is not given.
+    """
+    history.list_shows().register(MADE_UP_KEY).register("", key_type="RANDOM")
+    later = History(history.record, profile_keys=()).list_shows(MADE_UP_KEY).register(SECOND_MADE_UP_KEY, status=400)
+    types_and_values = {(key.type, key.key) for key in later.keys.keys_of_runs()}
+
+    assert types_and_values == {("EMAIL", MADE_UP_KEY), ("EMAIL", SECOND_MADE_UP_KEY)}
+
+
+def test_a_deleted_key_that_a_list_still_shows_is_reported(history):
+    """The deletion of the key succeeded, but a later list shows the key again: perhaps another key was deleted.
+
+    `deletions_still_listed` gives such deletions. The key is not free, and stays in the key record as registered.
+    """
+    deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
+    deletion_of_other_key = answer("deletePixKey", {}, sent={"pixKey": CUSTOMER_KEY})
+    history.list_shows().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY).list_shows(MADE_UP_KEY)
+    still_listed = history.keys.deletions_still_listed([deletion, deletion_of_other_key])
+
+    assert still_listed == [deletion]
+    assert not history.keys.seems_free(MADE_UP_KEY)
+    assert history.events_in_record == [REGISTERED]
+
+
+def test_a_deleted_key_seems_free_until_a_list_shows_it(history):
+    """A key that seems free can be registered again. After a deletion that succeeded, the key does."""
+    history.list_shows().register(MADE_UP_KEY).list_shows(MADE_UP_KEY).delete(MADE_UP_KEY)
+    deletion = answer("deletePixKey", {}, sent={"pixKey": MADE_UP_KEY})
+
+    assert history.keys.seems_free(MADE_UP_KEY)
+    assert history.keys.deletions_still_listed([deletion]) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "seems_free"),
+    [(PROFILE_KEY, False), (MADE_UP_KEY, True), (PROFILE_CPF, False), ("never-sent", True)],
+    ids=["registered", "refused", "listed", "never sent"],
+)
+def test_a_key_seems_free_unless_answers_say_that_it_is_registered(key, seems_free, history):
+    """A key that seems free is one whose registration may succeed, as far as the answers tell."""
+    history.list_shows(PROFILE_CPF).register(PROFILE_KEY).register(MADE_UP_KEY, status=400)
+
+    assert history.keys.seems_free(key) is seems_free
+
+
+def test_a_key_is_found_by_the_number_of_each_request_that_may_have_registered_it(history):
+    """Exchanges have numbers. The first one here is a list, and the second and the third one register the same key.
+
+    `key_of` finds the key by the number of either registration, and no key by the number of the list.
+    """
+    history.list_shows().register(MADE_UP_KEY, status=504).register(MADE_UP_KEY)
+    values_by_number = {}
+    for number in (1, 2, 3):
+        key = history.keys.key_of(exchange_with_number(number))
+        values_by_number[number] = key and key.value
+
+    assert values_by_number == {1: None, 2: MADE_UP_KEY, 3: MADE_UP_KEY}
+
+
+def test_a_key_remembers_the_requests_that_may_have_registered_it(history):
+    """A report names these requests by their numbers, which begin with 1.
+
+    The refusal of a key that is registered already (request 3) is not among them, nor is a registration that was never
+    sent, because there was no connection (request 5).
+    """
+    history.list_shows().register(MADE_UP_KEY).register(MADE_UP_KEY, status=400)
+    history.register(SECOND_MADE_UP_KEY, status=504)
+    history.register(SECOND_MADE_UP_KEY, failure=FailureKind.NO_CONNECTION)
+    numbers_of_requests = {key.value: key.exchanges for key in history.keys_to_clean_up}
+
+    assert numbers_of_requests == {MADE_UP_KEY: [2], SECOND_MADE_UP_KEY: [4]}
 
 
 def test_the_last_registration_is_known_by_its_number(history):
-    """`last_registration` is the number of the last registration, whatever its answer."""
-    assert history.list().keys.last_registration == 0
-    assert history.register(MADE_UP, status=400).list().delete(MADE_UP).keys.last_registration == 2
+    """`last_registration` is the number of the last registration of the run, even if it was refused; 0 without one.
+
+    Here the list is request 1, and the refused registration is request 2.
+    """
+    history.list_shows()
+    before_a_registration = history.keys.last_registration
+    history.register(MADE_UP_KEY, status=400).list_shows().delete(MADE_UP_KEY)
+
+    assert before_a_registration == 0
+    assert history.keys.last_registration == 2
 
 
-def test_the_list_of_its_own_account_decides_whether_a_key_may_be_deleted(history):
-    """Off a sandbox the list of another account does not say if the account of the key had it before."""
-    history.list(KEY_OF_BEFORE).list(KEY_OF_BEFORE, account=OTHER_ACCOUNT, more=True).register(
-        PROFILE_KEY, account=OTHER_ACCOUNT
-    )
-    assert not history.list(PROFILE_KEY, account=OTHER_ACCOUNT).keys.may_be_deleted(PROFILE_KEY)
+@pytest.mark.parametrize("has_more_pages", [True, False])
+def test_the_list_of_its_own_account_decides_whether_a_key_may_be_deleted(has_more_pages):
+    """A key may be deleted only if the whole list of its own account lacked it before the run.
 
-    whole = (
-        RecordedKeys(None)
-        .list(KEY_OF_BEFORE)
-        .list(KEY_OF_BEFORE, account=OTHER_ACCOUNT)
-        .register(PROFILE_KEY, account=OTHER_ACCOUNT)
-    )
-    assert whole.list(PROFILE_KEY, account=OTHER_ACCOUNT).keys.may_be_deleted(PROFILE_KEY)
+    The key is registered at the other account, whose list before the run has more pages or is complete. The complete
+    list of the first account does not count.
+    """
+    history = History().list_shows(CUSTOMER_KEY)
+    history.list_shows(CUSTOMER_KEY, account=OTHER_ACCOUNT, hasMore=has_more_pages)
+    history.register(PROFILE_KEY, account=OTHER_ACCOUNT).list_shows(PROFILE_KEY, account=OTHER_ACCOUNT)
+
+    assert history.keys.may_be_deleted(PROFILE_KEY) is not has_more_pages
 
 
-def test_on_a_sandbox_any_list_of_before_is_enough():
-    """On a sandbox a list of any account of before permits the deletion."""
-    history = RecordedKeys(None, is_sandbox=True).list().register(PROFILE_KEY, account=NOBODY, status=400)
+def test_on_a_sandbox_the_list_of_any_account_is_enough_to_delete_a_key():
+    """On a sandbox (a test system) the list of another account from before the run permits the deletion."""
+    history = History(is_sandbox=True).list_shows().register(PROFILE_KEY, account=MADE_UP_ACCOUNT, status=400)
 
     assert history.keys.may_be_deleted(PROFILE_KEY)
 
@@ -613,321 +801,420 @@ def test_on_a_sandbox_any_list_of_before_is_enough():
 
 
 @pytest.mark.parametrize(
-    ("key", "recorded", "before", "is_taken"),
+    ("key_of_profile", "event_of_earlier_run", "listed_key", "is_taken_over"),
     [
-        (PROFILE_KEYS[1], REGISTERED, PROFILE_KEY, True),
-        (PROFILE_KEYS[1], MAYBE, PROFILE_KEY, False),
-        (PROFILE_KEYS[1], "", PROFILE_KEY, False),
-        (PROFILE_KEYS[1], REGISTERED, KEY_OF_BEFORE, False),
-        (PROFILE_KEYS[2], REGISTERED, CPF, False),
+        (DISPOSABLE_EMAIL, REGISTERED, PROFILE_KEY, True),
+        (DISPOSABLE_EMAIL, MAYBE, PROFILE_KEY, False),
+        (DISPOSABLE_EMAIL, "", PROFILE_KEY, False),
+        (DISPOSABLE_EMAIL, REGISTERED, CUSTOMER_KEY, False),
+        (CPF_TO_KEEP, REGISTERED, PROFILE_CPF, False),
     ],
-    ids=["registered", "perhaps", "not recorded", "not there", "not disposable"],
+    ids=["all three", "only perhaps registered", "not in the record", "not listed", "not disposable"],
 )
-def test_a_key_that_an_earlier_run_registered_is_taken_over(key, recorded, before, is_taken, history):
-    """The key is taken over if the record says that it was registered for sure, the profile says `disposable`, and
-    the list of before shows it.
+def test_a_run_takes_over_a_key_that_an_earlier_run_registered(
+    key_of_profile, event_of_earlier_run, listed_key, is_taken_over, history
+):
+    """A key of the profile that was there before the run may be deleted if an earlier run registered it and left it.
+
+    All three must hold: the key record (a file) says that it was registered for sure, the profile calls it
+    `disposable`, and the list before the run shows it. The key then counts as registered by this run.
     """
-    if recorded:
-        history.record.note(ACCOUNT, key.type, key.key, recorded, ours=False)
-    history.list(before)
+    if event_of_earlier_run:
+        history.record.note(ACCOUNT, key_of_profile.type, key_of_profile.key, event_of_earlier_run, ours=False)
+    history.list_shows(listed_key)
+    was_taken_over = history.keys.count_as_registered_if_recorded(key_of_profile)
 
-    assert history.keys.count_as_registered_if_recorded(key) is is_taken
-    assert history.states == ({key.key: KeyState.REGISTERED} if is_taken else {})
-    assert not RecordedKeys(None).list(before).keys.count_as_registered_if_recorded(key)
+    assert was_taken_over is is_taken_over
+    assert history.states == ({key_of_profile.key: KeyState.REGISTERED} if is_taken_over else {})
 
 
-def test_a_key_is_not_taken_over_without_a_list_of_before(history):
-    """Without a list the key may be at another account by now."""
+def test_without_a_key_record_no_key_of_an_earlier_run_is_taken_over():
+    """Only the key record (a file) can say that an earlier run registered the key."""
+    history = History(record=None, profile_keys=PROFILE_KEYS).list_shows(PROFILE_KEY)
+
+    assert not history.keys.count_as_registered_if_recorded(DISPOSABLE_EMAIL)
+
+
+def test_a_key_is_not_taken_over_without_a_list_before_the_run(history):
+    """The key record says that an earlier run registered the key. Without a list it may be at another account by now."""
     history.record.note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
 
-    assert not history.keys.count_as_registered_if_recorded(PROFILE_KEYS[1])
+    assert not history.keys.count_as_registered_if_recorded(DISPOSABLE_EMAIL)
 
 
 # -- the value of a key that the service made ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", ["made-***", PROFILE_KEY, MADE_UP])
-def test_an_impossible_value_of_a_key_is_not_learned(value, history):
-    """A masked text, a key of the profile and a known key of the run are not the value of a key that the service
-    made.
-    """
-    history.list().register(MADE_UP)
-    [key] = history.keys.not_cleaned_up()
-    history.keys.learn_value(key, value)
+@pytest.mark.parametrize(
+    "impossible_value",
+    ["made-***", PROFILE_KEY, MADE_UP_KEY],
+    ids=["a masked text", "a key of the profile", "a key that the run sent"],
+)
+def test_a_text_that_cannot_be_a_key_of_the_service_is_not_learned(impossible_value, history):
+    """A service may register another key than the run sent. Its value is learned from an answer, and then deleted.
 
-    assert str(key.name) == f"EMAIL {MADE_UP}"
-    assert (key.type, key.value) == ("EMAIL", MADE_UP)
+    A masked text and a key that the run has already are not such a value, so the key keeps its own.
+    """
+    history.list_shows().register(MADE_UP_KEY)
+    [key] = history.keys_to_clean_up
+    history.learn_value(key, impossible_value)
+
+    assert (str(key.name), key.type, key.value) == (f"EMAIL {MADE_UP_KEY}", "EMAIL", MADE_UP_KEY)
 
 
 def test_a_key_with_a_learned_value_is_a_random_key(history):
-    """The service made another key than the run sent.
+    """The run sent one key, and the service registered another one, which it made (as for a RANDOM key).
 
-    The key counts as listed and keeps its state, and the record has the new value in place of the old one.
+    Once its value is learned, the key has that value and type, also in the key record (a file for later runs). It counts
+    as registered, and as shown by a list.
     """
-    history.list().register(MADE_UP).list()
-    [key] = history.keys.not_cleaned_up()
-    history.keys.learn_value(key, "made-1")
+    history.list_shows().register(MADE_UP_KEY).list_shows()
+    [key] = history.keys_to_clean_up
+    history.learn_value(key, "made-1")
 
     assert (str(key.name), key.type, key.value) == ("RANDOM, made by the service", "RANDOM", "made-1")
     assert (key.state, key.was_listed, key.was_missed) == (KeyState.REGISTERED, True, False)
-    assert [event["key"] for event in history.record.events()] == ["made-1"]
+    assert history.values_in_record == ["made-1"]
 
-    history.keys.learn_value(key, None)
+
+def test_a_learned_value_can_become_unknown_again(history):
+    """It turns out that no answer shows the value of the key. So the record keeps it without a value, and no list shows it."""
+    history.list_shows().register(MADE_UP_KEY).list_shows()
+    [key] = history.keys_to_clean_up
+    history.learn_value(key, "made-1").learn_value(key, None)
+
     assert (key.value, key.was_listed) == (None, False)
-    assert [event["key"] for event in history.record.events()] == [""]
+    assert history.values_in_record == [""]
 
 
 @pytest.mark.parametrize(
-    ("keys_of_profile", "is_sandbox", "may_tell"),
+    ("profile_keys", "is_sandbox", "may_tell"),
     [
         ((PixKey("RANDOM", "", disposable=True),), False, True),
         ((PixKey("RANDOM", ""),), False, False),
-        ((PixKey("EMAIL", PROFILE_KEY, disposable=True),), False, False),
+        ((DISPOSABLE_EMAIL,), False, False),
         ((), True, True),
         ((), False, False),
     ],
+    ids=["a disposable RANDOM entry", "a RANDOM entry", "a disposable e-mail key", "a sandbox", "no keys"],
 )
-def test_lists_alone_show_a_random_key_if_nobody_else_registers_keys(keys_of_profile, is_sandbox, may_tell):
-    """A disposable RANDOM entry of the profile says that nobody else registers keys at the account.
+def test_a_random_key_is_told_by_two_lists_only_if_nobody_else_registers_keys(profile_keys, is_sandbox, may_tell):
+    """A new key in a second list is the RANDOM key of the run only if nobody else registers keys at the account meanwhile.
 
-    A sandbox needs no such entry.
+    A RANDOM entry in the profile that is `disposable` says so. On a sandbox (a test system) it is always assumed.
     """
-    assert Keys(keys_of_profile, is_sandbox=is_sandbox).may_tell_random_by_lists is may_tell
+    assert Keys(profile_keys, is_sandbox=is_sandbox).may_tell_random_by_lists is may_tell
 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("changes", "query"), [({"credential": "no header"}, ""), ({}, "?page=2")])
-def test_a_list_from_an_invalid_request_is_not_used(changes, query, history):
-    """A list without the token, or with a query, says nothing about a key."""
-    history.list().register(MADE_UP).delete(MADE_UP).list(MADE_UP, query=query, **changes)
+@pytest.mark.parametrize(
+    ("credential", "query"), [("no header", ""), ("valid", "?page=2")], ids=["without the token", "with a query"]
+)
+def test_a_list_that_was_not_requested_as_documented_is_not_used(credential, query, history):
+    """The list shows a key after its deletion. It was requested without the token, or with a query, so it proves nothing.
+
+    The key counts as deleted: nothing is to be cleaned up.
+    """
+    history.list_shows().register(MADE_UP_KEY).delete(MADE_UP_KEY)
+    history.list_shows(MADE_UP_KEY, query=query, credential=credential)
 
     assert history.states == {}
 
 
-@pytest.mark.parametrize(
-    ("account", "was_read_before", "states"),
-    [
-        (OTHER_ACCOUNT, True, [(NOBODY, KeyState.REGISTERED), (OTHER_ACCOUNT, KeyState.MAYBE)]),
-        (OTHER_ACCOUNT, False, [(NOBODY, KeyState.REGISTERED)]),
-        ("ac-0009", True, [(NOBODY, KeyState.REGISTERED)]),
-    ],
-    ids=["at another account", "perhaps there before", "no account of the profile"],
-)
-def test_a_synthetic_key_may_be_registered_at_another_account(account, was_read_before, states, history):
-    """A service may register the key at an account of the profile that its request does not name.
+def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up_there(history):
+    """A made-up key is registered for a made-up account, and then the lists of an account of the profile show it.
 
-    The run then has one more key there, perhaps registered.
+    The list of that account from before the run lacked it. So it is perhaps registered there, too.
     """
-    history.list()
-    if was_read_before:
-        history.list(account=account)
-    history.begin_run().register(MADE_UP, account=NOBODY).list(MADE_UP, account=account).list(MADE_UP, account=account)
+    history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
 
-    assert [(key.account, key.state) for key in history.keys.not_cleaned_up()] == states
+    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED), (OTHER_ACCOUNT, KeyState.MAYBE)]
 
 
-def test_a_registered_key_at_another_account_is_not_one_of_the_run(history):
-    """Two keys that the run registered are listed at another account, too.
+def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
+    """A made-up key is registered for a made-up account, and then the lists of an account of the profile show it.
 
-    The run has them to clean up only at the accounts where it registered them.
+    No list of that account was read before the run. So the key may have been there, and is not to be cleaned up there.
     """
-    history.list().list(account=OTHER_ACCOUNT).register("x@bank.example", account=NOBODY).register(PROFILE_KEY)
-    history.list("x@bank.example", PROFILE_KEY, account=OTHER_ACCOUNT)
+    history.list_shows().begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
 
-    assert [key.account for key in history.keys.not_cleaned_up()] == [ACCOUNT, NOBODY]
+    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
+
+
+def test_at_an_account_outside_the_profile_nothing_is_cleaned_up(history):
+    """A made-up key is registered for a made-up account, and lists of an account that the profile lacks show it.
+
+    The run has nothing to do with that account, so it cleans up nothing there.
+    """
+    history.list_shows().list_shows(account=UNKNOWN_ACCOUNT).begin_run()
+    history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
+    history.list_shows(MADE_UP_KEY, account=UNKNOWN_ACCOUNT).list_shows(MADE_UP_KEY, account=UNKNOWN_ACCOUNT)
+
+    assert history.accounts_and_states == [(MADE_UP_ACCOUNT, KeyState.REGISTERED)]
+
+
+def test_only_a_made_up_key_is_cleaned_up_at_an_account_where_it_was_not_registered(history):
+    """Two keys that may belong to somebody are registered, and the list of a third account shows them, too.
+
+    They may be somebody's there, so the run cleans them up only at the accounts where it registered them.
+    """
+    history.list_shows().list_shows(account=OTHER_ACCOUNT)
+    history.register("x@bank.example", account=MADE_UP_ACCOUNT).register(PROFILE_KEY)
+    history.list_shows("x@bank.example", PROFILE_KEY, account=OTHER_ACCOUNT)
+
+    assert [key.account for key in history.keys_to_clean_up] == [ACCOUNT, MADE_UP_ACCOUNT]
 
 
 @pytest.mark.parametrize(
-    ("account", "shown", "status", "may_still_exist"),
+    ("account_of_list", "listed_keys", "status_of_registration", "is_gone"),
     [
-        (ACCOUNT, [], 400, False),
-        (ACCOUNT, ["pix***@example.com"], 400, True),
-        ("ac-0009", [], 400, True),
-        (ACCOUNT, [], 504, True),
+        (ACCOUNT, [], 400, True),
+        (ACCOUNT, ["pix***@example.com"], 400, False),
+        (UNKNOWN_ACCOUNT, [], 400, False),
+        (ACCOUNT, [], 504, False),
     ],
-    ids=["absent", "masked", "no account of the profile", "unknown outcome"],
+    ids=["absent", "perhaps masked", "the list of an account outside the profile", "not refused, but no answer (504)"],
 )
-def test_a_refused_key_of_a_synthetic_account_is_gone_if_a_list_lacks_it(
-    account, shown, status, may_still_exist, history
+def test_a_refused_key_of_a_made_up_account_is_gone_if_a_list_lacks_it(
+    account_of_list, listed_keys, status_of_registration, is_gone, history
 ):
-    """The list must be of an account of the profile and have no masked keys, and the service must have refused the
-    key.
+    """A made-up account has no list. So the list of an account of the profile tells whether its refused key was stored.
+
+    A key that is gone need not be cleaned up. The key is not gone if the list may show it masked, if the list is of an
+    account outside the profile, or if the service did not clearly refuse the key.
     """
-    history.list().begin_run().register(MADE_UP, account=NOBODY, status=status).list(*shown, account=account)
+    history.list_shows().begin_run()
+    history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT, status=status_of_registration)
+    history.list_shows(*listed_keys, account=account_of_list)
+    nothing_is_to_be_cleaned_up = history.states == {}
 
-    assert bool(history.states) is may_still_exist
-
-
-def test_a_list_without_a_refused_key_of_another_account_proves_nothing(history):
-    """The account of the key may have it, and the list of that account was not read."""
-    history.list().register(MADE_UP, account=OTHER_ACCOUNT, status=400).list()
-
-    assert history.states == {MADE_UP: KeyState.REFUSED}
+    assert nothing_is_to_be_cleaned_up is is_gone
 
 
-def test_before_it_is_sent_a_key_of_the_profile_may_be_at_any_account(history):
-    """A key of the profile that any account showed before the run is the operator's."""
-    history.list().list(PROFILE_KEY, account=OTHER_ACCOUNT)
+def test_a_refused_key_of_another_account_is_not_gone_if_the_first_account_lacks_it(history):
+    """The key was refused at the other account, whose list was not read. The list of the first account proves nothing."""
+    history.list_shows().register(MADE_UP_KEY, account=OTHER_ACCOUNT, status=400).list_shows()
+
+    assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
+
+
+def test_a_key_of_the_profile_was_there_before_if_any_account_showed_it(history):
+    """The list of another account shows the key before the run, so it belongs to the operator."""
+    history.list_shows().list_shows(PROFILE_KEY, account=OTHER_ACCOUNT)
 
     assert history.keys.was_there_before(PROFILE_KEY)
 
 
 @pytest.mark.parametrize(
-    ("shown", "account", "may_still_exist"),
+    ("listed_keys", "account_of_list", "is_gone"),
     [
-        ([], ACCOUNT, True),
-        ([KEY_OF_BEFORE], ACCOUNT, False),
-        (["made-1"], ACCOUNT, True),
-        ([MADE_UP], ACCOUNT, False),
-        ([KEY_OF_BEFORE], OTHER_ACCOUNT, True),
+        ([], ACCOUNT, False),
+        ([CUSTOMER_KEY], ACCOUNT, True),
+        (["made-1"], ACCOUNT, False),
+        ([MADE_UP_KEY], ACCOUNT, True),
+        ([CUSTOMER_KEY], OTHER_ACCOUNT, False),
     ],
-    ids=["nothing", "an old one", "a new one", "one of the run", "another account"],
+    ids=["no key at all", "an older key", "a new key", "a key that the run sent", "the list of another account"],
 )
-def test_a_refused_key_without_a_value_is_gone_if_the_list_has_nothing_new(shown, account, may_still_exist, history):
-    """The list may show keys of before and keys of the run, and no new one.
+def test_a_refused_random_key_is_gone_if_the_list_has_no_new_key(listed_keys, account_of_list, is_gone, history):
+    """A RANDOM key was refused, so nobody knows its value. It is gone if its account shows only keys that are known.
 
-    In a list without a key at `key_at` each text may be a new key.
+    Known are the keys from before the run and those that the run sent. A list that shows no key where `key_at` (in the
+    profile) says may have a new key at another place.
     """
-    history.list(KEY_OF_BEFORE).begin_run().register(MADE_UP).register("", key_type="RANDOM", status=400).list(
-        *shown, account=account
-    )
+    history.list_shows(CUSTOMER_KEY).begin_run().register(MADE_UP_KEY).register("", key_type="RANDOM", status=400)
+    history.list_shows(*listed_keys, account=account_of_list)
+    key_of_unknown_value_is_gone = None not in history.states
 
-    assert (None in history.states) is may_still_exist
+    assert key_of_unknown_value_is_gone is is_gone
 
 
-def test_a_key_without_a_value_may_be_as_old_as_its_first_registration(history):
-    """A key that the service made for the first registration may stand in the list when the registration is sent
-    again.
+def test_a_key_that_a_list_showed_after_the_first_of_two_registrations_may_be_the_key_of_the_run(history):
+    """A key is registered without a clear answer (504), a list shows a new key, and its second registration is refused.
+
+    The service may have made that new key for the first registration. So while a list shows it, the key of the run may
+    be registered; if a list lacks it, nothing is to be cleaned up.
     """
-    history.list(KEY_OF_BEFORE).begin_run().register(MADE_UP, status=504).list(KEY_OF_BEFORE, "made-1").register(
-        MADE_UP, status=400
-    )
-    [key] = history.keys.not_cleaned_up()
-    history.keys.learn_value(key, None)
+    history.list_shows(CUSTOMER_KEY).begin_run()
+    history.register(MADE_UP_KEY, status=504).list_shows(CUSTOMER_KEY, "made-1").register(MADE_UP_KEY, status=400)
+    [key] = history.keys_to_clean_up
+    history.learn_value(key, None)
+    states_while_listed = history.list_shows(CUSTOMER_KEY, "made-1").states
+    states_when_absent = history.list_shows(CUSTOMER_KEY).states
 
-    assert history.list(KEY_OF_BEFORE, "made-1").states == {None: KeyState.REFUSED}
-    assert history.list(KEY_OF_BEFORE).states == {}
+    assert states_while_listed == {None: KeyState.REFUSED}
+    assert states_when_absent == {}
 
 
-def test_without_a_list_of_before_nothing_is_known_to_be_new():
-    """The refused key stays perhaps registered, because no list tells which keys are new."""
-    history = RecordedKeys(None).delete(KEY_OF_BEFORE).register("", key_type="RANDOM", status=400).list()
+def test_without_a_list_before_the_run_a_refused_random_key_may_be_registered():
+    """The list after the refusal shows no keys, but no list was read before, so nobody can tell which keys are new."""
+    history = History(profile_keys=PROFILE_KEYS)
+    history.delete(CUSTOMER_KEY).register("", key_type="RANDOM", status=400).list_shows()
 
     assert history.states == {None: KeyState.REFUSED}
 
 
-def test_the_list_of_another_account_is_no_evidence_about_a_key(history):
-    """The key is at its own account, so the other list neither misses nor shows it."""
-    history.list().list(account=OTHER_ACCOUNT).register(PROFILE_KEY).list(account=OTHER_ACCOUNT)
-    [key] = history.keys.not_cleaned_up()
+@pytest.mark.parametrize("listed_keys", [[], [PROFILE_KEY]], ids=["lacks the key", "shows the key"])
+def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(listed_keys, history):
+    """The key was registered at its own account. What the list of another account shows does not count for it.
 
-    assert not key.was_missed
-    assert not key.was_listed
-    history.list(PROFILE_KEY, account=OTHER_ACCOUNT)
-    assert not key.was_listed
-
-
-def test_a_key_that_a_list_did_not_show_is_missed_only_once_it_was_granted(history):
-    """A list misses a key only after a granted registration.
-
-    A similar text in the list counts as the key of the profile.
+    `was_missed` says that a list should have shown the key, and `was_listed` that one did.
     """
-    history.list().register(PROFILE_KEY).list(f"x-{PROFILE_KEY}").register(MADE_UP, status=504).list()
-    own, made_up = history.keys.not_cleaned_up()
+    history.list_shows().list_shows(account=OTHER_ACCOUNT).register(PROFILE_KEY)
+    history.list_shows(*listed_keys, account=OTHER_ACCOUNT)
+    [key] = history.keys_to_clean_up
 
-    assert (own.was_listed, own.was_missed) == (True, True)
-    assert (made_up.was_listed, made_up.was_missed) == (False, False)
+    assert (key.was_listed, key.was_missed) == (False, False)
+
+
+def test_a_list_misses_a_key_only_after_its_registration_succeeded(history):
+    """The registration of the key of the profile succeeded, and a list shows a similar text: it is missed, and perhaps listed.
+
+    The registration of the made-up key got no clear answer (504), so the list without it does not miss it.
+    """
+    history.list_shows().register(PROFILE_KEY).list_shows(f"x-{PROFILE_KEY}")
+    history.register(MADE_UP_KEY, status=504).list_shows()
+    key_of_profile, made_up_key = history.keys_to_clean_up
+
+    assert (key_of_profile.was_missed, key_of_profile.was_listed) == (True, True)
+    assert (made_up_key.was_missed, made_up_key.was_listed) == (False, False)
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_granted_key_that_no_list_showed_is_recorded_as_registered_later(history):
-    """At the end the record says that the key may be registered later.
+def test_a_registered_key_that_no_list_showed_is_recorded_as_registered_later(history):
+    """The registration succeeded, and the list lacks the key. A slow service may still register it after the run.
 
-    Without a list a refused key of a synthetic account is gone.
+    So the key record (a file) tells later runs to look for it.
     """
-    history.list().register(MADE_UP).list().keys.set_last_states()
-    assert history.events == [LATER]
+    history.list_shows().register(MADE_UP_KEY).list_shows().end_run()
 
-    without_a_list = RecordedKeys(None, keys_of_profile=()).register(MADE_UP, account=NOBODY, status=400)
-    without_a_list.keys.set_last_states()
-    assert without_a_list.states == {}
+    assert history.events_in_record == [LATER]
 
 
-def test_a_key_whose_registration_got_no_clear_answer_stays_in_the_record(history):
-    """An answer without `Success` is no refusal. A list that lacks the key does not close its entry.
+def test_a_refused_key_of_a_made_up_account_is_gone_at_the_end_if_no_list_was_read():
+    """A made-up account does not exist, so a service that refuses a key for it stores none."""
+    history = History(profile_keys=()).register(MADE_UP_KEY, account=MADE_UP_ACCOUNT, status=400).end_run()
 
-    Neither does a refusal of the same key, nor a deletion that is granted or finds no key.
+    assert history.states == {}
+
+
+def test_a_key_whose_registration_got_no_clear_answer_stays_perhaps_registered(history):
+    """An answer with status 200 and without `Success` is neither a success nor a refusal, so the key may be registered.
+
+    That stays so after a refusal of the same key (409), after a deletion that finds no key (404), and after lists that
+    lack the key.
     """
-    history.list().register(MADE_UP, result={}).list()
-    assert history.states == {MADE_UP: KeyState.MAYBE}
-    assert history.events == [MAYBE]
+    history.list_shows().register(MADE_UP_KEY, result={}).list_shows()
+    states_after_first_answer = history.states
+    history.register(MADE_UP_KEY, status=409).list_shows().delete(MADE_UP_KEY, status=404).list_shows()
 
-    history.register(MADE_UP, status=409).list().delete(MADE_UP, status=404).list()
-    assert history.states == {MADE_UP: KeyState.MAYBE}
+    assert states_after_first_answer == {MADE_UP_KEY: KeyState.MAYBE}
+    assert history.states == {MADE_UP_KEY: KeyState.MAYBE}
+    assert history.events_in_record == [MAYBE]
 
-    history.delete(MADE_UP).list().keys.set_last_states()
-    assert history.states == {MADE_UP: KeyState.LATER}
-    assert history.events == [LATER]
+
+def test_a_deletion_does_not_prove_that_an_unclear_registration_comes_to_nothing(history):
+    """The registration got no clear answer, its deletion succeeded, and no list ever showed the key.
+
+    The service may register it later, so the key stays in the key record (a file) for later runs.
+    """
+    history.list_shows().register(MADE_UP_KEY, result={}).list_shows()
+    history.delete(MADE_UP_KEY).list_shows().end_run()
+
+    assert history.states == {MADE_UP_KEY: KeyState.LATER}
+    assert history.events_in_record == [LATER]
 
 
 @pytest.mark.parametrize(
-    ("members_before", "members", "is_elsewhere"),
+    ("members_before", "members_now", "shows_that_key_at_is_wrong"),
     [
         ({}, {"own": PROFILE_KEY}, True),
         ({"own": PROFILE_KEY}, {"own": PROFILE_KEY}, False),
-        ({}, {"made": MADE_UP}, True),
-        ({"made": MADE_UP}, {"made": MADE_UP}, True),
-        ({}, {"other": KEY_OF_BEFORE}, False),
+        ({}, {"made": MADE_UP_KEY}, True),
+        ({"made": MADE_UP_KEY}, {"made": MADE_UP_KEY}, True),
+        ({}, {"other": CUSTOMER_KEY}, False),
+    ],
+    ids=[
+        "a key of the profile, new",
+        "a key of the profile, there before",
+        "a made-up key, new",
+        "a made-up key, there before",
+        "a key of a customer",
     ],
 )
-def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(members_before, members, is_elsewhere):
-    """A key of the profile that stands there since before the run may be a member of the holder."""
-    history = UnrecordedKeys().list(listed("EMAIL") | members_before)
-    history.keys.lists.run_may_have_changed_keys = True
-    history.register(MADE_UP).list(listed("EMAIL", "EMAIL") | members)
+def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(
+    members_before, members_now, shows_that_key_at_is_wrong
+):
+    """`key_at` says in the profile where a list has its keys. If a list shows a key of a run elsewhere, it is wrong.
 
-    assert history.keys.are_listed_elsewhere(ACCOUNT) is is_elsewhere
+    Here it leads to texts such as "EMAIL", and other members of `data` have a key. A key of the profile that stands
+    there since before the run may be something else, such as the address of the account holder.
+    """
+    history = History().list_shows("EMAIL", **members_before).begin_run()
+    history.register(MADE_UP_KEY).list_shows("EMAIL", "EMAIL", **members_now)
+
+    assert history.keys.are_listed_elsewhere(ACCOUNT) is shows_that_key_at_is_wrong
     assert not history.keys.are_listed_elsewhere(OTHER_ACCOUNT)
 
 
-def test_a_synthetic_key_that_the_service_cut_is_found(history):
-    """A list shows a shortened form of the key.
+def test_a_made_up_key_that_the_service_cut_is_found_in_the_list(history):
+    """The list shows the beginning of the key that the run registered (request 3), because the service cuts long keys.
 
-    It counts as perhaps registered there, with the exchanges of the whole key.
+    `add_changed_keys` looks for such texts. The cut key then is a second key to clean up, with the request of the whole one.
     """
-    history.list().list(account=OTHER_ACCOUNT).begin_run().register(MADE_UP, status=504).list("pixconf-1a2b3c4d")
+    history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run()
+    history.register(MADE_UP_KEY, status=504).list_shows(CUT_KEY)
     history.keys.add_changed_keys(ACCOUNT)
-    [_, shortened] = history.keys.not_cleaned_up()
+    [_, cut_key] = history.keys_to_clean_up
 
-    assert (shortened.value, shortened.account) == ("pixconf-1a2b3c4d", ACCOUNT)
-    assert shortened.state is KeyState.MAYBE
-    assert (shortened.type, shortened.exchanges, shortened.was_listed) == ("EMAIL", [3], True)
-    history.keys.add_changed_keys(ACCOUNT)
-    history.keys.add_changed_keys(OTHER_ACCOUNT)
-    history.keys.add_changed_keys("ac-0009")
-    assert len(history.states) == 2
+    assert (cut_key.value, cut_key.account, cut_key.type) == (CUT_KEY, ACCOUNT, "EMAIL")
+    assert (cut_key.state, cut_key.exchanges, cut_key.was_listed) == (KeyState.MAYBE, [3], True)
 
 
-def test_a_text_of_the_list_before_is_no_shortened_key_of_the_run(history):
-    """A text that is unlike the keys of the run is none, either."""
-    history.list("pixconf-1a2b3c4d").begin_run().register(MADE_UP).list("pixconf-1a2b3c4d", MADE_UP, KEY_OF_BEFORE)
-    history.keys.add_changed_keys(ACCOUNT)
-    history.list(MADE_UP).keys.add_changed_keys(ACCOUNT)
+def test_a_made_up_key_that_the_service_cut_is_added_once(history):
+    """`add_changed_keys` looks for cut keys in the last list of an account. Calling it again adds nothing.
 
-    assert [*history.states] == [MADE_UP]
-
-
-def test_a_deletion_begins_the_run_for_the_lists(history):
-    """A deletion, or a registration of a key of the profile, begins the changes of the run.
-
-    The registration of a synthetic key does not.
+    Neither does the list of another account, which lacks the cut key, nor an account without a list.
     """
-    history.register(MADE_UP)
-    assert not history.keys.lists.run_may_have_changed_keys
+    history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run()
+    history.register(MADE_UP_KEY, status=504).list_shows(CUT_KEY)
+    for account in (ACCOUNT, ACCOUNT, OTHER_ACCOUNT, UNKNOWN_ACCOUNT):
+        history.keys.add_changed_keys(account)
 
-    assert history.delete(KEY_OF_BEFORE).keys.lists.run_may_have_changed_keys
-    assert RecordedKeys(None).register(PROFILE_KEY).keys.lists.run_may_have_changed_keys
+    assert sorted(history.states) == [CUT_KEY, MADE_UP_KEY]
+
+
+def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history):
+    """The text is the beginning of the key that the run registered, but it was there before. So it is not to be deleted.
+
+    A customer's key, which is unlike the key of the run, is not taken for a cut one, either.
+    """
+    history.list_shows(CUT_KEY).begin_run().register(MADE_UP_KEY).list_shows(CUT_KEY, MADE_UP_KEY, CUSTOMER_KEY)
+    history.keys.add_changed_keys(ACCOUNT)
+    history.list_shows(MADE_UP_KEY).keys.add_changed_keys(ACCOUNT)
+
+    assert list(history.states) == [MADE_UP_KEY]
+
+
+@pytest.mark.parametrize(
+    ("history", "begins_changes"),
+    [
+        (History().register(MADE_UP_KEY), False),
+        (History().register(PROFILE_KEY), True),
+        (History().delete(CUSTOMER_KEY), True),
+    ],
+    ids=["a made-up key is registered", "a key of the profile is registered", "a key is deleted"],
+)
+def test_lists_count_as_from_before_the_run_until_it_may_have_changed_a_key_of_somebody(history, begins_changes):
+    """Only a list from before the run shows which keys belong to somebody.
+
+    A deletion and the registration of a key of the profile may change such keys. The registration of a made-up key does
+    not.
+    """
+    assert history.keys.lists.run_may_have_changed_keys is begins_changes

@@ -1,6 +1,12 @@
-"""A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
+"""A transaction code is sent once, even if it goes over a kept connection that the service closes.
+
+A kept connection has carried an earlier request. A fresh one is opened for the request.
+"""
 
 import socket
+import threading
+from collections import defaultdict
+from functools import partial
 
 import pytest
 
@@ -9,10 +15,13 @@ from spec.rules import judge
 from tests.selftest.services.closing import ClosesConnections, ClosesTheFirst, at_once, by_a_reset, when_a_code_arrives
 from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
 from tests.selftest.services.secured import Certificates, Secured
-from tests.selftest.services.serving import real_codes_received, served_by
+from tests.selftest.services.serving import SocketService, real_codes_received, served_by
 from tests.selftest.services.waiting import HANG_LIMIT_S
+from tests.traffic.together import Together
 
-CODES = (CODE, OTHER_CODE, "SBX-CPF-1")
+FIRST_CODE, SECOND_CODE, THIRD_CODE = CODE, OTHER_CODE, "SBX-CPF-1"
+ALL_CODES = (FIRST_CODE, SECOND_CODE, THIRD_CODE)
+"""Transaction codes that the service executes."""
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +34,14 @@ class SecuredCloses(Secured, ClosesConnections):
     """Closes without a word over TLS, too."""
 
 
-def service_and_run(made, folder, moments):
+def service_and_run(service_class, folder, when_it_closes):
     """The service, over TLS or without, and a run against it that knows all codes.
 
-    `moments` says when the service closes a connection.
+    `when_it_closes` says when the service closes a connection.
     """
-    certificates = Certificates(folder) if made is SecuredCloses else None
-    service = made(certificates, mutual=False) if certificates else made()
-    vars(service).update(moments)
+    certificates = Certificates(folder) if service_class is SecuredCloses else None
+    service = service_class(certificates, mutual=False) if certificates else service_class()
+    vars(service).update(when_it_closes)
     return service.__enter__(), run_that_knows_all_codes(
         service, folder, ca_bundle=certificates and str(certificates.ca_bundle)
     )
@@ -41,11 +50,11 @@ def service_and_run(made, folder, moments):
 def run_that_knows_all_codes(service, folder, **options):
     """A run whose secrets have the three codes."""
     manual_run = ManualRun(service, folder, **options)
-    manual_run.secrets.learn("code", *CODES)
+    manual_run.secrets.learn("code", *ALL_CODES)
     return manual_run
 
 
-def execute_codes_after_a_read(manual_run, codes=CODES):
+def execute_each_after_a_read(manual_run, codes=ALL_CODES):
     """Execute each code with the valid token, right after a read was answered.
 
     Returns the exchanges of the executions.
@@ -58,9 +67,16 @@ def execute_codes_after_a_read(manual_run, codes=CODES):
 
 
 @served_by(ClosesConnections)
-@pytest.mark.parametrize(("codes", "codes_on_kept_connections"), [(CODES, {OTHER_CODE, CODES[2]}), (CODES[:1], set())])
+@pytest.mark.parametrize(
+    ("codes", "codes_on_kept_connections"),
+    [(ALL_CODES, {SECOND_CODE, THIRD_CODE}), ((FIRST_CODE,), set())],
+    ids=["three codes", "a single code"],
+)
 def test_codes_after_the_first_are_sent_over_a_kept_connection(codes, codes_on_kept_connections, service, tmp_path):
-    """The first code has a fresh connection, also with another credential, and so has a single code."""
+    """The run sends everything that it has for executions. The first code always goes over a fresh connection.
+
+    The later codes go over a connection that has carried an earlier request, to save time. Each code is executed once.
+    """
     ManualRun(service, tmp_path, requests=400).execute_all(sandbox_profile(tmp_path, codes))
 
     assert set(service.carried) == codes_on_kept_connections
@@ -68,93 +84,182 @@ def test_codes_after_the_first_are_sent_over_a_kept_connection(codes, codes_on_k
 
 
 @served_by(ClosesConnections)
-@pytest.mark.parametrize(("kept_s", "proxied"), [(0.0, False), (HANG_LIMIT_S, True)])
-def test_a_connection_is_kept_only_directly_after_an_answer(kept_s, proxied, service, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("seconds_kept", "proxied"),
+    [(0.0, False), (HANG_LIMIT_S, True)],
+    ids=["the connection was idle for too long", "the run has a proxy"],
+)
+def test_a_code_has_a_fresh_connection_if_a_kept_one_is_not_safe(seconds_kept, proxied, service, tmp_path, monkeypatch):
     """A service may close a connection that was idle for a while, and a proxy may send a lost request again.
 
-    In both cases a code has a fresh connection.
+    So no code goes over a kept connection. Each code is executed once.
     """
-    monkeypatch.setattr("environments.door.sockets.KEPT_S", kept_s)
-    execute_codes_after_a_read(run_that_knows_all_codes(service, tmp_path, proxied=proxied))
+    monkeypatch.setattr("environments.door.sockets.KEPT_S", seconds_kept)
+    execute_each_after_a_read(run_that_knows_all_codes(service, tmp_path, proxied=proxied))
+    codes_on_kept_connections = service.carried
 
-    assert service.executions == list(CODES)
-    assert service.carried == []
+    assert service.executions == list(ALL_CODES)
+    assert codes_on_kept_connections == []
 
 
 @pytest.mark.parametrize(
-    ("made", "moments"),
+    ("service_class", "when_it_closes"),
     [
         (ClosesConnections, {"before": at_once}),
         (ClosesTheFirst, {}),
         (SecuredCloses, {"before": at_once}),
     ],
+    ids=["every connection", "only the first connection", "every connection, over TLS"],
 )
-def test_a_connection_that_was_closed_before_the_request_costs_nothing(made, moments, tmp_path):
-    """The suite notices the closed connection before it sends. Every code is executed once, over a fresh connection."""
-    service, manual_run = service_and_run(made, tmp_path, moments)
+def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_class, when_it_closes, tmp_path):
+    """The service closes a kept connection after its first answer. The suite notices that before it sends a code.
+
+    So every code is sent once, over a fresh connection, and succeeds.
+    """
+    service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
     with service:
         manual_run.client.send("listAccounts")
-        assert service.ended.acquire(timeout=HANG_LIMIT_S)
-        exchanges = [manual_run.execute(CODE), *execute_codes_after_a_read(manual_run, CODES[1:])]
+        assert service.ended.acquire(timeout=HANG_LIMIT_S)  # the service has closed the connection
+        first_execution = manual_run.execute(FIRST_CODE)
+        later_executions = execute_each_after_a_read(manual_run, [SECOND_CODE, THIRD_CODE])
+    statuses = [exchange.response.status for exchange in (first_execution, *later_executions)]
+    codes_received = [code for code, _ in real_codes_received(service)]
 
-    assert [exchange.response.status for exchange in exchanges] == [200, 200, 200]
-    assert [code for code, _ in real_codes_received(service)] == list(CODES)
-    assert service.carried == []
-    assert manual_run.door.guard.unknown == []
+    assert statuses == [200, 200, 200]
+    assert codes_received == list(ALL_CODES)
+    assert service.carried == []  # the codes on kept connections
+    assert manual_run.door.guard.unknown == []  # the executions of unknown outcome
+
+
+CLOSING_AT_THE_SECOND_CODE = {
+    "before the code is read": (ClosesConnections, {"before": when_a_code_arrives}, False),
+    "by a reset, in the place of an answer": (ClosesConnections, {"instead": by_a_reset}, True),
+    "in the place of an answer, over TLS": (SecuredCloses, {"instead": at_once}, True),
+}
+"""By how the service closes the kept connection of the second code: its class, the moment, and if it got the code."""
 
 
 @pytest.mark.parametrize(
-    ("made", "moments"),
-    [
-        (ClosesConnections, {"before": when_a_code_arrives}),
-        (ClosesConnections, {"instead": by_a_reset}),
-        (SecuredCloses, {"instead": at_once}),
-    ],
+    ("service_class", "when_it_closes", "service_got_the_code"),
+    CLOSING_AT_THE_SECOND_CODE.values(),
+    ids=CLOSING_AT_THE_SECOND_CODE,
 )
-def test_a_code_on_a_connection_that_closes_is_sent_once(made, moments, tmp_path):
-    """The outcome of the code is unknown.
+class TestConnectionThatClosesUnderACode:
+    """Three codes are executed, and the service closes the kept connection of the second one."""
 
-    The closed connection is no finding, and later codes have fresh connections.
-    """
-    service, manual_run = service_and_run(made, tmp_path, moments)
-    with service:
-        before, lost, after = execute_codes_after_a_read(manual_run)
-        repeated = manual_run.execute(OTHER_CODE)
+    def test_the_code_is_sent_once(self, service_class, when_it_closes, service_got_the_code, tmp_path):
+        """Three codes are executed, and the service closes the connection of the second one without an answer.
 
-    assert service.carried == [OTHER_CODE] * ("instead" in moments)
-    assert service.executions == [CODE, *service.carried, CODES[2]]
-    assert [before.response.status, after.response.status] == [200, 200]
-    assert lost.response is None
-    assert manual_run.door.guard.unknown == [lost.number]
-    assert manual_run.door.liveness.unreachable == ""
-    assert judge("executePix.connection", lost).conclusion is Conclusion.INCONCLUSIVE
-    assert "is not sent again" in repeated.failure.message
-    assert manual_run.outcomes_in_journal[2:4] == ["sent", "unknown"]
+        The second code is not sent again, neither by itself nor if the run wants to execute it once more.
+        """
+        service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+        with service:
+            execute_each_after_a_read(manual_run)
+            second_try = manual_run.execute(SECOND_CODE)
+        received_over_it = [SECOND_CODE] if service_got_the_code else []
 
+        assert service.carried == received_over_it
+        assert service.executions == [FIRST_CODE, *received_over_it, THIRD_CODE]
+        assert "is not sent again" in second_try.failure.message
 
-@served_by(ClosesConnections)
-def test_a_drop_of_a_kept_connection_is_no_finding(service, manual_run):
-    """The read is sent again, over a fresh connection."""
-    service.before = lambda connection: connection.recv(1, socket.MSG_PEEK)
-    answers = [manual_run.client.send("listAccounts") for _ in range(2)]
-    lost = manual_run.door.exchanges[1]
+    def test_the_outcome_of_the_code_is_unknown(self, service_class, when_it_closes, service_got_the_code, tmp_path):
+        """Three codes are executed, and the service closes the connection of the second one without an answer.
 
-    assert [exchange.response.status for exchange in answers] == [200, 200]
-    assert lost.response is None
-    assert judge("listAccounts.connection", lost).conclusion is Conclusion.INCONCLUSIVE
+        Money may have moved, so the journal (the file of what was sent) and the report say that its outcome is unknown.
+        """
+        service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+        with service:
+            _, lost_execution, _ = execute_each_after_a_read(manual_run)
+        outcomes_of_second_code = manual_run.outcomes_in_journal[2:4]  # after "sent" and "success" of the first code
 
+        assert lost_execution.response is None
+        assert manual_run.door.guard.unknown == [lost_execution.number]
+        assert outcomes_of_second_code == ["sent", "unknown"]
 
-@served_by(ClosesConnections)
-def test_requests_that_may_move_money_have_a_fresh_connection(service, manual_run):
-    """A request that may move money is not sent again, so it must not be lost on a connection that the service
-    closes.
-    """
-    for operation, valid in (
-        ("listAccounts", False),
-        ("createPix", True),
-        ("listAccounts", False),
-        ("createPix", False),
+    def test_the_closed_connection_is_no_failure_of_the_service(
+        self, service_class, when_it_closes, service_got_the_code, tmp_path
     ):
-        manual_run.client.send(operation, json={}, valid=valid)
+        """Three codes are executed, and the service closes the connection of the second one without an answer.
 
-    assert [request.path for request in service.received[2:]] == service.reused
+        A service may close a connection that it kept. So its requirement is inconclusive, the service counts as
+        reachable, and the other codes succeed.
+        """
+        service, manual_run = service_and_run(service_class, tmp_path, when_it_closes)
+        with service:
+            first_execution, lost_execution, third_execution = execute_each_after_a_read(manual_run)
+        conclusion = judge("executePix.connection", lost_execution).conclusion
+
+        assert conclusion is Conclusion.INCONCLUSIVE
+        assert manual_run.door.liveness.unreachable == ""
+        assert [first_execution.response.status, third_execution.response.status] == [200, 200]
+
+
+@served_by(ClosesConnections)
+def test_a_read_that_is_lost_on_a_kept_connection_is_sent_again(service, manual_run):
+    """The service closes the kept connection as soon as the second read arrives. That read is sent again, and succeeds.
+
+    A service may close a connection that it kept, so the requirement about connections is inconclusive.
+    """
+    service.before = lambda connection: connection.recv(1, socket.MSG_PEEK)
+    reads = [manual_run.client.send("listAccounts") for _ in range(2)]
+    _, lost_read, _ = manual_run.door.exchanges
+    conclusion = judge("listAccounts.connection", lost_read).conclusion
+
+    assert [exchange.response.status for exchange in reads] == [200, 200]
+    assert lost_read.response is None
+    assert conclusion is Conclusion.INCONCLUSIVE
+
+
+@served_by(ClosesConnections)
+def test_preparations_of_transfers_have_a_fresh_connection(service, manual_run):
+    """A request that may move money, such as the preparation of a transfer (createPix), is not sent again.
+
+    So it must not be lost on a kept connection that the service closes. All later requests go over a kept connection:
+    reads, and an invalid preparation, which can move no money.
+    """
+    manual_run.client.send("listAccounts", json={}, valid=False)
+    manual_run.client.send("createPix", json={}, valid=True)
+    manual_run.client.send("listAccounts", json={}, valid=False)
+    manual_run.client.send("createPix", json={}, valid=False)
+    first_path, second_path, *later_paths = [request.path for request in service.received]
+    paths_on_kept_connections = service.reused
+
+    assert (first_path, second_path) == ("/v1/accounts", "/v1/pix")
+    assert "/v1/pix" in later_paths  # the invalid preparation
+    assert paths_on_kept_connections == later_paths
+
+
+class NotesConnections(SocketService):
+    """Notes over which connections the requests for each path come."""
+
+    def __init__(self):
+        super().__init__()
+        self.connections_by_path = defaultdict(set)
+
+    def answer(self, connection, request):
+        self.connections_by_path[request.path].add(connection.getpeername())
+        super().answer(connection, request)
+
+
+@served_by(NotesConnections)
+def test_the_requests_of_a_thread_go_over_one_connection(service, tmp_path):
+    """Two threads ask for the balance of one account each, ten times. Each account is asked for over one connection.
+
+    Before either thread sends its next request, both have their answers. So both connections are free, and each thread
+    could take the other one.
+    """
+    client = ManualRun(service, tmp_path, parallel=2).client
+    both_are_answered = threading.Barrier(2)
+
+    def send_in_order(account):
+        for _ in range(10):
+            client.send("getBalance", account)
+            both_are_answered.wait(HANG_LIMIT_S)
+
+    Together(client).send_all([partial(send_in_order, "ac-0001"), partial(send_in_order, "ac-0002")])
+
+    connections_of_first_account, connections_of_second_account = service.connections_by_path.values()
+
+    assert len(connections_of_first_account) == 1
+    assert len(connections_of_second_account) == 1
+    assert connections_of_first_account != connections_of_second_account

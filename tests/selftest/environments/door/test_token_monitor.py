@@ -15,51 +15,66 @@ from tests.selftest.exchanges import answer
 FIRST_TOKEN, SECOND_TOKEN = "Tok-3n.One", "Tok-3n.Two"
 
 
-class Watched:
-    """A token monitor, and counts of what it does: `asked` are the reads that it sends again, which get the statuses
-    `witness_gets`, the last one again and again; `fetched` counts the tokens that it fetches. `paused` are the seconds
-    that it waits, and `disregarded` the numbers of the exchanges that count for nothing.
+class WatchedToken:
+    """A token monitor, what is given to it, and what it does.
+
+    | attribute | meaning |
+    |---|---|
+    | `reads_sent_again` | the numbers of the exchanges whose reads it sent again, to check the token |
+    | `times_fetched` | how often it fetched a token |
+    | `pauses` | the seconds that it waited each time |
+    | `disregarded` | the numbers of the exchanges that do not count, because of the expired token |
+
+    `statuses_of_checks` are the statuses of the reads that it sends again; the last one is repeated. `next_token` is the
+    token that it fetches; None: there is none.
     """
 
-    def __init__(self, *, witness_gets=(401,), fetched=SECOND_TOKEN):
+    def __init__(self, *, statuses_of_checks=(401,), next_token=SECOND_TOKEN):
         self.secrets = Secrets()
         self.secrets.learn_token(FIRST_TOKEN)
-        self.asked, self.fetched, self.number = [], 0, 0
-        self.paused, self.disregarded = [], set()
-        self._witness_gets, self._next = list(witness_gets), fetched
-        self.monitor = TokenMonitor(self.secrets, self._fetch, self._ask, lambda: None, self._pausing, self._disregard)
+        self.reads_sent_again, self.times_fetched, self.number = [], 0, 0
+        self.pauses, self.disregarded = [], set()
+        self._statuses_of_checks, self._next_token = list(statuses_of_checks), next_token
+        self.monitor = TokenMonitor(
+            self.secrets, self._fetch, self._send_again, lambda: None, self._pausing, self._disregard
+        )
 
-    def _ask(self, witness):
-        self.asked.append(witness.number)
+    def _send_again(self, read):
+        self.reads_sent_again.append(read.number)
         self.number += 1
-        status = self._witness_gets.pop(0) if len(self._witness_gets) > 1 else self._witness_gets[0]
+        is_last = len(self._statuses_of_checks) == 1
+        status = self._statuses_of_checks[0] if is_last else self._statuses_of_checks.pop(0)
         return replace(answer("listAccounts", {}, status=status), number=self.number)
 
-    def _disregard(self, numbers, why):
-        assert "expired" in str(why)
+    def _disregard(self, numbers, reason):
+        assert "expired" in str(reason)
         self.disregarded.update(numbers)
 
     @contextmanager
     def _pausing(self, seconds):
-        self.paused.append(seconds)
+        self.pauses.append(seconds)
         yield
 
     def _fetch(self):
-        self.fetched += 1
-        if self._next is None:
+        self.times_fetched += 1
+        if self._next_token is None:
             raise ProfileError("token_command: exit status 1")
-        if self._next == FIRST_TOKEN:
+        if self._next_token == FIRST_TOKEN:
             return False
-        self.secrets.learn_token(self._next)
+        self.secrets.learn_token(self._next_token)
         return True
 
-    def see(self, status, operation="listAccounts", *, valid=True, credential="valid", code=None):
-        """Give the monitor an exchange with the current token. True if the request is to be sent again."""
+    def is_resent_after(self, status, operation="listAccounts", *, valid=True, credential="valid", code=None):
+        """Give the monitor a request with this answer; the first one has the number 1. True if it is to be sent again."""
         self.number += 1
         sending = self.sending(operation, valid=valid, credential=credential, code=code)
         exchange = answer(operation, {"code": 0, "data": {}}, status=status, valid=valid, credential=credential)
         sending.exchange = replace(exchange, number=self.number)
         return self.monitor.fetch_another_if_expired(sending)
+
+    def see(self, *answer, **request):
+        """Give the monitor a request with this answer, as above."""
+        self.is_resent_after(*answer, **request)
 
     def sending(self, operation="listAccounts", *, scheme="Bearer", **intent):
         """A request with the current token, before it is sent."""
@@ -70,162 +85,223 @@ class Watched:
 
 
 def test_a_token_that_expired_is_fetched_once():
-    """After a refusal the last successful read is sent again. If it is refused, too, the token expired."""
-    watched = Watched()
+    """A read succeeds, and the next one gets 401. The first one is sent again, to check the token, and gets 401, too.
 
-    is_resent_after_success = watched.see(200)
-    is_resent_after_refusal = watched.see(401)
+    So the token expired. Another one is fetched, and the second read is to be sent again. Its refusal is excused: it
+    does not count against the service.
+    """
+    token = WatchedToken(statuses_of_checks=[401])
+    token.see(200)
+    second_read_is_resent = token.is_resent_after(401)
 
-    assert [is_resent_after_success, is_resent_after_refusal] == [False, True]
-    assert (watched.asked, watched.fetched) == ([1], 1)
-    assert watched.monitor.excused == {2}
-    assert [str(note) for note in watched.monitor.notes] == [
+    assert second_read_is_resent
+    assert (token.reads_sent_again, token.times_fetched) == ([1], 1)
+    assert token.monitor.excused == {2}
+    assert [str(note) for note in token.monitor.notes] == [
         "the token was refused in the middle of the run (exchange 2) and fetched again"
     ]
-    assert watched.monitor.expired == ""
+    assert token.monitor.expired == ""
 
 
-def test_a_read_that_still_succeeds_shows_that_the_token_is_good():
-    """The token is not fetched again, and the refusal is held against that request alone."""
-    watched = Watched(witness_gets=[200])
+def test_a_token_that_another_read_is_granted_has_not_expired():
+    """A read succeeds, and the next one gets 401. The first one is sent again, to check the token, and succeeds.
 
-    assert [watched.see(200), watched.see(401)] == [False, False]
-    assert (watched.asked, watched.fetched) == ([1], 0)
-    assert watched.monitor.excused == set()
-
-
-@pytest.mark.parametrize("fetched", [FIRST_TOKEN, None], ids=["the same one", "none"])
-def test_a_token_that_cannot_be_renewed_has_expired(fetched):
-    """The message names the exchange, and a note has what token_command said. Nothing more is sent, with the token or
-    without it.
+    So no token is fetched, and the refusal counts against the service (it is not excused).
     """
-    watched = Watched(fetched=fetched)
+    token = WatchedToken(statuses_of_checks=[200])
+    token.see(200)
+    second_read_is_resent = token.is_resent_after(401)
 
-    assert [watched.see(200), watched.see(401)] == [False, False]
-    assert "the token expired during the run (exchange 2)" in str(watched.monitor.expired)
-    assert len(watched.monitor.notes) == (2 if fetched is None else 1)
-    assert 2 in watched.monitor.excused
-    for credential in ("valid", "no header"):
-        with pytest.raises(NotSentError, match="the token expired during the run"):
-            watched.monitor.refuse_expired(watched.sending(credential=credential))
-
-
-def test_a_token_expired_for_good_if_every_read_is_refused_three_times():
-    """Each read that succeeded is sent again after each of three pauses."""
-    watched = Watched(fetched=None)
-    watched.see(200)
-    watched.see(200, "getBalance")
-    watched.see(401, "registerPixKey")
-
-    assert watched.paused == [1.0, 2.0, 4.0]
-    assert watched.asked == [2, *[1, 2] * 3]
-    assert watched.monitor.has_ended_the_run
-
-
-@pytest.mark.parametrize("witness_gets", [[401, 200], [401, 404], [401, 401, 401, 200]])
-def test_a_token_that_is_accepted_after_a_pause_has_not_expired(witness_gets):
-    """A service may refuse tokens for a moment. The refusal is excused, and the run goes on."""
-    watched = Watched(fetched=None, witness_gets=witness_gets)
-    watched.see(200)
-    watched.see(401)
-
-    watched.monitor.refuse_expired(watched.sending())
-    assert (watched.monitor.expired, watched.monitor.excused, watched.disregarded) == ("", {2}, set())
-
-
-@pytest.mark.parametrize("witness_gets", [[401, 503], [401, 429]])
-def test_an_answer_of_a_gateway_to_a_read_does_not_end_the_run(witness_gets):
-    """The read is not refused for its token."""
-    watched = Watched(fetched=None, witness_gets=witness_gets)
-    watched.see(200)
-    watched.see(401)
-
-    assert not watched.monitor.has_ended_the_run
-
-
-def test_refusals_count_for_nothing_from_the_last_success_on():
-    """Nobody knows which of the refusals since then the expired token has caused. Other answers count."""
-    watched = Watched(fetched=None)
-    watched.see(401, credential="no header")  # exchange 1
-    watched.see(200)
-    watched.see(401, credential="no header")
-    watched.see(401, valid=False)
-    watched.see(400, valid=False)
-    watched.see(401)  # exchange 6; the reads that are sent again have the numbers 7 to 10
-    watched.see(401, valid=False)  # was on the wire
-
-    assert watched.disregarded == {3, 4, 6, 8, 9, 10, 11}
-
-
-def test_many_refused_invalid_requests_make_the_token_be_checked():
-    """The fifth in a row does, and after a check in vain the tenth: a service may refuse every invalid request so."""
-    watched = Watched(witness_gets=[200])
-    watched.see(200)
-    for _ in range(17):
-        watched.see(401, valid=False)
-    watched.see(200)
-    for _ in range(19):
-        watched.see(401, valid=False)
-
-    assert watched.asked == [1, 1]
-
-
-def test_invalid_requests_alone_show_that_the_token_expired():
-    """Phases of a run have no valid request."""
-    watched = Watched(fetched=None)
-    watched.see(200)
-    for _ in range(5):
-        watched.see(401, valid=False)
-
-    assert watched.monitor.has_ended_the_run
+    assert not second_read_is_resent
+    assert (token.reads_sent_again, token.times_fetched) == ([1], 0)
+    assert token.monitor.excused == set()
 
 
 @pytest.mark.parametrize(
-    "refused",
-    [{"valid": False}, {"credential": "no header"}, {"status": 503}, {"status": 500}],
-    ids=["invalid", "without a token", "a gateway", "a server error"],
+    ("next_token", "number_of_notes"),
+    [(FIRST_TOKEN, 1), (None, 2)],
+    ids=["the same token is fetched", "fetching fails, which is a note of its own"],
 )
-def test_answers_after_which_the_token_is_not_checked(refused):
-    """The answers are refusals of an invalid request or of one without the token, and server errors."""
-    watched = Watched()
-    watched.see(200)
+def test_a_token_that_cannot_be_renewed_has_expired(next_token, number_of_notes):
+    """A read succeeds, and the next one gets 401, as does the check of the token. No other token can be fetched.
 
-    assert not watched.see(refused.pop("status", 401), **refused)
-    assert (watched.asked, watched.monitor.excused) == ([], set())
-
-
-def test_without_a_success_a_refusal_is_no_expiry():
-    """The token may be wrong from the start. Only a successful read shows that the token was accepted."""
-    watched = Watched()
-
-    assert not watched.see(401)
-    assert not watched.see(200, "registerPixKey")
-    assert not watched.see(401)
-    assert watched.asked == []
-
-
-def test_a_real_code_is_not_sent_again_with_a_new_token():
-    """The token is fetched, and the execution is not sent a second time."""
-    watched = Watched()
-    watched.see(200)
-
-    assert not watched.see(401, "executePix", code="TX-1")
-    assert (watched.fetched, watched.monitor.excused) == (1, {2})
-
-
-def test_a_request_that_waited_gets_the_new_token():
-    """The token is replaced under the scheme that the request has.
-
-    A request that is meant to go without the valid token keeps its header.
+    The message names the refused exchange. Its refusal is excused: it does not count against the service.
     """
-    watched = Watched()
-    sending, lower_case_scheme = watched.sending(), watched.sending(scheme="bearer")
-    without_token = watched.sending()
-    without_token.with_token = False
-    watched.secrets.learn_token(SECOND_TOKEN)
-    for request in (sending, lower_case_scheme, without_token):
-        watched.monitor.put_in_newest_token(request)
+    token = WatchedToken(next_token=next_token)
+    token.see(200)
+    second_read_is_resent = token.is_resent_after(401)
 
-    assert [request.request.headers["Authorization"] for request in (sending, lower_case_scheme, without_token)] == [
-        f"Bearer {SECOND_TOKEN}", f"bearer {SECOND_TOKEN}", f"Bearer {FIRST_TOKEN}",
-    ]  # fmt: skip
+    assert not second_read_is_resent
+    assert "the token expired during the run (exchange 2)" in str(token.monitor.expired)
+    assert len(token.monitor.notes) == number_of_notes
+    assert 2 in token.monitor.excused
+
+
+@pytest.mark.parametrize("next_token", [FIRST_TOKEN, None], ids=["the same token is fetched", "fetching fails"])
+@pytest.mark.parametrize("credential", ["valid", "no header"], ids=["with the token", "without a token"])
+def test_nothing_is_sent_after_the_token_expired(credential, next_token):
+    """The token expired, and no other one can be fetched. A request with the token, or without one, is refused by the run."""
+    token = WatchedToken(next_token=next_token)
+    token.see(200)
+    token.see(401)
+
+    with pytest.raises(NotSentError, match="the token expired during the run"):
+        token.monitor.refuse_expired(token.sending(credential=credential))
+
+
+def test_a_token_has_expired_for_good_if_every_read_is_refused_three_times():
+    """Two reads succeed (exchanges 1 and 2), a registration gets 401, and no other token can be fetched.
+
+    The last read is sent again, to check the token. Then both reads are sent again after each of three pauses. All are
+    refused, which ends the run.
+    """
+    token = WatchedToken(next_token=None, statuses_of_checks=[401])
+    token.see(200, "listAccounts")
+    token.see(200, "getBalance")
+    token.see(401, "registerPixKey")
+    check, both_reads = [2], [1, 2]
+
+    assert token.pauses == [1.0, 2.0, 4.0]
+    assert token.reads_sent_again == [*check, *both_reads, *both_reads, *both_reads]
+    assert token.monitor.has_ended_the_run
+
+
+@pytest.mark.parametrize(
+    "statuses_of_checks",
+    [[401, 200], [401, 404], [401, 401, 401, 200]],
+    ids=["accepted after the first pause", "not found, so the token was accepted", "accepted after the third pause"],
+)
+def test_a_token_that_is_accepted_after_a_pause_has_not_expired(statuses_of_checks):
+    """A service may refuse tokens for a moment. The read is sent again after each of three pauses, to check the token.
+
+    If the token is accepted then, the run goes on. The refusal is excused: it does not count against the service.
+    """
+    token = WatchedToken(next_token=None, statuses_of_checks=statuses_of_checks)
+    token.see(200)
+    token.see(401)
+
+    token.monitor.refuse_expired(token.sending())  # raises an error if the token has expired
+    assert (token.monitor.expired, token.monitor.excused, token.disregarded) == ("", {2}, set())
+
+
+@pytest.mark.parametrize("status_of_gateway", [503, 429])
+def test_the_answer_of_a_gateway_to_a_check_of_the_token_does_not_end_the_run(status_of_gateway):
+    """A request gets 401, and so does the check of the token. In the next check a gateway answers with another status.
+
+    That answer says nothing of the token, so the token has not expired for good.
+    """
+    token = WatchedToken(next_token=None, statuses_of_checks=[401, status_of_gateway])
+    token.see(200)
+    token.see(401)
+
+    assert not token.monitor.has_ended_the_run
+
+
+def test_refusals_do_not_count_from_the_last_success_with_an_expired_token_on():
+    """The token expired at some moment between the last success (exchange 2) and the refusal that shows it (exchange 6).
+
+    Nobody knows which refusals since then it has caused, so none of them counts. Answers that are no refusal of the
+    caller, such as 400 (exchange 5), count. Exchanges 7 to 10 are checks of the token, of which the first one is the
+    proof that it expired.
+    """
+    token = WatchedToken(next_token=None)
+    token.see(401, credential="no header")  # exchange 1
+    token.see(200)
+    token.see(401, credential="no header")
+    token.see(401, valid=False)
+    token.see(400, valid=False)
+    token.see(401)  # exchange 6; the checks have the numbers 7 to 10
+    token.see(401, valid=False)  # exchange 11, which was on its way
+
+    assert token.disregarded == {3, 4, 6, 8, 9, 10, 11}
+
+
+def test_invalid_requests_that_are_refused_again_and_again_make_the_token_be_checked_twice():
+    """A service may refuse each invalid request for its token. So the token is checked after 5 such refusals in a row.
+
+    The check finds that the token is good, so the number doubles each time: the next check comes after 10 in a row, and
+    the one after it would come after 20. Here there are 17 refusals, a success, and 19 refusals.
+    """
+    token = WatchedToken(statuses_of_checks=[200])
+    token.see(200)
+    for _ in range(17):
+        token.see(401, valid=False)
+    token.see(200)
+    for _ in range(19):
+        token.see(401, valid=False)
+
+    assert token.reads_sent_again == [1, 1]
+
+
+def test_five_invalid_requests_that_are_refused_show_that_the_token_expired():
+    """In parts of a run all requests are invalid. After a success five of them get 401, and so do the checks of the token."""
+    token = WatchedToken(next_token=None)
+    token.see(200)
+    for _ in range(5):
+        token.see(401, valid=False)
+
+    assert token.monitor.has_ended_the_run
+
+
+@pytest.mark.parametrize(
+    ("status", "request_with_that_answer"),
+    [(401, {"valid": False}), (401, {"credential": "no header"}), (503, {}), (500, {})],
+    ids=["401 to one invalid request", "401 to a request without a token", "a gateway", "a server error"],
+)
+def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(status, request_with_that_answer):
+    """After a success comes one such answer. No read is sent again to check the token, and nothing is excused."""
+    token = WatchedToken()
+    token.see(200)
+    is_resent = token.is_resent_after(status, **request_with_that_answer)
+
+    assert not is_resent
+    assert (token.reads_sent_again, token.monitor.excused) == ([], set())
+
+
+def test_a_token_that_no_read_was_granted_cannot_expire():
+    """Only a successful read shows that the token was ever accepted. It may be wrong from the start.
+
+    Here a read gets 401, a registration succeeds, and another read gets 401. Nothing is sent again to check the token.
+    """
+    token = WatchedToken()
+    is_resent = [
+        token.is_resent_after(401),
+        token.is_resent_after(200, "registerPixKey"),
+        token.is_resent_after(401),
+    ]
+
+    assert is_resent == [False, False, False]
+    assert token.reads_sent_again == []
+
+
+def test_an_execution_is_not_sent_again_with_a_new_token():
+    """An execution gets 401 because the token expired. Another token is fetched, but a transaction code is sent once."""
+    token = WatchedToken()
+    token.see(200)
+    execution_is_resent = token.is_resent_after(401, "executePix", code="TX-1")
+
+    assert not execution_is_resent
+    assert (token.times_fetched, token.monitor.excused) == (1, {2})
+
+
+@pytest.mark.parametrize(
+    ("scheme", "with_token", "header_afterwards"),
+    [
+        ("Bearer", True, f"Bearer {SECOND_TOKEN}"),
+        ("bearer", True, f"bearer {SECOND_TOKEN}"),
+        ("Bearer", False, f"Bearer {FIRST_TOKEN}"),
+    ],
+    ids=["the valid token", "the scheme in small letters", "a request that is to go without the valid token"],
+)
+def test_a_request_that_waited_gets_the_new_token(scheme, with_token, header_afterwards):
+    """A request was made with the first token, and waits. Meanwhile another token is fetched, and the request gets it.
+
+    The scheme of its header stays. A request that is meant to go without the valid token keeps its header.
+    """
+    token = WatchedToken()
+    waiting_request = token.sending(scheme=scheme)
+    waiting_request.with_token = with_token
+    token.secrets.learn_token(SECOND_TOKEN)
+    token.monitor.put_in_newest_token(waiting_request)
+
+    assert waiting_request.request.headers["Authorization"] == header_afterwards

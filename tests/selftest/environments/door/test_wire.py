@@ -43,64 +43,81 @@ def wire_of(proxy=None, **tls):
     return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), Ending())
 
 
-def attempt(wire, service):
-    """Send one request: its response or its failure."""
+def send_a_read(wire, service):
+    """Send GET /v1/accounts. Returns its response or its failure."""
     request = requests.Request("GET", f"{service.base_url}/v1/accounts").prepare()
     return wire.attempt(Sending(request, Intent("listAccounts")))
 
 
 @pytest.mark.parametrize(
-    ("made", "is_trusted", "why"),
+    ("host_of_certificate", "is_authority_trusted", "reason"),
     [
-        (lambda made: Secured(made, mutual=False), False, "self-signed certificate in certificate chain"),
-        (lambda made: service_with_certificate(made, "bank.example"), True, "Hostname mismatch, certificate is not valid for 'localhost'"),
+        ("localhost", False, "self-signed certificate in certificate chain"),
+        ("bank.example", True, "Hostname mismatch, certificate is not valid for 'localhost'"),
     ],
-    ids=["an unknown authority", "another host"],
-)  # fmt: skip
-def test_a_failed_tls_handshake_is_one_line(made, is_trusted, why, certificates):
-    """A failed handshake gives the reason of the library and what to check, for a request and for a mere connection.
+    ids=["an authority that is not trusted", "the certificate of another host"],
+)
+def test_a_failed_tls_handshake_is_reported_in_one_line(
+    host_of_certificate, is_authority_trusted, reason, certificates
+):
+    """The certificate of the service (at localhost) is not accepted, so nothing is sent.
 
-    Nothing was sent.
+    The message gives the reason of the TLS library and what to check in the profile (the settings of the run). It is
+    the same for a request and for a mere connection.
     """
-    ca_bundle = certificates.ca_bundle if is_trusted else None
-    with made(certificates) as service, closing(wire_of(ca_bundle=ca_bundle)) as wire:
-        failure = attempt(wire, service)
+    ca_bundle = certificates.ca_bundle if is_authority_trusted else None
+    with (
+        service_with_certificate(certificates, host_of_certificate) as service,
+        closing(wire_of(ca_bundle=ca_bundle)) as wire,
+    ):
+        failure = send_a_read(wire, service)
         message_of_connecting = wire.connect(service.base_url)
 
     assert failure.kind is FailureKind.TLS
-    assert failure.message == f"TLS failed ({why}): {WHAT_TO_CHECK}"
+    assert failure.message == f"TLS failed ({reason}): {WHAT_TO_CHECK}"
     assert message_of_connecting == failure.message
     assert service.received == []
 
 
-def test_a_client_certificate_that_is_missing_is_named(certificates):
-    """TLS 1.3 reports the missing certificate only after the handshake, when the request was sent."""
-    with Secured(certificates) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
-        failure = attempt(wire, service)
+def test_a_missing_client_certificate_is_a_tls_failure(certificates):
+    """The service asks for a client certificate, and the profile (the settings of the run) has none.
+
+    TLS 1.3 reports that only after the handshake, when the request is on its way. The service does not get it.
+    """
+    with Secured(certificates, mutual=True) as service, closing(wire_of(ca_bundle=certificates.ca_bundle)) as wire:
+        failure = send_a_read(wire, service)
 
     assert failure.kind is FailureKind.TLS
     assert service.received == []
     assert failure.message.endswith(f"): {WHAT_TO_CHECK}")
 
 
-def test_a_connection_is_opened_and_closed(certificates):
-    """`connect` opens TLS, directly or through a proxy, and sends nothing.
+def test_a_connection_is_opened_without_a_request(certificates):
+    """`connect` makes a TLS connection, directly or through a proxy, to find out if the service can be reached.
 
-    If the proxy is gone, nothing goes around it.
+    It returns no trouble, and the service gets no request. The proxy gets the CONNECT alone.
     """
     with Secured(certificates, mutual=False) as service, Proxy() as proxy:
-        proxies = (None, proxy.base_url, "http://127.0.0.1:9")
-        wires = [wire_of(proxy, ca_bundle=certificates.ca_bundle) for proxy in proxies]
-        direct, through, nowhere = [wire.connect(service.base_url) for wire in wires]
+        trouble_without_proxy = wire_of(ca_bundle=certificates.ca_bundle).connect(service.base_url)
+        trouble_with_proxy = wire_of(proxy.base_url, ca_bundle=certificates.ca_bundle).connect(service.base_url)
 
-    assert (direct, through) == ("", "")
+    assert (trouble_without_proxy, trouble_with_proxy) == ("", "")
     assert service.received == []
     assert [request.method for request in proxy.received] == ["CONNECT"]
-    assert nowhere == "the proxy cannot be reached: check proxy"
+
+
+def test_no_connection_goes_around_a_proxy_that_is_gone(certificates):
+    """Nothing listens at the address of the proxy. `connect` says so, although the service itself could be reached."""
+    with Secured(certificates, mutual=False) as service:
+        wire = wire_of("http://127.0.0.1:9", ca_bundle=certificates.ca_bundle)
+        trouble = wire.connect(service.base_url)
+
+    assert trouble == "the proxy cannot be reached: check proxy"
+    assert service.received == []
 
 
 @pytest.fixture
-def encrypted(certificates):
+def tls_with_encrypted_key(certificates):
     """The section `tls` of a profile whose client key has a passphrase."""
     key = load_pem_private_key(certificates.client_key.read_bytes(), None)
     encryption = BestAvailableEncryption(PASSPHRASE.encode())
@@ -110,29 +127,38 @@ def encrypted(certificates):
     return {**files, "client_key_passphrase_env": "PIX_KEY_PASSPHRASE"}
 
 
-def test_everything_goes_through_the_proxy(certificates, encrypted, tmp_path):
-    """The proxy of the profile gets a CONNECT and nothing else; HTTPS_PROXY is not read.
+def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with_encrypted_key, tmp_path):
+    """A run goes through the proxy in its settings, which gets a CONNECT and nothing else. HTTPS_PROXY is not read.
 
-    The passphrase of the client key is nowhere in the files and output of the run.
+    The client key has a passphrase, which is nowhere in the files and the output of the run.
     """
     with Secured(certificates) as service, Proxy() as proxy:
-        profile = write_profile(tmp_path, service.base_url, tls=encrypted, proxy=proxy.base_url)
-        variables = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:1")
-        result = run_suite(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **variables)
+        profile = write_profile(tmp_path, service.base_url, tls=tls_with_encrypted_key, proxy=proxy.base_url)
+        proxy_of_machine = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:1")
+        result = run_suite(profile, "-k", "executePix.document.type", PIX_KEY_PASSPHRASE=PASSPHRASE, **proxy_of_machine)
+    text_of_report = "".join(file.read_text() for file in result.folder.iterdir())
 
     assert result.status == 0, result.output
     assert service.executions == ["SBX-PHONE-1"]
     assert {request.method for request in proxy.received} == {"CONNECT"}
-    assert PASSPHRASE not in result.output + "".join(file.read_text() for file in result.folder.iterdir())
+    assert PASSPHRASE not in result.output + text_of_report
 
 
-def test_an_unreadable_pem_file_is_one_line(certificates, encrypted, monkeypatch):
-    """A file without a certificate, and a key with another passphrase, are mistakes in the profile."""
+def test_a_wrong_passphrase_of_the_client_key_is_a_mistake_in_the_profile(tls_with_encrypted_key, monkeypatch):
+    """The profile (the settings of the run) names the variable that holds the passphrase. It has another text.
+
+    The message names both settings that belong together.
+    """
     monkeypatch.setenv("PIX_KEY_PASSPHRASE", "another")
-    with pytest.raises(
-        ProfileError, match=r"^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"
-    ):
-        wire_of(**encrypted)
+    message = r"^tls.client_cert, tls.client_key: .*, or the passphrase is wrong or missing$"
+
+    with pytest.raises(ProfileError, match=message):
+        wire_of(**tls_with_encrypted_key)
+
+
+def test_a_file_without_a_certificate_is_a_mistake_in_the_profile(certificates):
+    """The profile names a file of trusted authorities in `tls.ca_bundle`. It has no certificate in it."""
     certificates.ca_bundle.write_text("no certificate")
+
     with pytest.raises(ProfileError, match=r"^tls.ca_bundle: no certificate of an authority in PEM$"):
-        wire_of(ca_bundle=encrypted["ca_bundle"])
+        wire_of(ca_bundle=certificates.ca_bundle)

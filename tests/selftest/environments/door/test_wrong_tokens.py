@@ -30,13 +30,13 @@ from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
 from tests.traffic.refused_credentials import unauthorized_requests_for_code
 
-# four valid tokens of different sorts
+# four valid tokens of different sorts; a signed one is a JWT (JSON Web Token)
 SIGNED = SignsItsToken().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
 UUID_4 = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
 TOKENS = {"signed": SIGNED, "text": TEXT, "UUID": UUID_4, "hexadecimal": HEX}
-NAMES = [form.name for form in FORMS]
+NAMES_OF_FORMS = [form.name for form in FORMS]
 each_token = pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 
 
@@ -58,7 +58,10 @@ def base64_decoded_leniently(text):
 
 @pytest.mark.parametrize("length", [30, 31, 32], ids=["no padding", "padding ==", "padding ="])
 def test_a_wrong_token_in_base64_decodes_to_other_bytes_than_the_right_one(length):
-    """The valid token is bytes in base64. Even a lenient decoder does not get its bytes from any wrong token."""
+    """The valid token is some bytes in base64. Six wrong tokens are made from it.
+
+    Even a lenient decoder, which ignores missing padding, gets other bytes from each of them.
+    """
     right_bytes = bytes(range(200, 200 + length))
     right_token = b64encode(right_bytes).decode()
     wrong_tokens_by_form = wrong_tokens(right_token)
@@ -70,14 +73,20 @@ def test_a_wrong_token_in_base64_decodes_to_other_bytes_than_the_right_one(lengt
 
 
 def test_a_wrong_hexadecimal_token_is_another_number():
-    """Even a service that reads a token only up to the first character that is no digit gets another number."""
+    """The valid token is a hexadecimal number. A service may read a wrong one only up to the first character that is no digit.
+
+    Even then it gets another number.
+    """
     numbers_read = [re.match("[0-9a-f]*", wrong_token)[0] for wrong_token in wrong_tokens(HEX).values()]
 
     assert HEX not in numbers_read
 
 
 def test_a_hexadecimal_token_has_no_wrong_token_in_another_letter_case():
-    """AB and ab are the same hexadecimal number, so a service may accept both. The same is true for a UUID."""
+    """AB and ab are the same hexadecimal number, so a service may accept both. The same is true for a UUID.
+
+    For a signed token (a JWT) and for another text there is a wrong token in another letter case.
+    """
     tokens_with_that_form = [
         name for name, token in TOKENS.items() if "the token in another letter case" in wrong_tokens(token)
     ]
@@ -85,24 +94,26 @@ def test_a_hexadecimal_token_has_no_wrong_token_in_another_letter_case():
     assert tokens_with_that_form == ["signed", "text"]
 
 
-def test_a_form_for_signed_tokens_becomes_another_text_if_the_token_is_not_signed():
-    """The forms are chosen for the first token of a run, and a token that is fetched later may not be signed.
+def test_a_form_for_signed_tokens_becomes_the_usual_wrong_token_if_the_token_is_not_signed():
+    """A form says how a wrong token is made, here by changing the time of expiry (exp) in a signed token (a JWT).
 
-    Then there is no exp that could be changed, and the header has the wrong token that every token has.
+    The forms are chosen for the first token of a run. A token that is fetched later may not be signed, so there is no
+    exp to change. Then the header has the wrong token that is made from any token.
     """
-    name = "the token with an expired exp"
+    header = authorization("the token with an expired exp", TEXT)
+    usual_wrong_token = wrong_tokens(TEXT)[WRONG_TOKEN]
 
-    assert authorization(name, TEXT) == f"Bearer {wrong_tokens(TEXT)[WRONG_TOKEN]}"
+    assert header == f"Bearer {usual_wrong_token}"
 
 
 def test_an_unknown_form_is_a_key_error():
-    """Only a misspelled name in the suite can be unknown."""
+    """A form says how a wrong token is made. Its name comes from the suite alone, so an unknown one is a programming mistake."""
     with pytest.raises(KeyError):
         authorization("no such name", TEXT)
 
 
 @pytest.mark.parametrize(
-    ("name", "flaws", "claims"),
+    ("name", "checks_that_fail", "changed_claims"),
     [
         (WRONG_TOKEN, {"signature"}, {}),
         ("the token without a signature (none)", {"algorithm", "signature"}, {}),
@@ -111,21 +122,24 @@ def test_an_unknown_form_is_a_key_error():
         ("the token of another subject", {"signature", "sub"}, {"sub": f"{SYNTHETIC_PREFIX}subject"}),
     ],
 )
-def test_a_wrong_signed_token_has_only_the_flaws_of_its_name(name, flaws, claims):
-    """A wrong token that is made from a signed one fails only the checks that its name tells.
+def test_a_wrong_signed_token_fails_only_the_checks_that_its_name_tells(name, checks_that_fail, changed_claims):
+    """A wrong token is made from a signed one (a JWT). A service that makes only one check may accept it.
 
-    `flaws` are these checks of a service: the algorithm, the signature, and the claims exp and sub. `claims` are the
-    claims that differ from those of the right token.
+    A service checks the algorithm, the signature, the time of expiry (exp) and the subject (sub). All other claims are
+    those of the right token.
     """
     wrong_token = wrong_tokens(SIGNED)[name]
 
-    assert SignsItsToken().flaws_of(wrong_token) == flaws
-    assert claims_of(wrong_token) == {**CLAIMS, **claims}
+    assert SignsItsToken().flaws_of(wrong_token) == checks_that_fail
+    assert claims_of(wrong_token) == {**CLAIMS, **changed_claims}
 
 
 @each_token
 def test_a_token_always_has_the_same_wrong_tokens(token):
-    """They are computed from the token alone, so that a report can recognise and hide all of them."""
+    """Wrong tokens are computed from the valid token alone, so that a report can recognise and hide all of them.
+
+    Here they are computed again after the cache was emptied.
+    """
     first_wrong_tokens = dict(wrong_tokens(token))
     wrong_tokens.cache_clear()
 
@@ -134,19 +148,24 @@ def test_a_token_always_has_the_same_wrong_tokens(token):
 
 @each_token
 def test_no_wrong_token_is_the_right_one_between_blanks(token):
-    """Each wrong token has visible ASCII characters alone, as a header may have, and is not the right token."""
-    all_wrong_tokens = wrong_tokens(token).values()
+    """A service may ignore blanks around a token, so none of the wrong tokens is the right one without its blanks.
 
-    assert token not in {wrong_token.strip() for wrong_token in all_wrong_tokens}
-    # from ! to ~ are all visible characters of ASCII
-    assert [wrong_token for wrong_token in all_wrong_tokens if not re.fullmatch("[!-~]*", wrong_token)] == []
+    Each has only visible characters of ASCII (from ! to ~), as a header may have.
+    """
+    all_wrong_tokens = wrong_tokens(token).values()
+    without_blanks = {wrong_token.strip() for wrong_token in all_wrong_tokens}
+    with_other_characters = [wrong_token for wrong_token in all_wrong_tokens if not re.fullmatch("[!-~]*", wrong_token)]
+
+    assert token not in without_blanks
+    assert with_other_characters == []
 
 
 @each_token
 def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(token):
-    """Nobody can guess 16 characters, so nobody can restore the right token from such a wrong one.
+    """A form says how a wrong token is made from the right one. Whoever sees a wrong token must not be able to restore it.
 
-    The forms in RESTORABLE are the exception: they are sent only with the permission `fuzz`.
+    Nobody can guess 16 characters. The forms in RESTORABLE are the exception: they are sent only with the permission
+    `fuzz`.
     """
     characters_shown = {}
     for form in (*FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS):
@@ -154,20 +173,27 @@ def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(tok
         # a choice: up to three equal characters in a row may be chance
         characters_shown[form.name] = sum(block.size for block in blocks if block.size > 3)
     names_of_unrestorable_forms = set(characters_shown) - RESTORABLE
+    forms_that_show_too_much = [
+        name for name in names_of_unrestorable_forms if characters_shown[name] > len(token) - 16
+    ]
 
-    assert [name for name in names_of_unrestorable_forms if characters_shown[name] > len(token) - 16] == []
+    assert forms_that_show_too_much == []
 
 
 @pytest.mark.parametrize(
-    "token", ["test", "15-characters..", "Tok-3n.Of_The-0", f"{SIGNED.rpartition('.')[0]}.c2hvcnQ"]
+    "token",
+    ["test", "15-characters..", "Tok-3n.Of_The-0", f"{SIGNED.rpartition('.')[0]}.c2hvcnQ"],
+    ids=["4 characters", "15 characters", "15 characters with two dots", "a signed token with a short signature"],
 )
 def test_the_wrong_token_for_a_short_token_is_random(token):
     """A wrong token that is made from a short token, or from one with a short signature, would nearly show it.
 
-    The random one has 128 bits.
+    So it is random instead, with 32 hexadecimal digits (128 bits). No form that keeps the claims is made, either.
     """
-    assert re.fullmatch(f"{SYNTHETIC_PREFIX}[0-9a-f]{{32}}", wrong_tokens(token)[WRONG_TOKEN])
-    assert "the token without a signature (none)" not in wrong_tokens(token)
+    tokens_by_form = wrong_tokens(token)
+
+    assert re.fullmatch(f"{SYNTHETIC_PREFIX}[0-9a-f]{{32}}", tokens_by_form[WRONG_TOKEN])
+    assert "the token without a signature (none)" not in tokens_by_form
 
 
 def claims_of(token):
@@ -182,9 +208,10 @@ class SignsWithAWord(SignsItsToken):
 
 
 def test_no_wrong_token_is_signed_with_the_key_of_the_right_one():
-    """The valid token is signed with the key `secret`, so a token that the suite signs with that word would be valid.
+    """The suite signs some wrong tokens itself, with keys that anybody may guess.
 
-    Other forms that the suite signs itself stay.
+    Here the valid token is signed with the key `secret`, so a token that the suite signs with that word would be valid.
+    It is left out; a token that is signed with another key stays.
     """
     names = set(wrong_tokens(SignsWithAWord().token))
     forms_signed_with_that_key = {
@@ -192,7 +219,7 @@ def test_no_wrong_token_is_signed_with_the_key_of_the_right_one():
         "an expired token, signed anew with the key secret",
     }
 
-    assert forms_signed_with_that_key <= set(wrong_tokens(SIGNED))
+    assert forms_signed_with_that_key <= set(wrong_tokens(SIGNED))  # this token is signed with another key
     assert not forms_signed_with_that_key & names
     assert "a token with another key id, signed with an empty key" in names
 
@@ -225,51 +252,73 @@ def test_a_resigned_token_differs_in_the_named_claim_alone(name, key, claims_tha
 
 @pytest.mark.parametrize("name", FORMS_THAT_THE_SUITE_SIGNS)
 def test_a_token_that_is_signed_for_an_unsigned_one_has_a_made_up_issuer(name):
-    """If the valid token is no signed token, there are no claims to copy. The issuer is marked as one of the suite."""
+    """If the valid token is not signed (no JWT), there are no claims to copy. The issuer (iss) has the mark of the suite."""
     assert SYNTHETIC_PREFIX in claims_of(wrong_tokens(TEXT)[name])["iss"]
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
 
 
+def requests_by_code(table, number_of_codes):
+    """For each transaction code, the requests with a wrong token, or without one, that are sent with it."""
+    return [unauthorized_requests_for_code(table, index, number_of_codes) for index in range(number_of_codes)]
+
+
 @pytest.mark.parametrize("number_of_codes", [1, 2, 6, 60])
-def test_the_rows_of_the_table_of_wrong_tokens_are_divided_among_the_codes(number_of_codes):
-    """Each row is sent with some code, whatever the number of codes.
+def test_each_request_with_a_wrong_token_is_sent_with_some_code(number_of_codes):
+    """A table has all requests that are sent with a wrong token or without one, one for each form of wrong token.
 
-    The first request with a code has a wrong token, and the second one has none. The very first one has the form of
-    wrong token that every token has, in the documented spelling.
+    They are divided among the transaction codes of the run, whatever their number, and none is left out.
     """
-    table = table_of_unauthorized_requests(NAMES, has_a_body=False)
-    rows_by_code = [unauthorized_requests_for_code(table, index, number_of_codes) for index in range(number_of_codes)]
+    table = table_of_unauthorized_requests(NAMES_OF_FORMS, has_a_body=False)
+    requests_of_all_codes = set().union(*requests_by_code(table, number_of_codes))
 
-    assert set().union(*rows_by_code) == set(table)
-    assert NO_HEADER not in [rows_of_code[0].credential for rows_of_code in rows_by_code]
-    assert {rows_of_code[1].credential for rows_of_code in rows_by_code} == {NO_HEADER}
-    assert rows_by_code[0][0] == (WRONG_TOKEN, ())
+    assert requests_of_all_codes == set(table)
+
+
+@pytest.mark.parametrize("number_of_codes", [1, 2, 6, 60])
+def test_each_code_is_sent_with_a_wrong_token_first_and_then_without_a_token(number_of_codes):
+    """Before a code is executed, it is sent with a wrong token, and then without the header Authorization.
+
+    The very first wrong token is the usual one, in the documented spelling of the header (an empty tuple).
+    """
+    table = table_of_unauthorized_requests(NAMES_OF_FORMS, has_a_body=False)
+    first_requests, second_requests, *_ = zip(*requests_by_code(table, number_of_codes), strict=False)
+
+    assert first_requests[0] == (WRONG_TOKEN, ())
+    assert NO_HEADER not in [request.credential for request in first_requests]
+    assert {request.credential for request in second_requests} == {NO_HEADER}
 
 
 @each_token
-@pytest.mark.parametrize("has_a_body", [True, False])
+@pytest.mark.parametrize("has_a_body", [True, False], ids=["requests with a body", "requests without a body"])
 def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token):
-    """A service that refuses an unusual spelling of the header would hide what it does with the token."""
+    """A table has all requests with a wrong token, in the order in which they are sent.
+
+    First each wrong token is sent as `Authorization: Bearer …`, because a service that refuses another spelling would
+    hide what it does with the token. The likeliest other spellings, such as `bearer`, come next.
+    """
     names = [form.name for form in permitted_forms(load("sandbox"), token)]
     requests_with_a_token = [
         request
         for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)
         if request.credential != NO_HEADER
     ]
-    first_rows = requests_with_a_token[: len(names)]
-    spellings_of_next_rows = [row.spelling for row in requests_with_a_token[len(names) :][:3]]
+    first_requests = requests_with_a_token[: len(names)]
+    spellings_of_later_requests = [request.spelling for request in requests_with_a_token[len(names) :]]
 
-    assert first_rows == [(name, ()) for name in names]  # an empty tuple is the documented spelling
-    # the likeliest unusual spellings come next
-    assert spellings_of_next_rows == [("the scheme bearer",), ("the scheme BEARER",), ("two spaces behind the scheme",)]
+    assert first_requests == [(name, ()) for name in names]  # an empty tuple is the documented spelling
+    assert spellings_of_later_requests[:3] == [
+        ("the scheme bearer",),
+        ("the scheme BEARER",),
+        ("two spaces behind the scheme",),
+    ]
 
 
 # -- when the run stops ----------------------------------------------------------------------------------------------
 
 
-class LocksForSeconds(LocksCallersOut):
+class LocksOutForFiveSeconds(LocksCallersOut):
     """After three wrong tokens the service refuses every request for five seconds. It counts these lock-outs."""
 
     SECONDS = 5
@@ -286,12 +335,13 @@ class LocksForSeconds(LocksCallersOut):
 
 
 def test_after_the_second_lock_no_further_wrong_token_is_sent():
-    """No wrong token is sent to an operation after the service locked the caller out twice because of it.
+    """The service locks the caller out for five seconds after each third wrong token. The run notices that.
 
-    So there are at most 12 lock-outs in the run; without that rule there were 24. A note says that the service locks
+    No wrong token is sent to an operation after the service locked the caller out twice because of that operation. So
+    there are at most 12 lock-outs in the run; without that rule there were 24. A note says that the service locks
     callers out, and the message of the requirement lists the credentials that were tried until then.
     """
-    service = LocksForSeconds()
+    service = LocksOutForFiveSeconds()
     trial = try_in_memory(service)
     message = str(trial.rows["executePix.token.required"].message)
 
@@ -301,4 +351,4 @@ def test_after_the_second_lock_no_further_wrong_token_is_sent():
     lock_note = (
         "locks the caller out after wrong tokens (tried: no header, a wrong token (of a JWT: another signature), "
     )
-    assert [note for note in trial.notes if lock_note in note] != []
+    assert any(lock_note in note for note in trial.notes)

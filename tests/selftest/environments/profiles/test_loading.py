@@ -28,11 +28,11 @@ from spec.requirements import read_yaml
 
 REPOSITORY = Path(__file__).parents[4]
 EXAMPLE = REPOSITORY / "environments/staging.example.yaml"
-PUBLISHED = REPOSITORY / "environments/profile.schema.json"
+PUBLISHED_SCHEMA = REPOSITORY / "environments/profile.schema.json"
 PROFILES = sorted(
     {*REPOSITORY.glob("environments/*.yaml"), *REPOSITORY.glob("tests/selftest/proof/**/profiles/*.yaml")}
 )
-GOOD = "base_url: https://bank.example\nauth: {token_env: PIX_TOKEN}\n"
+ADDRESS_AND_TOKEN = "base_url: https://bank.example\nauth: {token_env: PIX_TOKEN}\n"
 SECRET = "eyJhbGciOiJIUzI1NiJ9.e30.s3cr3t"
 
 
@@ -65,7 +65,11 @@ def with_lines_switched_on(text):
 
 def refused_profiles():
     """The first lines, the other lines and the message of every profile in invalid_profiles.txt."""
-    first_lines = {"an address and a token": GOOD, "an address": GOOD.splitlines(keepends=True)[0], "nothing": ""}
+    first_lines = {
+        "an address and a token": ADDRESS_AND_TOKEN,
+        "an address": ADDRESS_AND_TOKEN.splitlines(keepends=True)[0],
+        "nothing": "",
+    }
     text = Path(__file__).with_name("invalid_profiles.txt").read_text("utf-8")
     for title, section in re.findall(r"(?ms)^=== (.*?)\n(.*?)(?=^===|\Z)", text):
         for rest, message in re.findall(r"((?:(?!=>).+\n)+)=> (.*)\n", section):
@@ -74,30 +78,39 @@ def refused_profiles():
 
 class TestWhatAProfileSays:
     def test_a_profile_has_defaults(self):
-        """A profile without permissions only reads. Deviations from documented and robustness requirements fail."""
-        profile = loaded_profile(GOOD)
+        """The profile (the settings of a run) has only an address and the source of the token.
+
+        It permits only reads. Deviations from documented and robustness requirements fail the run.
+        """
+        profile = loaded_profile(ADDRESS_AND_TOKEN)
 
         assert profile.name == "staging"
         assert profile.path == Path("environments/staging.yaml")
         assert profile.allow == {"read"}
         assert profile.fail_on == {"documented", "robustness"}
-        assert profile.limits == profiles.Limits(5, 20, 20, 2000, 900, None, 8, 30, 5_000_000, None)
+        assert profile.limits == profiles.Limits(
+            executions=5, transfers=20, wrong_tokens=20, requests=2000, duration=900, rate=None, parallel=8, timeout=30,
+            response_bytes=5_000_000, examples=None,
+        )  # fmt: skip
 
     def test_an_account_or_code_that_is_listed_twice_counts_once(self):
-        """A code that stands twice in the profile is executed once."""
-        profile = loaded_profile(f"{GOOD}accounts: [a, b, a]\ntransactions: {{codes: [TX, TX]}}\n")
+        """The profile (the settings of a run) has an account and a transaction code twice. So the code is executed once."""
+        profile = loaded_profile(f"{ADDRESS_AND_TOKEN}accounts: [a, b, a]\ntransactions: {{codes: [TX, TX]}}\n")
 
         assert profile.accounts == ("a", "b")
         assert profile.transactions.codes == ("TX",)
 
     def test_an_empty_section_is_as_if_absent(self):
-        """A section whose entries are all commented out changes nothing."""
-        assert loaded_profile(
-            f"{GOOD}allow:\ninsecure:\naccounts:\ntransactions:\nlimits:\ntls:\nheaders:\n"
-        ) == loaded_profile(GOOD)
+        """In a profile (the settings of a run) all entries of a section may be commented out. That changes nothing."""
+        empty_sections = "allow:\ninsecure:\naccounts:\ntransactions:\nlimits:\ntls:\nheaders:\n"
+
+        assert loaded_profile(ADDRESS_AND_TOKEN + empty_sections) == loaded_profile(ADDRESS_AND_TOKEN)
 
     def test_every_section_is_read_into_typed_values(self):
-        """The staging example is loaded with every line switched on."""
+        """The example of a profile (the settings of a run) is loaded with every commented line switched on.
+
+        For example an entry of `pix_keys` becomes a PixKey, and a date becomes a date of Python.
+        """
         profile = loaded_profile(
             with_lines_switched_on(EXAMPLE.read_text("utf-8")).replace("[read]", "[read, transfer]")
         )
@@ -106,16 +119,19 @@ class TestWhatAProfileSays:
         assert profile.known_failures[0].until == date(2027, 1, 31)
 
     def test_yaml_values_stay_as_they_are_written(self):
-        """A date, a number with leading zeros or colons, and NO are kept as they are written."""
+        """YAML would change some values in the body of a transfer: a date, a number with leading zeros or colons, and NO.
+
+        They are kept as texts, because the service gets them as they are written.
+        """
         body = "{json: {date: 2026-12-01, account: 0001, time: 10:30, state: NO, value: 1.50, paid: true}}"
-        profile = loaded_profile(f"{GOOD}requests: {{transferP2p: {body}}}\n")
+        profile = loaded_profile(f"{ADDRESS_AND_TOKEN}requests: {{transferP2p: {body}}}\n")
 
         assert profile.requests["transferP2p"].json == {
             "date": "2026-12-01", "account": "0001", "time": "10:30", "state": "NO", "value": 1.5, "paid": True,
         }  # fmt: skip
 
     def test_paths_start_at_the_profile(self, here):
-        """A relative path starts at the folder of the profile; ~ is the home folder."""
+        """A relative path in a profile (the settings of a run) starts at the folder of the profile; ~ is the home folder."""
         (here / "environments/token").touch()
 
         profile = loaded_profile("base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n")
@@ -124,7 +140,10 @@ class TestWhatAProfileSays:
         assert profile.journal == Path.home() / "pix.journal"
 
     def test_repr_shows_nothing_personal(self):
-        """The repr of a profile has no account, key, code, body, header value or token command."""
+        """The repr of a profile (the settings of a run) may appear in a traceback.
+
+        It has no account, key, transaction code, body, header value or token command. Here all of them have the word owned.
+        """
         text = (
             "base_url: https://bank.example\nauth: {token_command: [echo, owned0]}\nallow: [transfer]\n"
             "accounts: [owned1]\npix_keys: [{type: CPF, key: owned2}]\nheaders: {X-Tenant: owned3}\n"
@@ -136,12 +155,16 @@ class TestWhatAProfileSays:
 
 
 class TestFindingTheFile:
-    def test_a_file_that_cannot_be_read(self):
-        """One line names the file, the reason of the system, and the environments that exist."""
+    def test_the_message_about_a_missing_profile_names_those_that_exist(self):
+        """A run is started with `--environment`, here with a name that has a line end. There is only a profile named qa.
+
+        The message is one line, with the name of the file and the reason of the system.
+        """
         Path("environments/qa.yaml").touch()
 
         with pytest.raises(ProfileError) as caught:
             load("a\nb", folder=Path("environments"))
+
         assert str(caught.value) == (
             "environments/a b.yaml: cannot be read (No such file or directory); the environments in environments are: qa"
         )
@@ -150,7 +173,10 @@ class TestFindingTheFile:
 class TestAnInvalidProfile:
     @pytest.mark.parametrize(("first_lines", "rest", "message"), list(refused_profiles()))
     def test_a_problem_of_a_profile_is_one_line(self, first_lines, rest, message):
-        """The line names the place and what was expected. A secret in the place of a name is not shown."""
+        """Each profile (the settings of a run) has a mistake. The message names the place and what was expected.
+
+        A secret in the place of a name is not shown.
+        """
         assert refusal_message(first_lines + rest) == message
 
     @pytest.mark.parametrize(
@@ -158,14 +184,16 @@ class TestAnInvalidProfile:
         [b"name: \xff\n", "b: \x07\n", "a: " + "9" * 5000, "a: " + "[" * 500, 'a: "\\uD83D"', "a: 1.0e+400", "a: {[1]: 2}"],
         ids=["not UTF-8", "control", "digits", "open lists", "half a character", "too large", "a key that is a list"],
     )  # fmt: skip
-    def test_text_that_is_no_profile(self, text):
-        """Text that is not YAML, or YAML that JSON cannot express, is refused with a message."""
-        assert refusal_message(text)
+    def test_a_text_that_is_no_yaml_is_refused(self, text):
+        """The file of a profile is not YAML, or it is YAML that JSON cannot express. It is refused with a message."""
+        message = refusal_message(text)
 
-    def test_the_message_has_all_problems_of_a_profile(self):
-        """The first problem and an unknown key are named, and the others are counted."""
+        assert message != ""
+
+    def test_the_message_shows_the_first_problem_of_a_profile_and_counts_the_others(self):
+        """The profile (the settings of a run) has four mistakes. An unknown key comes first, because it may cause others."""
         with pytest.raises(ProfileError) as caught:
-            loaded_profile(f"{GOOD}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
+            loaded_profile(f"{ADDRESS_AND_TOKEN}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
 
         problems = [
             'environments/staging.yaml:3: limits.timeuot: unknown key; did you mean "timeout"?',
@@ -179,10 +207,10 @@ class TestAnInvalidProfile:
 
 
 class TestTheExampleAndTheSchema:
-    validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED.read_text("utf-8")), validate_formats=True)
+    validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED_SCHEMA.read_text("utf-8")), validate_formats=True)
 
-    def test_the_example_explains_in_the_words_of_the_model(self):
-        """The example has every key, below a comment with its description."""
+    def test_the_example_has_each_key_below_its_description(self):
+        """The example of a profile explains each key in a comment, in the words of the JSON schema of profiles."""
         schema = editor_schema()
         text = EXAMPLE.read_text("utf-8")
         text_without_comment_signs = "\n".join(line.strip().lstrip("# ") for line in text.splitlines())
@@ -190,83 +218,109 @@ class TestTheExampleAndTheSchema:
         descriptions = {key: rule.get("description", "") for part in parts for key, rule in part["properties"].items()}
         keys = set().union(*(part["properties"] for part in (schema, *schema["$defs"].values())))
 
-        assert schema["description"] in text_without_comment_signs
-        assert [
+        keys_without_description = [
             key
             for key, words in descriptions.items()
             if not re.search(rf"(?m)^{re.escape(words)}\n{key}:", text_without_comment_signs)
-        ] == []
-        assert [key for key in keys if not re.search(rf"\b{key}\b", text)] == []
+        ]
+        missing_keys = [key for key in keys if not re.search(rf"\b{key}\b", text)]
 
-    def test_the_schema_is_made_from_the_model(self):
-        """`python -m environments.profiles.loading > environments/profile.schema.json` makes it.
+        assert schema["description"] in text_without_comment_signs
+        assert keys_without_description == []
+        assert missing_keys == []
 
-        It accepts every profile of the project, and the example with every line switched on.
+    def test_the_published_schema_is_up_to_date(self):
+        """Editors use the JSON schema of profiles in environments/profile.schema.json.
+
+        `python -m environments.profiles.loading > environments/profile.schema.json` makes it anew.
         """
-        texts = [*(path.read_text("utf-8") for path in PROFILES), with_lines_switched_on(EXAMPLE.read_text("utf-8"))]
+        assert json.loads(PUBLISHED_SCHEMA.read_text("utf-8")) == editor_schema()
 
-        assert json.loads(PUBLISHED.read_text("utf-8")) == editor_schema()
-        assert [text for text in texts if not self.validator.is_valid(parse_yaml(text, "profile").data)] == []
+    def test_the_published_schema_accepts_every_profile_of_the_project(self):
+        """It also accepts the example of a profile with every commented line switched on."""
+        texts = [*(path.read_text("utf-8") for path in PROFILES), with_lines_switched_on(EXAMPLE.read_text("utf-8"))]
+        refused_texts = [text for text in texts if not self.validator.is_valid(parse_yaml(text, "profile").data)]
+
+        assert len(texts) > 1
+        assert refused_texts == []
 
 
 ADDRESSES = read_yaml(Path(__file__).with_name("addresses.yaml"))
-REFUSED = [(address, message) for message, addresses in ADDRESSES["refused"].items() for address in addresses]
+REFUSED_ADDRESSES = [(address, message) for message, addresses in ADDRESSES["refused"].items() for address in addresses]
 
 
 class TestAddresses:
-    def test_a_wrong_address_is_described_and_not_repeated(self):
-        """An address of the profile or of --base-url may hold a password."""
-        messages = {
-            (refusal_message(f'base_url: "{address}"\nauth: {{token_env: A}}'), refusal_message(GOOD, address)): message
-            for address, message in REFUSED
-        }
+    @pytest.mark.parametrize(("address", "message"), REFUSED_ADDRESSES)
+    def test_a_wrong_address_is_described_and_not_repeated(self, address, message):
+        """The address of the service is `base_url` in the profile, or the option --base-url. It may hold a password.
 
-        assert {
-            pair: message
-            for pair, message in messages.items()
-            if pair != (f"1: base_url: {message}", f"--base-url: {message}")
-        } == {}
-
-    def test_an_address_is_kept_in_its_usual_form(self):
-        """An address has a host, and may have a port and a path.
-
-        It is kept without a slash at the end, with scheme and host in small letters.
+        So the message says what is wrong with it, and does not show it.
         """
-        of_profile = {
-            address: loaded_profile(f'base_url: "{address}"\nauth: {{token_env: A}}').base_url
-            for address in ADDRESSES["taken"]
-        }
+        message_about_profile = refusal_message(f'base_url: "{address}"\nauth: {{token_env: A}}')
+        message_about_option = refusal_message(ADDRESS_AND_TOKEN, address)
 
-        assert of_profile == ADDRESSES["taken"]
-        assert {address: loaded_profile(GOOD, address).base_url for address in of_profile} == ADDRESSES["taken"]
+        assert message_about_profile == f"1: base_url: {message}"
+        assert message_about_option == f"--base-url: {message}"
 
-    def test_an_exact_address(self):
-        """With `base_url_is_exact` the address may end in /v1. A proxy may end in it, too."""
+    @pytest.mark.parametrize(("address", "usual_form"), ADDRESSES["taken"].items())
+    def test_an_address_is_kept_in_its_usual_form(self, address, usual_form):
+        """The address of the service is `base_url` in the profile, or the option --base-url.
+
+        It is kept without a slash at the end, with scheme and host in small letters. It may have a port and a path.
+        """
+        of_profile = loaded_profile(f'base_url: "{address}"\nauth: {{token_env: A}}').base_url
+        of_option = loaded_profile(ADDRESS_AND_TOKEN, address).base_url
+
+        assert (of_profile, of_option) == (usual_form, usual_form)
+
+    def test_an_address_may_end_in_v1_if_the_profile_says_that_it_is_exact(self):
+        """Usually an address that ends in /v1 is a mistake, because every path begins with /v1.
+
+        With `base_url_is_exact` it is taken as it is, also from the option --base-url.
+        """
         exact = "auth: {token_env: A}\nbase_url_is_exact: true\nbase_url: https://bank.example/pix/V1\n"
 
         assert loaded_profile(exact).base_url == "https://bank.example/pix/V1"
         assert loaded_profile(exact, "https://bank.example/v1/").base_url == "https://bank.example/v1"
-        assert loaded_profile(f"{GOOD}proxy: http://proxy.example/v1").proxy == "http://proxy.example/v1"
-        assert refusal_message(f"{GOOD}proxy: http://me:s3cr3t@proxy.example").startswith(
-            "3: proxy: an address with a user name"
-        )
 
-    def test_further_addresses(self):
-        """`also_at` has addresses that a pipeline may be given. They have the form of base_url."""
-        profile = loaded_profile(f"{GOOD}also_at: [HTTPS://Preview.bank.example/a/]")
+    def test_the_address_of_a_proxy_may_end_in_v1(self):
+        """Only the address of the service is followed by paths that begin with /v1."""
+        profile = loaded_profile(f"{ADDRESS_AND_TOKEN}proxy: http://proxy.example/v1")
+
+        assert profile.proxy == "http://proxy.example/v1"
+
+    def test_the_address_of_a_proxy_has_no_password(self):
+        """A profile (the settings of a run) names secrets and never has them."""
+        message = refusal_message(f"{ADDRESS_AND_TOKEN}proxy: http://me:s3cr3t@proxy.example")
+
+        assert message.startswith("3: proxy: an address with a user name")
+
+    def test_further_addresses_are_kept_in_their_usual_form(self):
+        """`also_at` in a profile has the other addresses that a pipeline may give as --base-url."""
+        profile = loaded_profile(f"{ADDRESS_AND_TOKEN}also_at: [HTTPS://Preview.bank.example/a/]")
 
         assert profile.also_at == ("https://preview.bank.example/a",)
-        assert refusal_message(f"{GOOD}also_at: [http://preview.bank.example]").startswith(
-            "3: also_at: http:// sends the token"
-        )
-        assert refusal_message(f"{GOOD}also_at: [embedded]").startswith("3: also_at: not an address")
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [("http://preview.bank.example", "3: also_at: http:// sends the token"), ("embedded", "3: also_at: not an address")],
+        ids=["without TLS", "no address"],
+    )  # fmt: skip
+    def test_a_wrong_further_address_is_refused(self, address, message):
+        """`also_at` in a profile has the other addresses that a pipeline may give as --base-url."""
+        assert refusal_message(f"{ADDRESS_AND_TOKEN}also_at: [{address}]").startswith(message)
 
     def test_clear_text_to_another_machine_needs_insecure(self):
-        """Only the operator can say that the token may be sent in clear text."""
-        assert loaded_profile("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true").insecure
+        """An address with http:// sends the token in clear text. It is taken only if the profile says `insecure: true`."""
+        profile = loaded_profile("base_url: http://bank.example\nauth: {token_env: PIX_TOKEN}\ninsecure: true")
 
-    def test_sandbox_permissions_stay_local(self):
-        """At the address of --base-url the profile of the embedded sandbox only reads."""
+        assert profile.insecure
+
+    def test_the_permissions_for_the_embedded_sandbox_do_not_hold_at_another_address(self):
+        """The profile is for the sandbox (the test service inside the run), where it may execute transfers.
+
+        At the address of the option --base-url it only reads, and that target does not count as a sandbox.
+        """
         profile = loaded_profile(
             "base_url: embedded\nauth: {token_env: A}\nallow: [read, execute]", base_url="https://bank.example"
         )
@@ -283,38 +337,55 @@ class TestAddresses:
         "http://bank.example/hml",
         "https://other.example/hml",
     ],
+    ids=["another path", "another port", "another scheme", "another host"],
 )
 def test_an_edited_address_is_no_sandbox(address):
-    """`sandbox` repeats the whole base_url.
+    """A sandbox is a test system without real money. Its profile repeats the whole base_url in `sandbox`.
 
-    A copy of a profile with another base_url is refused, and the line says what to write. With --base-url the target is
-    no sandbox. A slash at the end and capitals in the host change nothing.
+    If somebody copies the profile and edits base_url alone, the copy is refused, and the line says what to write. With
+    another address in --base-url the target is no sandbox.
     """
     text = "base_url: {}\ninsecure: true\nsandbox: {}\nauth: {{token_env: A}}\n"
-    sandbox_profile = text.format("https://bank.example/hml", "https://BANK.example/hml/")
+    sandbox_profile = text.format("https://bank.example/hml", "https://bank.example/hml")
+    message_about_edited_copy = refusal_message(text.format(address, "https://bank.example/hml"))
 
-    assert loaded_profile(sandbox_profile).is_sandbox
-    assert not loaded_profile(sandbox_profile, address).is_sandbox
-    assert refusal_message(text.format(address, "https://bank.example/hml")) == (
+    assert not loaded_profile(sandbox_profile, base_url=address).is_sandbox
+    assert message_about_edited_copy == (
         f"3: sandbox: expected the whole base_url again, {address}, if nothing there is worth anything; or null"
     )
 
 
+def test_an_address_in_another_form_is_the_same_sandbox():
+    """A sandbox is a test system. Its profile repeats base_url in `sandbox`, here with capitals and a slash at the end."""
+    text = (
+        "base_url: https://bank.example/hml\nsandbox: https://BANK.example/hml/\ninsecure: true\nauth: {token_env: A}\n"
+    )
+
+    assert loaded_profile(text).is_sandbox
+
+
 @pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
-def test_redirected_is_the_address_of_base_url_option(address):
-    """`redirected` is None if --base-url gives the address of the profile, perhaps in another form."""
-    assert loaded_profile(GOOD, address).redirected == ""
-    assert loaded_profile(GOOD, "HTTPS://BANK.example/").redirected is None
-    assert loaded_profile(GOOD).redirected is None
+def test_a_run_is_redirected_if_base_url_gives_another_address_than_the_profile(address):
+    """The address of the profile is https://bank.example. `redirected` is a text then (here empty), and else None."""
+    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirected == ""
+
+
+@pytest.mark.parametrize("address", ["HTTPS://BANK.example/", None], ids=["in another form", "without --base-url"])
+def test_a_run_is_not_redirected_by_the_address_of_its_profile(address):
+    """The address of the profile is https://bank.example, and --base-url gives the same one. `redirected` is None then."""
+    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirected is None
 
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])
 def test_a_problem_of_another_line_is_not_blamed_on_base_url(line):
-    """The message names the line of the profile, although --base-url was given."""
-    assert refusal_message(f"{GOOD}{line}", "https://other.example").startswith(f"3: {line.partition(':')[0]}")
+    """The third line of the profile is wrong. The message names it, although --base-url was given and takes effect."""
+    setting, _, _ = line.partition(":")
+    message = refusal_message(f"{ADDRESS_AND_TOKEN}{line}", base_url="https://other.example")
+
+    assert message.startswith(f"3: {setting}")
 
 
-WHOLE = {
+PROFILE_FOR_EVERYTHING = {
     "base_url": "https://bank.example",
     "auth": {"token_env": "PIX_TOKEN"},
     "accounts": ["ac-0001"],
@@ -327,7 +398,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize(
-    ("changes", "sent_before", "reasons"),
+    ("changes", "codes_sent_before", "reasons"),
     [
         ({}, (), []),
         ({"accounts": []}, (), [NO_ACCOUNT]),
@@ -345,9 +416,30 @@ WHOLE = {
         ({}, ["TX-1", "TX-2"], [SENT_BEFORE]),
         ({"allow": ["read"]}, ["TX-1", "TX-2"], []),
     ],
+    ids=[
+        "nothing is missing",
+        "no account",
+        "no account, only reads",
+        "no account, which an execution does not need",
+        "no keys",
+        "deletions without registrations",
+        "no body for deletions",
+        "no place of the keys in a list",
+        "no permission to read a list",
+        "no place of the keys in a list, on a sandbox",
+        "no codes",
+        "no codes, which reads do not need",
+        "one of two codes was sent before",
+        "all codes were sent before",
+        "all codes were sent before, which reads do not need",
+    ],
 )
-def test_permissions_without_what_they_need_are_listed(changes, sent_before, reasons):
-    """A permission needs something that the profile does not have, or codes that no earlier run sent."""
-    profile = loaded_profile(json.dumps(WHOLE | changes))
+def test_the_reasons_why_a_run_will_be_incomplete_are_known_before_it(changes, codes_sent_before, reasons):
+    """A profile (the settings of a run) permits something, but lacks what is needed for it.
 
-    assert list(reasons_for_incomplete_run(profile, sent_before)) == reasons
+    PROFILE_FOR_EVERYTHING lacks nothing; `changes` take something away. A transaction code that an earlier run sent is
+    of no use.
+    """
+    profile = loaded_profile(json.dumps(PROFILE_FOR_EVERYTHING | changes))
+
+    assert list(reasons_for_incomplete_run(profile, codes_sent_before)) == reasons

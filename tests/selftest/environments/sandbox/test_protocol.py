@@ -29,18 +29,34 @@ def response_to(method, path, body=b"", *, authorization=f"Bearer {TOKEN}", cont
         ("GET", "/v1/accounts/balance/%FF", 400),
         ("GET", "/v1/accounts/balance/ac-000%31", 200),
     ],
+    ids=[
+        "without a parameter",
+        "with an account",
+        "one segment too many",
+        "an unknown path",
+        "another version",
+        "a method that the path does not have",
+        "a parameter that is no UTF-8",
+        "a parameter with a percent-encoded character",
+    ],
 )
-def test_a_path_leads_to_one_operation(method, path, status):
-    """A path parameter is one segment and is decoded as UTF-8."""
+def test_the_sandbox_answers_documented_paths_alone(method, path, status):
+    """The sandbox is a test service of the suite. Its envelope has code 0 after a success, and else the HTTP status.
+
+    A path parameter is one segment, which is decoded as UTF-8.
+    """
     response = response_to(method, path)
+    code_in_envelope = json.loads(response.body)["code"]
 
     assert response.status == status
-    assert json.loads(response.body)["code"] == (0 if status == 200 else status)
+    assert code_in_envelope == (0 if status == 200 else status)
 
 
 def test_the_refusal_of_a_method_names_the_methods_of_the_path():
-    """The header Allow names them in alphabetical order."""
-    assert dict(response_to("PATCH", KEYS).headers)["Allow"] == "DELETE, GET, POST"
+    """PATCH is refused for the path of the keys. The header Allow has the methods of that path in alphabetical order."""
+    headers = dict(response_to("PATCH", KEYS).headers)
+
+    assert headers["Allow"] == "DELETE, GET, POST"
 
 
 @pytest.mark.parametrize(
@@ -55,13 +71,24 @@ def test_the_refusal_of_a_method_names_the_methods_of_the_path():
         ("Bearer \u20ac", 401),
         ("", 401),
     ],
+    ids=[
+        "the token",
+        "the scheme in small letters",
+        "no scheme",
+        "another scheme",
+        "a blank behind the token",
+        "the token cut short",
+        "a letter outside ASCII",
+        "an empty header",
+    ],
 )
-def test_every_operation_needs_the_token(authorization, status):
-    """The scheme is Bearer in any letter case, and the refusal names it."""
+def test_the_sandbox_needs_the_token_in_the_header_authorization(authorization, status):
+    """The scheme is Bearer in any letter case. A refusal names it in the header WWW-Authenticate."""
     response = response_to("GET", ACCOUNTS, authorization=authorization)
+    scheme_in_refusal = dict(response.headers).get("WWW-Authenticate")
 
     assert response.status == status
-    assert dict(response.headers).get("WWW-Authenticate") == (None if status == 200 else "Bearer")
+    assert scheme_in_refusal == (None if status == 200 else "Bearer")
 
 
 @pytest.mark.parametrize(
@@ -80,11 +107,12 @@ def test_every_operation_needs_the_token(authorization, status):
     ids=["empty", "cut", "no UTF-8", "half a pair", "deep", "an array", "a number", "too large", "as large as may be"],
 )
 def test_a_body_that_is_no_json_object_is_refused(body, status, message):
-    """The message repeats nothing of the request."""
+    """The sandbox says what is wrong with the body of POST /v1/pix, and repeats nothing of it."""
     response = response_to("POST", PIX, body)
+    error = json.loads(response.body)["data"]["error"]
 
     assert response.status == status
-    assert json.loads(response.body)["data"]["error"] == message
+    assert error == message
 
 
 @pytest.mark.parametrize(
@@ -97,8 +125,8 @@ def test_a_body_that_is_no_json_object_is_refused(body, status, message):
         ("", 415),
     ],
 )
-def test_a_body_is_json_by_its_header(content_type, status):
-    """The media type is checked before the content."""
+def test_a_body_must_be_json_in_utf_8_by_its_header(content_type, status):
+    """Another Content-Type is refused with 415. With the right one the empty object {} is refused for its content (400)."""
     assert response_to("POST", PIX, b"{}", content_type=content_type).status == status
 
 
@@ -106,33 +134,50 @@ def test_a_body_is_json_by_its_header(content_type, status):
     ("value", "cents"),
     [(0.01, 1), (1.5, 150), (7, 700), (MAX_NUMBER, MAX_NUMBER * 100), (MAX_NUMBER - 1, (MAX_NUMBER - 1) * 100)],
 )
-def test_an_amount_is_an_integer_of_cents(value, cents):
-    """The number is read as it is written, without the error of a float."""
+def test_the_sandbox_reads_an_amount_as_an_integer_of_cents(value, cents):
+    """The number in the body is read as it is written, so that no amount differs by the error of a float."""
     assert integer_field({"value": value}, "value", 100) == cents
 
 
 @pytest.mark.parametrize(
     "value", [0, -1, True, False, None, "1", [], MAX_NUMBER + 1, 0.001, float("nan"), float("inf")]
 )
-def test_other_values_are_no_amount(value):
-    """A boolean, a text, and a number with more than two decimals are refused with 400."""
+def test_the_sandbox_refuses_values_that_are_no_amount(value):
+    """An amount is a number above 0 with at most two decimals, and not too large. Anything else is refused with 400."""
     with pytest.raises(Refusal) as refusal:
         integer_field({"value": value}, "value", 100)
+
     assert refusal.value.status == 400
 
 
-def test_a_text_is_required_without_a_default():
-    """A default takes the place of a missing text. A value of another type is refused."""
-    assert text_field({"a": "x"}, "a") == "x"
-    assert text_field({}, "a", "y") == "y"
-    for body, default in (({}, None), ({"a": None}, "y"), ({"a": 1}, None)):
-        with pytest.raises(Refusal):
-            text_field(body, "a", default)
+@pytest.mark.parametrize(
+    ("body", "default", "text"),
+    [({"a": "x"}, None, "x"), ({}, "y", "y")],
+    ids=["the body has the text", "the body lacks it, and there is a default"],
+)
+def test_a_text_is_read_from_the_body_or_is_the_default(body, default, text):
+    """The sandbox reads the member `a` of a body."""
+    assert text_field(body, "a", default) == text
 
 
-def test_letters_are_written_in_utf_8():
-    """The JSON of the sandbox has no escapes in their place."""
-    service = Service(token=TOKEN)
+@pytest.mark.parametrize(
+    ("body", "default"),
+    [({}, None), ({"a": None}, "y"), ({"a": 1}, None)],
+    ids=["it is missing and there is no default", "it is null", "it is a number"],
+)
+def test_a_member_that_must_be_a_text_is_refused_otherwise(body, default):
+    """The sandbox reads the member `a` of a body. A default takes the place of a missing member, and not of null."""
+    with pytest.raises(Refusal):
+        text_field(body, "a", default)
 
-    assert service.render(200, {"a": "ção"}).body == '{"a": "ção"}'.encode()
-    assert type(service.now()) is int
+
+def test_the_sandbox_writes_letters_in_utf_8():
+    """The JSON of its responses has the letters themselves, and no escapes in their place."""
+    response = Service(token=TOKEN).render(200, {"a": "ção"})
+
+    assert response.body == '{"a": "ção"}'.encode()
+
+
+def test_the_time_of_the_sandbox_is_an_integer():
+    """It is the date of an execution result, a number of milliseconds."""
+    assert type(Service(token=TOKEN).now()) is int

@@ -133,7 +133,7 @@ def test_each_operation_that_is_not_permitted_is_listed_with_its_permission(line
         "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off" in lines
     )
     assert "  none is registered" in lines
-    assert "transfers: at most 0 may succeed (limits.transfers: 2000; bodies: 0)" in lines
+    assert "transfers: at most 0 may succeed (limits.transfers: 6000; bodies: 0)" in lines
     assert "  no execution: it needs execute in allow" in lines
 
 
@@ -156,7 +156,7 @@ def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_o
         "deleted each time, unless a list showed it before the run",
         "deleted each time, unless a list showed it before the run" if sandbox else "stays: it is not disposable",
     ]
-    assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: (20|2000); ", "\n".join(lines))
+    assert re.search(r"\ntransfers: at most \d+ may succeed \(limits.transfers: (20|6000); ", "\n".join(lines))
     assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
 
 

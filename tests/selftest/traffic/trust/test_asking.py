@@ -112,7 +112,7 @@ def test_an_answer_by_chance_is_no_evidence(probability):
     """
     failing = set()
     for seed in range(12):
-        failing |= try_in_memory(OpensNowAndThen(seed, probability), ids=TOKEN_REQUIREMENTS).failing
+        failing |= try_in_memory(OpensNowAndThen(seed, probability), ids={"executePix.token.required"}).failing
 
     assert failing == set()
 

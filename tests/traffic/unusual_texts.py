@@ -1,0 +1,26 @@
+"""Unusual texts for path parameters and members of bodies: short, long, and with unusual characters.
+
+Each text has as many characters as possible that a service may stumble over, because one request can show all of these
+faults. The search for a smaller case then finds the character that shows a finding.
+"""
+
+SPECIAL = "%\\'\" `;:,.?#&=+<>|[]()$~^*!@_"
+"""Characters that mean something in SQL, JSON, URLs, shells or templates. Braces are left out, because Schemathesis
+draws no path parameter with them."""
+_SPECIAL_IN_A_ROW = "${{}}<!--  ..%%''\"\"&&||"
+"""Signs that mean something only in a row, two blanks among them."""
+UNUSUAL = "/\0\t\r\n\x1b\x7f\x85\u2028\xa0\u200b\u200dãßİe\u0301א漢٣²жω\u202e\ufeff🏦"
+"""Characters that end a text, a line or a path segment, that change length with letter case or encoding, that are a
+letter or a digit of another script, or that nobody sees."""
+LENGTHS = (300, 5_000)
+"""Lengths of long texts: longer than a database column of 255 characters, and than a buffer of 4 KiB."""
+LETTERS, ONE_DIGIT = "AB", "7"
+ALL_SPECIAL = f"{SPECIAL}{_SPECIAL_IN_A_ROW}ã🏦"
+ALL_UNUSUAL = f" {UNUSUAL}{'漢' * 100} "
+"""Also a text of less than 255 characters that takes more than 255 bytes."""
+VERY_LONG = "x" * max(LENGTHS)
+EVERYTHING = f"{ALL_SPECIAL}{ALL_UNUSUAL}{VERY_LONG}"
+"""A text that is long, special and unusual. In bodies with several unusual members it stands for most unusual texts,
+because the number of pairs grows with the square of the number of values."""
+HALF_A_PAIR = "\ud83d"
+"""Half of a surrogate pair. JSON can write it, and no encoding of texts can."""
