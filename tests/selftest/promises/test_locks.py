@@ -57,10 +57,10 @@ def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_befo
 
 
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
-    """If a service refuses everything after some wrong tokens, only the first code is lost by it: the run sends no other.
+    """If a service refuses everything after some wrong tokens, the run keeps all codes but the first for a later run.
 
     The first code goes before any wrong token, and is executed. The journal, which has each code that was sent, has no
-    other one, so a later run can send them. The run notes that it did not send all executions.
+    other one. The run notes that it did not send all executions.
     """
     with Locks(423, requests=99) as service:
         manual_run = ManualRun(service, tmp_path)

@@ -53,7 +53,7 @@ def profile_with(key_at: str | None = KEY_AT, **changes):
     return replace(load("sandbox"), key_at=key_at, **changes)
 
 
-def log_after_a_refusal(**mark: object):
+def log_of_a_refused_key_that_two_lists_show(**mark: object):
     """A PHONE key is accepted and listed; then an EMAIL key is refused, and two lists show it with these further
     members.
     """
@@ -68,7 +68,7 @@ def test_a_refused_key_in_two_lists_is_registered():
 
     Both lists show it at the place that key_at of the profile names. The refused registration has the number 4.
     """
-    log = log_after_a_refusal(status="ACTIVE")
+    log = log_of_a_refused_key_that_two_lists_show(status="ACTIVE")
 
     assert [exchange.number for exchange in refused_but_registered(log, profile_with())] == [4]
     assert refused_but_perhaps_registered(log, profile_with()) == []
@@ -85,7 +85,7 @@ def test_a_refused_key_that_is_marked_is_not_registered(members):
     The accepted key has the status ACTIVE alone. The refused one may wait, or the list may show failed attempts: the
     document does not say that a list shows only registered keys.
     """
-    assert refused_but_registered(log_after_a_refusal(**members), profile_with()) == []
+    assert refused_but_registered(log_of_a_refused_key_that_two_lists_show(**members), profile_with()) == []
 
 
 def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
@@ -93,7 +93,7 @@ def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
 
     Nobody knows at which place the list shows registered keys. The refused registration has the number 4.
     """
-    log = log_after_a_refusal(status="ACTIVE")
+    log = log_of_a_refused_key_that_two_lists_show(status="ACTIVE")
     profile = profile_with(None)
 
     assert refused_but_registered(log, profile) == []
@@ -106,7 +106,9 @@ def test_a_refusal_as_already_registered_shows_no_effect():
     Another client may have registered the key just before. Here the PHONE key is registered a second time, and refused
     like the EMAIL key.
     """
-    first_list, phone_accepted, list_with_phone, *about_email = log_after_a_refusal(status="ACTIVE")
+    first_list, phone_accepted, list_with_phone, *about_email = log_of_a_refused_key_that_two_lists_show(
+        status="ACTIVE"
+    )
     phone_refused = registration_of(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
     log = log_of(first_list, phone_accepted, list_with_phone, phone_refused, *about_email)
 
