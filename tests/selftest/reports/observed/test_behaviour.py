@@ -10,8 +10,12 @@ from reports.result.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, redacted_facts, words_as_facts
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
-CODES, UNKNOWN, SHAPE = "executePix.status.values", "executePix.unknownCode", "listAccounts.shape"
-REFUSED = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer]")
+STATUS_VALUES, UNKNOWN_CODE, SHAPE_OF_ACCOUNTS = (
+    "executePix.status.values",
+    "executePix.unknownCode",
+    "listAccounts.shape",
+)
+FACTS_OF_REFUSAL = words_as_facts("401 application/problem+json [WWW-Authenticate: Bearer]")
 
 
 def run_with(*observations):
@@ -22,96 +26,132 @@ def run_with(*observations):
     return run
 
 
-ACCOUNTS = words_as_facts("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
+FACTS_OF_ACCOUNTS = words_as_facts("200 application/json") | facts_of({"accounts": [{"bank": "341"}]})
 
 
-def test_a_behaviour_in_words():
-    """The text has each situation with its facts. Situations with the same facts stand together."""
+def test_a_behaviour_in_words_joins_situations_with_the_same_facts():
+    """A behaviour is printed as its situations, each with the facts that were observed. Situations with the same facts
+    are printed together.
+
+    A situation is a kind of request, such as one with the first digit; facts are statuses, media types, names and
+    types.
+    """
     situations = {
         "": words_as_facts("refused"),
-        "digit 1": REFUSED | words_as_facts("404"),
-        "digit 2": ACCOUNTS,
-        "digit 3": ACCOUNTS,
+        "digit 1": FACTS_OF_REFUSAL | words_as_facts("404"),
+        "digit 2": FACTS_OF_ACCOUNTS,
+        "digit 3": FACTS_OF_ACCOUNTS,
     }
 
-    assert behaviour_in_words(situations) == (
+    text = str(behaviour_in_words(situations))
+
+    assert text == (
         "refused; digit 1: 401 application/problem+json [WWW-Authenticate: Bearer] or 404; "
         "digit 2 and digit 3: 200 application/json: /accounts/*/bank string"
     )
 
 
-def test_the_message_has_the_observations_of_all_tests():
-    """The message and `observed` are made from the merged behaviour.
+def test_the_message_of_a_requirement_has_the_observations_of_all_tests():
+    """If several tests observe something about one requirement, its message has all observations.
 
-    A name that may be data is hidden, and an urgent observation is a note.
+    The name of a member that may be data, such as an account number, becomes `*`.
     """
     facts = redacted_facts(words_as_facts("404") | {("/ac-0001-77", "number"), ("/id", "number")}, str)
-    first = Observation(UNKNOWN, words_as_facts("MONEY MOVED TWICE"), "c", first=True)
-    run = run_with(Observation(UNKNOWN, facts, "b"), Observation(UNKNOWN, facts, "a"), first)
-    document = document_of(run)
-    messages = {entry.id: str(entry.message) for entry in document.requirements}
+    run = run_with(Observation(UNKNOWN_CODE, facts, "situation b"), Observation(UNKNOWN_CODE, facts, "situation a"))
 
-    assert messages[UNKNOWN] == "a and b: 404: /* number, /id number; c: MONEY MOVED TWICE"
-    assert document.observed[UNKNOWN]["a"] == {"": ["404"], "/*": ["number"], "/id": ["number"]}
-    assert [str(note.text) for note in result_of_run(run).notes] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
+    document = document_of(run)
+    [requirement] = [entry for entry in document.requirements if entry.id == UNKNOWN_CODE]
+
+    assert str(requirement.message) == "situation a and situation b: 404: /* number, /id number"
+    assert document.observed[UNKNOWN_CODE]["situation a"] == {"": ["404"], "/*": ["number"], "/id": ["number"]}
+
+
+def test_an_urgent_observation_is_also_a_note():
+    """An observation that is marked with `first` is urgent, so the report repeats it as a note of the run."""
+    urgent = Observation(UNKNOWN_CODE, words_as_facts("MONEY MOVED TWICE"), "", first=True)
+
+    notes = [str(note.text) for note in result_of_run(run_with(urgent)).notes]
+
+    assert notes == [f"{UNKNOWN_CODE}: MONEY MOVED TWICE"]
 
 
 # -- drift ----------------------------------------------------------------------------------------------------------
 
-HTML, JSON = words_as_facts("404 text/html"), words_as_facts("404 application/json")
+HTML_404, JSON_404 = words_as_facts("404 text/html"), words_as_facts("404 application/json")
 
 
-def answer(body, status=200):
+def facts_of_answer(body, status=200):
     """The facts of an answer with this body."""
     return words_as_facts(f"{status} application/json") | facts_of(body)
 
 
-def behaviour_with(*values, situation="", requirement=UNKNOWN):
+def behaviour_with(*values, situation="", requirement=UNKNOWN_CODE):
     """A behaviour with these facts in one situation."""
     return behaviour((requirement, situation, value) for value in values)
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "places"),
+    ("earlier_answers", "answers_now", "differences"),
     [
-        ([JSON, HTML], [words_as_facts("410")], [("", "404 application/json or 404 text/html", "410")]),
+        ([JSON_404, HTML_404], [words_as_facts("410")], [("", "404 application/json or 404 text/html", "410")]),
         (
-            [answer({"account": ""})],
-            [answer({"bank": ""}, 404)],
+            [facts_of_answer({"account": ""})],
+            [facts_of_answer({"bank": ""}, 404)],
             [("", "200 application/json", "404 application/json")],
         ),
         (
-            [answer([{"account": "2026-11-20", "bank": ""}])],
-            [answer([{"account": "20/11/2026", "bank": True}])],
+            [facts_of_answer([{"account": "2026-11-20", "bank": ""}])],
+            [facts_of_answer([{"account": "20/11/2026", "bank": True}])],
             [("/*/account", "date", "string"), ("/*/bank", "string", "boolean")],
         ),
-        ([JSON, HTML], [HTML, words_as_facts("410")], []),
+        ([JSON_404, HTML_404], [HTML_404, words_as_facts("410")], []),
     ],
-    ids=["answers", "an answer, so not its body", "places of a body", "one answer in common"],
+    ids=[
+        "no answer in common: one difference",
+        "another status: one difference, whatever the body is",
+        "same status, other types in the body: one difference for each member",
+        "one answer in common: no difference",
+    ],
 )
-def test_answers_drift_as_a_whole_unless_one_stays(was, now, places):
-    """If an answer is the same in both runs, only the places of its body that differ drift."""
-    assert [
-        (drift.place, drift.was, drift.now) for drift in drifts(behaviour_with(*was), behaviour_with(*now))
-    ] == places
-    assert len(drifts(behaviour_with(*now), behaviour_with(*was))) == len(places)
+def test_answers_drift_as_a_whole_unless_one_stays(earlier_answers, answers_now, differences):
+    """Two runs that have no status and media type in common differ as a whole. Otherwise only the bodies are compared.
+
+    Drift is a difference between what two runs observed: a place in the answer, what it was, and what it is now.
+    """
+    earlier_behaviour, behaviour_now = behaviour_with(*earlier_answers), behaviour_with(*answers_now)
+
+    drift = drifts(earlier_behaviour, behaviour_now)
+    drift_backwards = drifts(behaviour_now, earlier_behaviour)
+
+    assert [(difference.place, difference.was, difference.now) for difference in drift] == differences
+    assert len(drift_backwards) == len(differences)
 
 
 def test_a_situation_that_one_run_did_not_exercise_does_not_drift():
-    """A requirement that only one run exercised does not drift, either."""
-    was = behaviour_with(JSON, situation="a") | behaviour_with(
+    """Only what both runs observed can drift: a situation or a requirement of one run alone is no difference.
+
+    Drift is a difference between what two runs observed.
+    """
+    earlier = behaviour_with(JSON_404, situation="a") | behaviour_with(
         words_as_facts("milliseconds"), requirement="executePix.date.unit"
     )
-    now = behaviour_with(HTML, situation="b") | behaviour_with(answer({}), requirement=SHAPE)
+    now = behaviour_with(HTML_404, situation="b") | behaviour_with(facts_of_answer({}), requirement=SHAPE_OF_ACCOUNTS)
 
-    assert drifts(was, now) == drifts(now, was) == drifts({}, now) == drifts(now, {}) == []
+    drift_between_other_situations = [*drifts(earlier, now), *drifts(now, earlier)]
+    drift_from_or_to_nothing = [*drifts({}, now), *drifts(now, {})]
+
+    assert drift_between_other_situations == []
+    assert drift_from_or_to_nothing == []
 
 
 def test_long_observations_are_cut():
-    """A situation is cut after 400 characters, and a place that drifts after 300."""
-    many = frozenset({("", f"{number:03}") for number in range(200)})
-    (place,) = drifts({CODES: {"": many}}, {CODES: {"": words_as_facts("404")}})
+    """A long text of what was observed is cut, with one sign `…` at its end: after 400 characters in a message, after
+    300 in a difference.
+    """
+    many_facts = frozenset({("", f"{number:03}") for number in range(200)})
 
-    assert len(str(behaviour_in_words({"": many}))) == 401
-    assert len(place.was) == 301
-    assert place.now == "404"
+    message = str(behaviour_in_words({"": many_facts}))
+    (difference,) = drifts({STATUS_VALUES: {"": many_facts}}, {STATUS_VALUES: {"": words_as_facts("404")}})
+
+    assert len(message) == 400 + len("…")
+    assert (len(difference.was), difference.now) == (300 + len("…"), "404")

@@ -18,7 +18,7 @@ from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 from tests.selftest.shared_runs import run_in_this_process, run_with_files, shared_run
 
 MASKED, NAME_TYPE = "executePix.document.masked", "executePix.name.type"
-STANDINGS = {
+ENTRIES_BY_NAME = {
     "fails": {"verdict": "fail"},
     "known": {"verdict": "fail", "known_failure": "masked from 2.4 on"},
     "warns": {"verdict": "warn"},
@@ -60,8 +60,8 @@ def earlier_run(**changes):
     return EarlierRun.model_validate(changed_document(**changes))
 
 
-def compare(now, was=RUN):
-    """The comparison of two documents."""
+def comparison_between(now, was=RUN):
+    """The comparison of an earlier run `was` with a run `now`, each given as the content of its conformance.json."""
     return compared(EarlierRun.model_validate(was), EarlierRun.model_validate(now), str)
 
 
@@ -70,36 +70,56 @@ def lists_with_changes(comparison):
     return {name: getattr(comparison, name) for name in CHANGES if getattr(comparison, name)}
 
 
-def test_each_change_of_a_requirement_has_its_list():
-    """A requirement with the same standing is in no list. A known failure stands like a warning."""
-    changes = {
-        **dict.fromkeys(["holds fails", "untested fails", "known fails"], "newly_failing"),
-        **dict.fromkeys(["fails known", "holds known"], "newly_warning"),
-        **dict.fromkeys(["known holds", "warns holds"], "no_longer_warning"),
-        **dict.fromkeys(["fails untested", "holds untested"], "no_longer_exercised"),
-        **dict.fromkeys(["untested holds", "untested warns"], "newly_exercised"),
-        **{"fails holds": "fixed", "known warns": None, "holds holds": None},
-    }
-    lists_by_pair = {}
-    for pair in changes:
-        was, now = (changed_document(requirements={MASKED: STANDINGS[name]}) for name in pair.split())
-        lists_by_pair[pair] = lists_with_changes(compare(now, was))
+@pytest.mark.parametrize(
+    ("earlier_result", "result_now", "expected_list"),
+    [
+        ("holds", "fails", "newly_failing"),
+        ("untested", "fails", "newly_failing"),
+        ("known", "fails", "newly_failing"),
+        ("fails", "known", "newly_warning"),
+        ("holds", "known", "newly_warning"),
+        ("known", "holds", "no_longer_warning"),
+        ("warns", "holds", "no_longer_warning"),
+        ("fails", "untested", "no_longer_exercised"),
+        ("holds", "untested", "no_longer_exercised"),
+        ("untested", "holds", "newly_exercised"),
+        ("untested", "warns", "newly_exercised"),
+        ("fails", "holds", "fixed"),
+        ("known", "warns", None),
+        ("holds", "holds", None),
+    ],
+)
+def test_each_change_of_a_requirement_has_its_list(earlier_result, result_now, expected_list):
+    """A requirement whose result changed between two runs is in exactly one list of the comparison, such as `fixed`.
 
-    assert lists_by_pair == {pair: {change: (MASKED,)} if change else {} for pair, change in changes.items()}
+    A known failure is a failure that the operator expects (`known`). It counts like a warning.
+    """
+    earlier, now = (
+        changed_document(requirements={MASKED: ENTRIES_BY_NAME[name]}) for name in (earlier_result, result_now)
+    )
+
+    lists = lists_with_changes(comparison_between(now, earlier))
+
+    assert lists == ({expected_list: (MASKED,)} if expected_list else {})
 
 
 def test_requirements_of_one_run_only_are_no_change():
-    """Two versions of the suite have different requirements."""
+    """A requirement that only one of the two runs knows is in no list of changes, even if it failed.
+
+    Two versions of the suite have different requirements.
+    """
     removed_requirement = {"id": "executePix.gone", "level": "documented", "verdict": "fail"}
     document_with_more = RUN | {"requirements": [*RUN["requirements"], removed_requirement]}
-    comparisons = compare(RUN, document_with_more), compare(document_with_more)
+    one_requirement_removed = comparison_between(now=RUN, was=document_with_more)
+    one_requirement_added = comparison_between(now=document_with_more, was=RUN)
 
-    assert [lists_with_changes(comparison) for comparison in comparisons] == [{}, {}]
-    assert not any(comparison.worse for comparison in comparisons)
+    assert lists_with_changes(one_requirement_removed) == lists_with_changes(one_requirement_added) == {}
+    assert not one_requirement_removed.worse
+    assert not one_requirement_added.worse
 
 
 @pytest.mark.parametrize(
-    ("change", "differs"),
+    ("change_of_the_run", "parts_that_differ"),
     [
         ({"environment": {"name": "production"}}, ["environment"]),
         ({"environment": {"base_url": "https://prod.example.test"}}, ["origin"]),
@@ -109,26 +129,48 @@ def test_requirements_of_one_run_only_are_no_change():
     ],
     ids=str,
 )
-def test_comparable_runs_have_the_same_environment_origin_selection_and_permissions(change, differs):
-    """The line names the parts that differ. The embedded sandbox has one origin, whatever its port."""
-    comparison = compare(changed_document(**change))
-    was, now = (
+def test_comparable_runs_have_the_same_environment_origin_selection_and_permissions(
+    change_of_the_run, parts_that_differ
+):
+    """Two runs are comparable only if environment, address, selection and permissions are equal.
+
+    The line of the comparison names the parts that differ. The origin is scheme, host and port of the address.
+    """
+    comparison = comparison_between(changed_document(**change_of_the_run))
+    parts_missing_in_the_line = [part for part in parts_that_differ if part not in str(comparison.line)]
+
+    assert comparison.differs == tuple(parts_that_differ)
+    assert comparison.comparable is (not parts_that_differ)
+    assert parts_missing_in_the_line == []
+
+
+def test_two_runs_against_the_embedded_sandbox_are_comparable():
+    """The port of the embedded sandbox does not count, because each run starts the sandbox at another port."""
+    earlier, now = (
         changed_document(environment={"embedded": True, "base_url": f"http://127.0.0.1:{port}"}) for port in (1, 2)
     )
 
-    assert comparison.differs == tuple(differs)
-    assert comparison.comparable is (not differs)
-    assert all(word in str(comparison.line) for word in differs)
-    assert compare(now, was).comparable
+    assert comparison_between(now, earlier).comparable
 
 
 def test_the_line_of_a_comparison_counts_changes():
-    """Changes stand in the order of importance. The text names each requirement with its statement."""
-    before = changed_document(requirements={NAME_TYPE: {"verdict": "fail"}}, started=RUN["started"])
+    """The line of a comparison has the start of the earlier run and counts the changes, new failures first."""
+    earlier = changed_document(requirements={NAME_TYPE: {"verdict": "fail"}}, started=RUN["started"])
     now = changed_document(requirements={MASKED: {"verdict": "fail"}})
 
-    assert str(compare(now, before).line) == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
-    assert list(comparison_lines(EarlierRun.model_validate(RUN), EarlierRun.model_validate(now), str)) == [
+    line = str(comparison_between(now, earlier).line)
+
+    assert line == "since 2026-11-20 10:00:00 UTC: 1 newly failing, 1 fixed"
+
+
+def test_the_text_of_a_comparison_names_each_changed_requirement():
+    """The command `compare` prints each requirement that changed, with its statement, and a last line that counts."""
+    earlier = EarlierRun.model_validate(RUN)
+    now = EarlierRun.model_validate(changed_document(requirements={MASKED: {"verdict": "fail"}}))
+
+    lines = list(comparison_lines(earlier, now, str))
+
+    assert lines == [
         "since 2026-11-20 10:00:00 UTC: 1 newly failing",
         "newly failing:",
         f"  {MASKED}: The tax document of the counterparty is partly masked.",
@@ -136,102 +178,141 @@ def test_the_line_of_a_comparison_counts_changes():
     ]
 
 
-PLACE = {"id": "executePix.refusal", "situation": "", "place": "/data", "was": "object", "is": "null"}
-SECOND = PLACE | {"place": "/code"}
+DRIFT_OF_DATA = {"id": "executePix.refusal", "situation": "", "place": "/data", "was": "object", "is": "null"}
+DRIFT_OF_CODE = DRIFT_OF_DATA | {"place": "/code"}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "line"),
+    ("changes_before", "changes_after", "last_line"),
     [
         ({}, {}, "nothing newly fails"),
         (
             {"drift": []},
-            {"requirements": {MASKED: STANDINGS["warns"]}, "verdict": "drifted", "drift": [PLACE, SECOND]},
+            {
+                "requirements": {MASKED: ENTRIES_BY_NAME["warns"]},
+                "verdict": "drifted",
+                "drift": [DRIFT_OF_DATA, DRIFT_OF_CODE],
+            },
             "nothing newly fails; 1 newly warns; drift differs in 2 places",
         ),
-        ({"drift": [PLACE]}, {"drift": [PLACE | {"is": "string"}]}, "nothing newly fails; drift differs in 1 place"),
-        ({"drift": [PLACE]}, {"drift": [PLACE]}, "nothing newly fails"),
-        ({}, {"requirements": {MASKED: STANDINGS["fails"], NAME_TYPE: STANDINGS["fails"]}}, "2 newly fail"),
+        (
+            {"drift": [DRIFT_OF_DATA]},
+            {"drift": [DRIFT_OF_DATA | {"is": "string"}]},
+            "nothing newly fails; drift differs in 1 place",
+        ),
+        ({"drift": [DRIFT_OF_DATA]}, {"drift": [DRIFT_OF_DATA]}, "nothing newly fails"),
+        ({}, {"requirements": {MASKED: ENTRIES_BY_NAME["fails"], NAME_TYPE: ENTRIES_BY_NAME["fails"]}}, "2 newly fail"),
         (
             {},
-            {"requirements": {MASKED: STANDINGS["untested"], NAME_TYPE: STANDINGS["untested"]}},
+            {"requirements": {MASKED: ENTRIES_BY_NAME["untested"], NAME_TYPE: ENTRIES_BY_NAME["untested"]}},
             "nothing newly fails; 2 are no longer exercised",
         ),
     ],
     ids=str,
 )
-def test_the_last_line_counts_what_became_worse(before, after, line):
-    """Failures come first. Drift counts if a place drifts in only one run, or drifts to something else."""
-    was = earlier_run(**{"started": RUN["started"]} | before)
+def test_the_last_line_counts_what_became_worse(changes_before, changes_after, last_line):
+    """The last line of a comparison says what is worse in the second run: failures, warnings, and drift.
 
-    assert list(comparison_lines(was, earlier_run(**after), str))[-1] == line
+    Drift is a difference from what an earlier run observed. It counts if the two runs do not list the same drift.
+    """
+    run_before_it = earlier_run(**{"started": RUN["started"]} | changes_before)
+    run_after_it = earlier_run(**changes_after)
+
+    lines = list(comparison_lines(run_before_it, run_after_it, str))
+
+    assert lines[-1] == last_line
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_compared_with_the_one_before_it():
-    """The run before is used if it is comparable. A run that the user names is always used."""
-    run = run_before(shared_run("failing").folder)
-    comparison = comparison_of(run, named=None, before=run, clean=str)
-    other_selection = run.model_copy(update={"selection": "-k listAccounts"})
-    named = EarlierRun.model_validate(RUN)
+def test_a_first_run_has_no_comparison():
+    """A run without an earlier run in its folder has no comparison, in conformance.json and on the page."""
+    first_run = shared_run("failing")
 
-    assert shared_run("failing").document["comparison"] is None
-    assert 'id="comparison"' not in shared_run("failing").text("report.html")
+    assert first_run.document["comparison"] is None
+    assert 'id="comparison"' not in first_run.text("report.html")
+
+
+def test_a_run_is_compared_with_the_one_before_it():
+    """A run is compared with the run before it, if both are comparable: here both selected the same requirements."""
+    run = run_before(shared_run("failing").folder)
+    run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
+
+    comparison = comparison_of(run, named=None, before=run, clean=str)
+    comparison_of_another_selection = comparison_of(run_with_another_selection, named=None, before=run, clean=str)
+
     assert re.fullmatch(r"since [-\d]+ [:\d]+ UTC: no change", str(comparison.line))
-    assert comparison_of(other_selection, named=None, before=run, clean=str) is None
-    assert comparison_of(other_selection, named=named, before=run, clean=str).compared_with.started == RUN["started"]
+    assert comparison_of_another_selection is None
+
+
+def test_a_run_that_the_user_names_is_always_compared():
+    """A run that the user names is compared, even if it is not comparable and another run is nearer."""
+    run = run_before(shared_run("failing").folder)
+    run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
+    run_that_the_user_names = EarlierRun.model_validate(RUN)
+
+    comparison = comparison_of(run_with_another_selection, named=run_that_the_user_names, before=run, clean=str)
+
+    assert comparison.compared_with.started == RUN["started"]
 
 
 def test_a_name_and_a_version_of_another_run_have_a_closed_form():
-    """Anybody may have written the file of the other run, so only a name of a profile and a version of the suite are
-    repeated.
+    """A comparison shows the environment and version of another run only if they have the form of such names.
+
+    Anybody may have written the file of the other run, so any other text is shown as `…`.
     """
     run = EarlierRun.model_validate(RUN)
     hostile_run = earlier_run(environment={"name": "Zeferino Quintela"}, suite={"version": "cavalobranco"})
-    named = comparison_of(run, named=hostile_run, before=None, clean=str)
-    own = comparison_of(run, named=run, before=None, clean=str)
 
-    assert named.compared_with.environment == "…"
-    assert named.compared_with.suite_version == "…"
-    assert "Quintela" not in str(named.line)
-    assert own.compared_with.environment == run.environment.name
-    assert own.compared_with.suite_version == "0.1.0"
+    with_hostile_run = comparison_of(run, named=hostile_run, before=None, clean=str)
+    with_itself = comparison_of(run, named=run, before=None, clean=str)
+
+    names_of_hostile_run = with_hostile_run.compared_with.environment, with_hostile_run.compared_with.suite_version
+    own_names = with_itself.compared_with.environment, with_itself.compared_with.suite_version
+    assert names_of_hostile_run == ("…", "…")
+    assert own_names == ("staging", "0.1.0")
+    assert "Quintela" not in str(with_hostile_run.line)
 
 
-PLANTED = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
+HOSTILE_TEXT = "konto-canary-4711 \x1b[31m\u202e\n::error::planted ##[error] <script>planted</script>"
 
 
 def test_a_run_shows_changes_since_the_run_before(tmp_path):
-    """Terminal, page and conformance.json show them, and nothing planted in the other run gets through.
+    """A run that is compared with another run shows the changes on the terminal and on the page, and nothing harmful of
+    the other run's file.
 
-    A worse comparison does not change the exit status. The next run in the folder is compared with this one.
+    The file of the other run has escape sequences, commands of CI systems, a script and an account number in its
+    texts. A worse comparison leaves the exit status 0. The next run in the folder is compared with this one.
     """
-    planted = changed_document(environment={"name": PLANTED}, suite={"version": PLANTED})
-    (tmp_path / "other.json").write_text(json.dumps(planted))
+    hostile_document = changed_document(environment={"name": HOSTILE_TEXT}, suite={"version": HOSTILE_TEXT})
+    (tmp_path / "other.json").write_text(json.dumps(hostile_document))
     profile = {"accounts": ["konto-canary-4711"], "base_url": "embedded", "auth": None, "allow": ["read"]}
     options = ("-k", "listAccounts.status or executePix.document")
     named = run_with_files(tmp_path, Service, *options, f"--compare-with={tmp_path / 'other.json'}", **profile)
     (line,) = (line for line in named.output.splitlines() if line.startswith("compared with "))
     outputs = {path.name: path.read_text() for path in named.folder.iterdir()} | {"output": named.output}
+    outputs_with_the_account = [name for name, content in outputs.items() if "konto-canary-4711" in content]
+    control_character = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
+    outputs_with_control_characters = [name for name, content in outputs.items() if control_character.search(content)]
+    commands_of_ci = [text for text in named.output.splitlines() if text.lstrip().startswith("::") or "##[" in text]
+    is_worse = named.document["comparison"]["worse"]
+    next_run = run_with_files(tmp_path, Service, *options, **profile)
 
-    assert named.status == 0
-    assert named.document["comparison"]["worse"]
+    assert (is_worse, named.status) == (True, 0)
     assert "(other environment, origin, selection and permissions): 1 no longer exercised" in line
     assert "Change since another run" in outputs["report.html"]
-    assert [name for name, content in outputs.items() if "konto-canary-4711" in content] == []
+    assert outputs_with_the_account == outputs_with_control_characters == commands_of_ci == []
     assert "<script>planted" not in outputs["report.html"]
-    assert [
-        name for name, content in outputs.items() if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", content)
-    ] == []
-    assert [line for line in named.output.splitlines() if line.lstrip().startswith("::") or "##[" in line] == []
-    next_run = run_with_files(tmp_path, Service, *options, **profile)
     assert re.search(r"(?m)^since [-\d]+ [:\d]+ UTC: no change$", next_run.output)
 
 
 def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
-    """The suite prints one line before the token is fetched, and ends with exit status 4."""
+    """If the file of --compare-with cannot be read, pytest prints one line, fetches no token, and ends with exit status
+    4.
+
+    The profile has a command that fetches the token. The command would leave a file.
+    """
     path = tmp_path / "conformance.json"
     trace_of_token_command = tmp_path / "fetched"
     path.write_text("[NaN]")
@@ -250,7 +331,7 @@ def test_a_run_that_cannot_be_read_is_a_usage_error(tmp_path):
 
 
 class IsRepaired(Service):
-    """A list fails until somebody repairs it."""
+    """Answers the list of accounts with 201, which fails, until `is_broken` is set to False."""
 
     is_broken = True
 
@@ -260,7 +341,7 @@ class IsRepaired(Service):
 
 
 @pytest.fixture
-def service_and_runner(tmp_path, monkeypatch):
+def service_and_run_pytest(tmp_path, monkeypatch):
     """A service, and a function that runs pytest against it and gives the lines.
 
     Reports go to the folder of an environment.
@@ -277,26 +358,29 @@ def service_and_runner(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_run_is_compared_with_the_newest_comparable_one(service_and_runner, tmp_path):
-    """Runs of another selection in between hide nothing: the next whole run says what was fixed since the last whole
-    one. --list uses the newest whole run, --explain the newest run about the requirement.
-    """
-    service, run_pytest_lines = service_and_runner
-    run_pytest_lines()
-    [whole] = [folder for folder in (tmp_path / "runs" / "staging").iterdir() if folder.name != "latest"]
-    when = Date(json.loads((whole / "conformance.json").read_text())["started"])
-    service.is_broken = False
-    run_pytest_lines("-k", "listAccounts.json")
-    lines_of_list = run_pytest_lines("--list")
-    about_status, about_json = (
-        run_pytest_lines("--explain", "listAccounts.status"),
-        run_pytest_lines("--explain", "listAccounts.json"),
-    )
-    selected_again, whole_again = run_pytest_lines("-k", "listAccounts.json"), run_pytest_lines()
+def test_a_run_is_compared_with_the_newest_comparable_one(service_and_run_pytest, tmp_path):
+    """A whole run is compared with the newest whole run, even if runs of selected requirements came in between.
 
-    assert f", {when}: non-conformant; {whole}/report.html" in lines_of_list[0]
+    The first run fails one requirement, then the service is repaired. --list tells of the newest whole run, and
+    --explain of the newest run that tested the requirement.
+    """
+    service, lines_of_pytest = service_and_run_pytest
+    lines_of_pytest()
+    [folder_of_whole_run] = [path for path in (tmp_path / "runs" / "staging").iterdir() if path.name != "latest"]
+    start_of_whole_run = Date(json.loads((folder_of_whole_run / "conformance.json").read_text())["started"])
+    service.is_broken = False
+    lines_of_pytest("-k", "listAccounts.json")
+
+    lines_of_list = lines_of_pytest("--list")
+    text_about_status = "\n".join(lines_of_pytest("--explain", "listAccounts.status"))
+    text_about_json = "\n".join(lines_of_pytest("--explain", "listAccounts.json"))
+    selected_run_again = lines_of_pytest("-k", "listAccounts.json")
+    whole_run_again = lines_of_pytest()
+    [comparison_of_selected_run] = [line for line in selected_run_again if line.startswith("since ")]
+
+    assert f"since {start_of_whole_run}: 1 fixed" in whole_run_again
+    assert comparison_of_selected_run != f"since {start_of_whole_run}: 1 fixed"
+    assert f", {start_of_whole_run}: non-conformant; {folder_of_whole_run}/report.html" in lines_of_list[0]
     assert "  fail           listAccounts.status" in lines_of_list
-    assert any(f", {when}: non-conformant; " in line for line in about_status)
-    assert any("(only -k listAccounts.json)" in line for line in about_json)
-    assert f"since {when}: 1 fixed" in whole_again
-    assert [line for line in selected_again if line.startswith("since ")] not in ([], [f"since {when}: 1 fixed"])
+    assert f", {start_of_whole_run}: non-conformant; " in text_about_status
+    assert "(only -k listAccounts.json)" in text_about_json

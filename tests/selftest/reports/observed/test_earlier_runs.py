@@ -20,19 +20,24 @@ from reports.observed.earlier_runs import (
     record_of,
     write_record,
 )
+from reports.result.grants import Grants
 from reports.result.provenance import VERSION
 from spec.facts import facts_of, words_as_facts
 from spec.requirements import requirements
 from tests.harness.reporter import accept_behaviour
 from tests.selftest.shared_runs import run_with_files, shared_run
 
-CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
+STATUS_VALUES, UNKNOWN_CODE, SIZE_LIMIT = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
 ANSWER = words_as_facts("404 application/json [Allow: present]") | facts_of({"error": None, "data": {"keys": []}})
 BEHAVIOUR = behaviour(
-    [(UNKNOWN, "without a token", ANSWER), (CODES, "", words_as_facts("DONE")), (CODES, "", words_as_facts("NO"))]
+    [
+        (UNKNOWN_CODE, "without a token", ANSWER),
+        (STATUS_VALUES, "", words_as_facts("DONE")),
+        (STATUS_VALUES, "", words_as_facts("NO")),
+    ]
 )
 RECORD = record_of("staging", BEHAVIOUR)
-TEXT = (
+TEXT_OF_RECORD = (
     "# What was observed of this environment where the interface document does not show it: statuses, names and types, and\n"
     "# no value of an answer. `pytest --environment=staging --accept` writes it. Each run is compared with it, and says\n"
     "# what drifts. Keep it beside the profile.\n"
@@ -68,58 +73,81 @@ def write_file(tmp_path):
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
-    """Without a file the record is empty."""
+    """A record that is written to a file and read again is the same, and so is the behaviour in it.
+
+    A record is a file with what was observed of a service, so that later runs can be compared with it.
+    """
     path = tmp_path / "staging.observed.yaml"
+
     write_record(path, RECORD)
 
-    assert path.read_text("utf-8") == TEXT
+    assert path.read_text("utf-8") == TEXT_OF_RECORD
     assert read_record(path) == RECORD
     assert behaviour_of_data(RECORD.observations, str) == BEHAVIOUR
-    assert read_record(tmp_path / "other.observed.yaml") is None
+
+
+def test_there_is_no_record_without_a_file(tmp_path):
+    """A record whose file does not exist is None, which is no error."""
+    assert read_record(tmp_path / "absent.observed.yaml") is None
 
 
 def test_a_record_keeps_requirements_that_the_run_did_not_exercise():
-    """Requirements and situations of the old record stay. The order is that of the requirements."""
+    """If a run accepts what it observed, the record keeps requirements and situations that this run did not see.
+
+    A record is a file with what was observed of a service. Its requirements are in the order of the interface
+    document.
+    """
     new_behaviour = behaviour(
         [
-            (SIZE, "", words_as_facts("none")),
-            (UNKNOWN, "again", words_as_facts("410")),
-            (CODES, "", words_as_facts("PAID")),
+            (SIZE_LIMIT, "", words_as_facts("none")),
+            (UNKNOWN_CODE, "again", words_as_facts("410")),
+            (STATUS_VALUES, "", words_as_facts("PAID")),
         ]
     )
-    whole = accepting(BEHAVIOUR, new_behaviour)
+    accepted_behaviour = accepting(BEHAVIOUR, new_behaviour)
 
-    assert whole[CODES] == {"": words_as_facts("PAID")}
-    assert whole[UNKNOWN] == {"again": words_as_facts("410"), "without a token": ANSWER}
-    assert list(whole) == [id for id in requirements() if id in (CODES, UNKNOWN, SIZE)]
+    assert accepted_behaviour == {
+        STATUS_VALUES: {"": words_as_facts("PAID")},
+        UNKNOWN_CODE: {"again": words_as_facts("410"), "without a token": ANSWER},
+        SIZE_LIMIT: {"": words_as_facts("none")},
+    }
+    assert list(accepted_behaviour) == [id for id in requirements() if id in (STATUS_VALUES, UNKNOWN_CODE, SIZE_LIMIT)]
 
 
 def test_a_record_keeps_facts_of_items_if_the_list_was_empty():
-    """Everything else is replaced by the observations of the run."""
-    full, empty = (words_as_facts("404") | facts_of({"keys": keys}) for keys in (["a"], []))
-    was = behaviour([(UNKNOWN, "", full)])
+    """A record keeps what it says of the items of a list if the list was empty in the new run.
 
-    assert accepting(was, behaviour([(UNKNOWN, "", empty)])) == {UNKNOWN: {"": full}}
-    assert accepting(was, behaviour([(UNKNOWN, "", words_as_facts("410"))])) == {UNKNOWN: {"": words_as_facts("410")}}
+    An empty list says nothing of its items. Any other answer replaces what the record says.
+    """
+    with_an_item = words_as_facts("404") | facts_of({"keys": ["a"]})
+    with_empty_list = words_as_facts("404") | facts_of({"keys": []})
+    another_answer = words_as_facts("410")
+    recorded = behaviour([(UNKNOWN_CODE, "", with_an_item)])
+
+    after_empty_list = accepting(recorded, behaviour([(UNKNOWN_CODE, "", with_empty_list)]))
+    after_another_answer = accepting(recorded, behaviour([(UNKNOWN_CODE, "", another_answer)]))
+
+    assert after_empty_list == {UNKNOWN_CODE: {"": with_an_item}}
+    assert after_another_answer == {UNKNOWN_CODE: {"": another_answer}}
 
 
 def record_with(**members):
     """A record with other members."""
-    return yaml.safe_dump(yaml.safe_load(TEXT) | members)
+    return yaml.safe_dump(yaml.safe_load(TEXT_OF_RECORD) | members)
 
 
 def record_with_observed(places):
     """A record with these facts of an unknown code."""
-    return record_with(observations={UNKNOWN: {"": places}})
+    return record_with(observations={UNKNOWN_CODE: {"": places}})
 
 
-LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi"))
+NESTED_ALIASES = "a: &a [x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi"))
 NOT_YAML, ODD = "not YAML as --accept writes it", "is not as the suite writes it"
 BAD = {
     "a list": ("- planted", "not as the suite writes it"),
     "not UTF-8": (b"\xff\xfe", NOT_YAML),
-    "an alias": (LAUGHS, NOT_YAML),
-    "a key twice": (TEXT + "format: 2\n", NOT_YAML),
+    "an alias": (NESTED_ALIASES, NOT_YAML),
+    "a key twice": (TEXT_OF_RECORD + "format: 2\n", NOT_YAML),
     "a later format": (record_with(format=3), f"format {ODD}"),
     "a later member": (record_with(planted=1), f"a member {ODD}"),
     "a day that does not exist": (record_with(accepted="2026-02-30"), f"accepted {ODD}"),
@@ -132,7 +160,11 @@ BAD = {
 
 @pytest.mark.parametrize(("content", "reason"), BAD.values(), ids=BAD)
 def test_a_file_that_is_no_record_is_refused_in_one_line(content, reason, write_file):
-    """The line names the file, what is wrong and what to do, and repeats nothing of the content."""
+    """A file that is not a record as the suite writes it is refused with one line, which repeats nothing of the file.
+
+    The line names the file, what is wrong and what to do. Anybody may have written the file, so its content is not
+    printed.
+    """
     path = write_file(content)
     with pytest.raises(UnreadableError) as error:
         read_record(path)
@@ -145,7 +177,7 @@ def test_a_file_that_is_no_record_is_refused_in_one_line(content, reason, write_
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 ACCOUNTS, BALANCE = "listAccounts.shape", "getBalance.shape"
-LINE = f"{ACCOUNTS}: 200 application/json → 201 application/json"
+LINE_ABOUT_DRIFT = f"{ACCOUNTS}: 200 application/json → 201 application/json"
 
 
 class AnswersListsWith201(Service):
@@ -156,26 +188,28 @@ class AnswersListsWith201(Service):
 
 
 def test_a_run_writes_what_it_observed_and_later_ones_compare(tmp_path):
-    """--accept writes the record beside the profile, for its owner alone.
+    """A run with --accept writes what it observed to a record, and every report of a later run shows what differs from
+    it.
 
-    Another answer in a later run is drift: on the terminal, in the headline, on the page, in conformance.json and in
-    junit.xml. It fails the run if the profile says so.
+    The first service answers as before, the second answers the list of accounts with 201. Such a difference (drift)
+    fails a run only if the profile says `drift: fail`. The record is a file beside the profile that only its owner
+    can read.
     """
     path = tmp_path / "staging.observed.yaml"
     options = ("-k", f"{ACCOUNTS} or {BALANCE}")
-    path.write_text(TEXT.replace(CODES, "executePix.gone"))
+    path.write_text(TEXT_OF_RECORD.replace(STATUS_VALUES, "executePix.gone"))
     accepted = run_with_files(tmp_path, Service, *options, "--accept", allow=["read"])
     record_before = path.read_bytes()
     observed = accepted.document["observed"]
     drifted = run_with_files(tmp_path, AnswersListsWith201, *options, allow=["read"])
-    kinds = [part.tag for part in case_of_the_run(drifted)]
+    kinds = [part.tag for part in entry_of_the_run_in_junit(drifted)]
     document = drifted.document
     page = drifted.text("report.html")
     failing = run_with_files(tmp_path, AnswersListsWith201, *options, allow=["read"], drift="fail")
 
     content = read_record(path).observations
     assert {id: content[id] for id in (ACCOUNTS, BALANCE)} == observed
-    assert list(content) == [ACCOUNTS, BALANCE, UNKNOWN]
+    assert list(content) == [ACCOUNTS, BALANCE, UNKNOWN_CODE]
     assert path.stat().st_mode & 0o777 == 0o600
     assert f"\naccepted: {path} (3 requirements)\n" in accepted.output
     assert accepted.status == drifted.status == 0
@@ -183,57 +217,60 @@ def test_a_run_writes_what_it_observed_and_later_ones_compare(tmp_path):
     place = {"id": ACCOUNTS, "situation": "", "place": "", "was": "200 application/json", "is": "201 application/json"}
     assert document["drift"] == [place]
     assert f"; drift since the record of {today()}: 1 place" in document["headline"]
-    assert f": 1 place\n     {LINE}\n" in drifted.output
+    assert f": 1 place\n     {LINE_ABOUT_DRIFT}\n" in drifted.output
     assert 'id="drift"' in page
     assert "201 application/json" in page
     assert "failure" not in kinds
     assert failing.status == 1
     assert failing.document["verdict"] == "drifted"
-    assert LINE in next(part.text for part in case_of_the_run(failing) if part.tag == "failure")
+    assert LINE_ABOUT_DRIFT in next(part.text for part in entry_of_the_run_in_junit(failing) if part.tag == "failure")
     assert path.read_bytes() == record_before
 
 
-def case_of_the_run(result):
-    """The test case of the run itself in junit.xml."""
+def entry_of_the_run_in_junit(result):
+    """The test case in junit.xml that stands for the run itself."""
     cases = ElementTree.fromstring(result.text("junit.xml")).iter("testcase")
     return next(case for case in cases if case.get("name") == "run")
 
 
-def message_of_accepting(**changes):
-    """The message of a run, with these changes, about accepting what it observed."""
+def message_of_accept(**changes):
+    """The message of --accept, which a run with these changes prints."""
     run = replace(shared_run("partial").run, finished=None, **changes)
     accept_behaviour(run, str)
     return run.accepted.partition(";")[0]
 
 
-def test_a_broken_run_is_not_accepted():
-    """The message says why, and the record stays.
+@pytest.mark.parametrize(
+    ("change_of_the_run", "reason"),
+    [
+        ({"errors": ["a fault"]}, "the suite failed"),
+        ({"interrupted": True}, "the run was interrupted"),
+        ({"unreachable": "gone"}, "the target could not be reached"),
+        ({"grants": Grants()}, "no operation succeeded"),
+        ({"observations": []}, "nothing was observed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_broken_run_is_not_accepted(change_of_the_run, reason):
+    """A run that broke off, or in which nothing succeeded, writes no record with --accept, and the message says why.
 
     With a wrong token everything looks refused, and a stopped run saw only a part.
     """
-    run = shared_run("partial").run
+    message = message_of_accept(**change_of_the_run)
 
-    assert [
-        message_of_accepting(errors=["a fault"]),
-        message_of_accepting(interrupted=True),
-        message_of_accepting(unreachable="gone"),
-        message_of_accepting(grants=replace(run.grants, granted=set())),
-        message_of_accepting(observations=[]),
-    ] == [
-        "not accepted: the suite failed",
-        "not accepted: the run was interrupted",
-        "not accepted: the target could not be reached",
-        "not accepted: no operation succeeded",
-        "not accepted: nothing was observed",
-    ]
-    assert not run.profile.record.exists()
+    assert message == f"not accepted: {reason}"
+    assert not shared_run("partial").run.profile.record.exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--accept",)], ids=["compared", "accepted"])
 def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(options, tmp_path):
-    """No request is sent. --accept is refused, too, because it would destroy what the record holds."""
+    """If the record of earlier observations cannot be read, pytest prints one line, sends no request, and ends with 4.
+
+    --accept is refused, too, because it would destroy what the record holds.
+    """
     path = tmp_path / "staging.observed.yaml"
-    path.write_text(LAUGHS)
+    path.write_text(NESTED_ALIASES)
+
     result = run_with_files(tmp_path, Service, *options)
 
     assert result.status == 4

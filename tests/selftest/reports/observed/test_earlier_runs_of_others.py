@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -11,18 +12,18 @@ from reports.observed.earlier_runs import comparison_of, run_before
 from tests.selftest.reports.observed.test_comparison import RUN, changed_document, earlier_run
 
 ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
-COMMANDS = "\n::error title=x::planted\n##[set-env name=x]1##vso[task.complete]"
-PLANTED = f"{ESCAPES}{COMMANDS}<script>planted()</script>390.533.447-05"
-DEEP = "[" * 100_000 + "]" * 100_000
-TEXT = json.dumps(RUN)
-EXPECTED = "; expected the conformance.json of a run, or its folder"
+COMMANDS_OF_CI = "\n::error title=x::planted\n##[set-env name=x]1##vso[task.complete]"
+HOSTILE_TEXT = f"{ESCAPES}{COMMANDS_OF_CI}<script>planted()</script>390.533.447-05"
+DEEPLY_NESTED_JSON = "[" * 100_000 + "]" * 100_000
+TEXT_OF_RUN = json.dumps(RUN)
+WHAT_IS_EXPECTED = "; expected the conformance.json of a run, or its folder"
 
 
 BAD = {
     "empty": ("", "not JSON of a run"),
-    "nested too deeply": (TEXT.replace("null", DEEP), "not JSON of a run"),
-    "nested deeply": (TEXT.replace("null", "[" * 400 + "]" * 400), "selection is not as the suite writes it"),
-    "another verdict": (json.dumps(changed_document(verdict=PLANTED)), "verdict is not as the suite writes it"),
+    "nested too deeply": (TEXT_OF_RUN.replace("null", DEEPLY_NESTED_JSON), "not JSON of a run"),
+    "nested deeply": (TEXT_OF_RUN.replace("null", "[" * 400 + "]" * 400), "selection is not as the suite writes it"),
+    "another verdict": (json.dumps(changed_document(verdict=HOSTILE_TEXT)), "verdict is not as the suite writes it"),
     "a day that is none": (json.dumps(changed_document(started="2026-02-30T10:00:00Z")), "not JSON of a run"),
     "a later format": (json.dumps(changed_document(format="3.0")), "format is not as the suite writes it"),
 }
@@ -54,13 +55,16 @@ def error_of(path, capsys):
 
 @pytest.mark.parametrize(("content", "reason"), BAD.values(), ids=BAD)
 def test_an_unreadable_earlier_run_is_one_line_and_exit_4(content, reason, write_file, capsys):
-    """The line names the file and what is wrong, and repeats nothing of the content.
+    """`compare` refuses a file that is no conformance.json with one line and exit status 4. The line repeats nothing of
+    the file.
 
-    A run that looks for its predecessor ignores the file.
+    A later run in the same folder ignores such a file.
     """
     path = write_file(content)
 
-    assert error_of(path, capsys) == f"error: {path}: {reason}{EXPECTED}\n"
+    line = error_of(path, capsys)
+
+    assert line == f"error: {path}: {reason}{WHAT_IS_EXPECTED}\n"
     assert start_of_compared_run(path) is None
 
 
@@ -71,7 +75,7 @@ def make_large_file(path):
 
 
 @pytest.mark.parametrize(
-    ("make", "reason"),
+    ("make_file", "reason"),
     [
         (os.mkfifo, "not a file"),
         (make_large_file, "larger than 50 MB"),
@@ -79,43 +83,50 @@ def make_large_file(path):
     ],
     ids=["a FIFO", "too large", "missing"],
 )
-def test_fifos_and_large_or_missing_files_are_not_read(make, reason, tmp_path, capsys):
-    """Each is one line, and nothing blocks."""
-    make(tmp_path / "conformance.json")
+def test_fifos_and_large_or_missing_files_are_not_read(make_file, reason, tmp_path, capsys):
+    """`compare` refuses a FIFO, a file larger than 50 MB and a missing file with one line, and never waits for a
+    writer.
+    """
+    make_file(tmp_path / "conformance.json")
 
-    assert error_of(tmp_path, capsys) == f"error: {tmp_path}: {reason}{EXPECTED}\n"
+    line = error_of(tmp_path, capsys)
+
+    assert line == f"error: {tmp_path}: {reason}{WHAT_IS_EXPECTED}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["compare", "a", "b", "--format=html"], ["x\ny"]], ids=str)
-def test_wrong_use_is_one_line_and_exit_4(arguments, capsys):
-    """The usage text of argparse is left out."""
+def test_wrong_arguments_are_one_error_line_and_exit_4(arguments, capsys):
+    """`python -m reports` with wrong arguments prints one line that begins with `error:`, and ends with exit status 4.
+
+    The longer usage text of argparse is left out.
+    """
     with pytest.raises(SystemExit) as exit_info:
         main(arguments)
     printed = capsys.readouterr()
 
     assert exit_info.value.code == 4
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
     assert printed.err.startswith("error: ")
 
 
-def test_nothing_planted_reaches_the_reader(write_file, capsys):
-    """Neither run can print a control character or a command of a CI system.
+def test_compare_prints_nothing_harmful_of_a_file(write_file, capsys):
+    """`compare` prints no control character and no command of a CI system, whatever stands in the files of the two
+    runs.
 
-    The exit status says if the second run is worse.
+    The exit status is 1 if the second run is worse, and 0 if it is better.
     """
-    document = changed_document(selection=PLANTED, suite={"version": PLANTED})
-    document["environment"] |= {"name": PLANTED, "base_url": f"https://{PLANTED}"}
-    document["requirements"][0] |= {"message": PLANTED, "text": PLANTED, "verdict": "fail"}
+    document = changed_document(selection=HOSTILE_TEXT, suite={"version": HOSTILE_TEXT})
+    document["environment"] |= {"name": HOSTILE_TEXT, "base_url": f"https://{HOSTILE_TEXT}"}
+    document["requirements"][0] |= {"message": HOSTILE_TEXT, "text": HOSTILE_TEXT, "verdict": "fail"}
     runs = [str(write_file(RUN, "plain")), str(write_file(document, "planted"))]
     statuses = [main(["compare", *runs]), main(["compare", *reversed(runs)])]
     out = capsys.readouterr().out
 
+    control_characters = re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
+    commands_of_ci = [line for line in out.splitlines() if line.lstrip().startswith("::") or "##" in line]
+
     assert statuses == [1, 0]
-    assert [
-        sign for sign in out.replace("\n", "") if ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 or sign in "\u202e"
-    ] == []
-    assert [line for line in out.splitlines() if line.lstrip().startswith("::") or "##" in line] == []
+    assert control_characters == commands_of_ci == []
 
 
 # -- the run before ---------------------------------------------------------------------------------------------------
@@ -133,8 +144,8 @@ def start_of_compared_run(path, **now):
         {"verdict": "unreachable"},
         {"started": "2026-11-30T10:00:00Z"},
     ],
-    ids=str,
+    ids=["it reached no service", "it started later"],
 )
-def test_a_run_that_is_not_comparable_is_no_base(change, write_file):
-    """A run that reached no service is not comparable, nor is one that started later. Scopes are in test_comparison."""
+def test_a_run_is_not_compared_with_one_that_reached_no_service_or_started_later(change, write_file):
+    """A run is not compared with an earlier run that reached no service, nor with one that started later."""
     assert start_of_compared_run(write_file(changed_document(**{"started": RUN["started"]} | change))) is None

@@ -24,13 +24,18 @@ from tests.selftest.reports.observed.test_earlier_runs import RECORD
 from tests.selftest.schemas import CONFORMANCE, schema_deviations
 
 SCHEMA = json.loads(CONFORMANCE.read_text("utf-8"))
-DEFS = SCHEMA["$defs"]
+DEFINITIONS = SCHEMA["$defs"]
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_schema_is_made_from_its_model(name):
-    """`python -m reports.result.json_schemas` makes the schemas."""
-    assert (FOLDER / name).read_text("utf-8") == schema_text(name)
+    """Each published JSON Schema is what its model in the code generates, so the two cannot differ.
+
+    After a change: `python -m reports.result.json_schemas`.
+    """
+    published_schema = (FOLDER / name).read_text("utf-8")
+
+    assert published_schema == schema_text(name)
 
 
 def references(schema):
@@ -44,51 +49,74 @@ def references(schema):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_each_schema_refers_only_to_itself(name):
-    """Each published schema is one of JSON Schema 2020-12."""
+    """Each published schema is valid JSON Schema 2020-12, and each `$ref` in it leads to a definition in the same file."""
     schema = json.loads((FOLDER / name).read_text("utf-8"))
-    own = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
+    own_definitions = {f"#/$defs/{definition}" for definition in schema.get("$defs", {})}
+    references_to_elsewhere = set(references(schema)) - own_definitions
 
-    jsonschema_rs.meta.validate(schema)
+    jsonschema_rs.meta.validate(schema)  # raises an error if the schema is not valid
     jsonschema_rs.validator_for(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert set(references(schema)) - own == set()
+    assert references_to_elsewhere == set()
 
 
 def test_the_words_of_the_schema_are_those_of_the_suite():
-    """The schema has all words in their order, every id, and each list of a comparison.
+    """The schema lists exactly the verdicts, levels and permissions that the code has, in the same order."""
+    words_of_the_schema = {
+        "verdicts of a run": DEFINITIONS["RunVerdict"]["enum"],
+        "verdicts of a requirement": DEFINITIONS["Verdict"]["enum"],
+        "levels": DEFINITIONS["ReportedRequirement"]["properties"]["level"]["enum"],
+        "permissions": DEFINITIONS["Environment"]["properties"]["allow"]["items"]["enum"],
+    }
 
-    A reader of format 1.0 reads 1.12 and refuses 2.0.
-    """
-    permissions = DEFS["Environment"]["properties"]["allow"]["items"]["enum"]
-    requirement = DEFS["ReportedRequirement"]["properties"]
-    format = SCHEMA["properties"]["format"]
+    assert words_of_the_schema == {
+        "verdicts of a run": [str(verdict) for verdict in RunVerdict],
+        "verdicts of a requirement": [str(verdict) for verdict in Verdict],
+        "levels": list(LEVELS),
+        "permissions": list(PERMISSIONS),
+    }
+    assert set(CHANGES) <= set(DEFINITIONS["Comparison"]["properties"])
 
-    assert DEFS["RunVerdict"]["enum"] == [str(word) for word in RunVerdict]
-    assert DEFS["Verdict"]["enum"] == [str(word) for word in Verdict]
-    assert requirement["level"]["enum"] == list(LEVELS)
-    assert permissions == list(PERMISSIONS)
-    assert [id for id in requirements() if not jsonschema_rs.is_valid(requirement["id"], id)] == []
-    assert [jsonschema_rs.is_valid(format, name) for name in (FORMAT, "1.12", "2.0")] == [True, True, False]
-    assert set(CHANGES) <= set(DEFS["Comparison"]["properties"])
+
+def test_the_id_of_every_requirement_is_valid_in_the_schema():
+    """The pattern of the schema for the id of a requirement matches every id that the suite has."""
+    pattern_of_ids = DEFINITIONS["ReportedRequirement"]["properties"]["id"]
+
+    invalid_ids = [id for id in requirements() if not jsonschema_rs.is_valid(pattern_of_ids, id)]
+
+    assert invalid_ids == []
+
+
+@pytest.mark.parametrize(("format_of_file", "is_valid"), [(FORMAT, True), ("1.12", True), ("2.0", False)])
+def test_the_schema_permits_later_minor_formats_only(format_of_file, is_valid):
+    """A file of a later minor format, such as 1.12, is valid, and a file of the next major format, 2.0, is not."""
+    assert jsonschema_rs.is_valid(SCHEMA["properties"]["format"], format_of_file) is is_valid
 
 
 def test_the_schema_knows_every_kind_of_alert():
-    """The kinds stand in the order in which alerts are printed."""
+    """The schema lists exactly the kinds of notes that are alerts, in the order in which alerts are printed.
+
+    An alert is a note of the run that a reader must see first, such as an unknown outcome of a transfer.
+    """
     kinds = [kind.name.lower().replace("_", "-") for kind in NoteKind if Note(kind, "").is_alert]
 
-    assert DEFS["Alert"]["properties"]["kind"]["enum"] == kinds
+    assert DEFINITIONS["Alert"]["properties"]["kind"]["enum"] == kinds
 
 
 def test_a_member_that_is_left_out_is_never_null():
-    """A requirement has `known_failure` only if the profile lists its failure."""
-    known_failure = DEFS["ReportedRequirement"]["properties"]["known_failure"]
+    """A requirement without a known failure has no member `known_failure` at all, so the schema does not permit null
+    for it.
+
+    A known failure is a failure that the profile lists, so that it does not fail the run.
+    """
+    known_failure = DEFINITIONS["ReportedRequirement"]["properties"]["known_failure"]
 
     assert known_failure["type"] == "string"
-    assert "known_failure" not in DEFS["ReportedRequirement"]["required"]
+    assert "known_failure" not in DEFINITIONS["ReportedRequirement"]["required"]
 
 
 def test_files_of_earlier_formats_are_valid():
-    """A file of an earlier format lacks the members that were added later."""
+    """A conformance.json without the members that later formats added is valid against the schema."""
     document = json.loads(document_with().model_dump_json(by_alias=True))
     for added_member in ("redirected", "sandbox"):
         del document["environment"][added_member]
@@ -98,21 +126,30 @@ def test_files_of_earlier_formats_are_valid():
 
 
 def test_unknown_names_and_members_are_not_valid():
-    """A name or a member that the suite does not write is not valid."""
+    """A conformance.json with a member, an operation or a verdict that the suite never writes is not valid against the
+    schema.
+    """
     document = json.loads(document_with().model_dump_json(by_alias=True))
-    faults = {
+    changes_by_fault = {
         "a name that is no operation": {"latency": {"no operation": {}}},
-        "another member": {"another": 1},
-        "another verdict": {"verdict": "good"},
+        "an unknown member": {"another": 1},
+        "an unknown verdict": {"verdict": "good"},
         "null in the place of a text": {"headline": None},
     }
 
+    faults_that_are_valid = [
+        fault for fault, change in changes_by_fault.items() if not schema_deviations(document | change)
+    ]
+
     assert schema_deviations(document) == []
-    assert [name for name, fault in faults.items() if not schema_deviations(document | fault)] == []
+    assert faults_that_are_valid == []
 
 
 def test_half_of_a_surrogate_pair_costs_no_report():
-    """A service may send half of a surrogate pair, which is no UTF-8. conformance.json has it escaped."""
+    """conformance.json is written even if every text in it has half of a surrogate pair, which UTF-8 cannot encode.
+
+    A service may send such a text. It is escaped as `\\ud800`.
+    """
     half = "\ud800"
     finding_with_half = replace(finding("json", f"/data/{half}", error=half), shown_by=half, times=2, exchanges=(1,))
     run = run_with_results(
@@ -127,7 +164,9 @@ def test_half_of_a_surrogate_pair_costs_no_report():
     )
     run.profile = replace(run.profile, name=half)
 
-    assert as_json(document_of(run)).count(r"\ud800") > 20
+    text = as_json(document_of(run))
+
+    assert text.count(r"\ud800") > 20
 
 
 @pytest.mark.parametrize(
@@ -135,21 +174,29 @@ def test_half_of_a_surrogate_pair_costs_no_report():
     [("comparable.schema.json", RUN), ("record.schema.json", RECORD.model_dump())],
 )
 def test_the_model_reads_exactly_the_files_that_are_valid(name, content):
-    """The model reads what is valid against its schema. A content without one of its members is not valid."""
+    """A file that is valid against its schema can be read, and a file without any one of its members is not valid."""
     model, _ = MODELS[name]
     validator = jsonschema_rs.validator_for(json.loads(schema_text(name)))
-    incomplete = [{key: value for key, value in content.items() if key != missing} for missing in content]
+    contents_without_one_member = [
+        {key: value for key, value in content.items() if key != missing} for missing in content
+    ]
+    valid_without_a_member = [
+        incomplete for incomplete in contents_without_one_member if validator.is_valid(incomplete)
+    ]
 
     assert model.model_validate(content)
     assert validator.is_valid(content)
-    assert [content for content in incomplete if validator.is_valid(content)] == []
+    assert valid_without_a_member == []
 
 
 def test_a_later_minor_format_is_read():
-    """Unknown members are ignored at each level."""
-    suite = RUN["suite"] | {"later": 1}
+    """A file of a later minor format is read, and members that this version does not know are ignored at each level."""
+    suite_with_unknown_member = RUN["suite"] | {"later": 1}
+    later_document = RUN | {"format": "1.99", "later": [], "suite": suite_with_unknown_member}
 
-    assert EarlierRun.model_validate(RUN | {"format": "1.99", "later": [], "suite": suite}).format == "1.99"
+    run = EarlierRun.model_validate(later_document)
+
+    assert run.format == "1.99"
 
 
 def object_schemas(schema):
@@ -162,8 +209,12 @@ def object_schemas(schema):
 
 
 def test_no_object_has_members_that_are_not_described():
-    """A member that is added to a document is added to the schema, too."""
-    assert [
-        schema["properties"] for schema in object_schemas(SCHEMA) if schema.get("additionalProperties") is not False
-    ] == []
-    assert len(list(object_schemas(SCHEMA))) > 8
+    """Every object in the schema of conformance.json forbids members that the schema does not describe.
+
+    So a member that is added to the document is added to the schema, too.
+    """
+    objects = list(object_schemas(SCHEMA))
+    open_objects = [schema["properties"] for schema in objects if schema.get("additionalProperties") is not False]
+
+    assert open_objects == []
+    assert len(objects) > 8

@@ -21,29 +21,36 @@ from tests.selftest.reports.observed.test_comparison import earlier_run
 from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.serving import SocketService, response_bytes
 
-STATUS, DATA, EXTRA = "executePix.json", "executePix.envelope.data.present", "executePix.fields.extra"
-OPERATORS = "the operator's own words"
+IS_JSON, DATA, EXTRA = "executePix.json", "executePix.envelope.data.present", "executePix.fields.extra"
+WORDS_OF_OTHERS = "the operator's own words"
 PROFILE = replace(
     SANDBOX_PROFILE,
     base_url="https://operator.example.test",
     allow=frozenset({"read"}),
-    known_failures=(KnownFailure(DATA, OPERATORS),),
+    known_failures=(KnownFailure(DATA, WORDS_OF_OTHERS),),
 )
-NO_JSON = finding("json", error=OPERATORS)
+NO_JSON = finding("json", error=WORDS_OF_OTHERS)
 FAILING = (
-    (STATUS, "fail", NO_JSON),
+    (IS_JSON, "fail", NO_JSON),
     ("registerPixKey.json", "fail", NO_JSON),
-    (DATA, "fail", finding("missing", name=OPERATORS)),
+    (DATA, "fail", finding("missing", name=WORDS_OF_OTHERS)),
 )
-WARNING = (EXTRA, "warn", finding("other-fields", names=OPERATORS))
-PASSING = (STATUS, "pass"), ("registerPixKey.json", "out-of-scope", OPERATORS)
+WARNING = (EXTRA, "warn", finding("other-fields", names=WORDS_OF_OTHERS))
+PASSING = (IS_JSON, "pass"), ("registerPixKey.json", "out-of-scope", WORDS_OF_OTHERS)
 
 
 def document_with_words_of_others(*rows, **state):
-    """The document of a run in which each text that is not the suite's own is OPERATORS."""
-    state = {"selection": OPERATORS, "ci_job": OPERATORS, "requests": 12, "executions": 1, "seed": 7, **state}
-    run = run_with_results(*rows, profile=PROFILE, unsent={OPERATORS: ["executePix"]}, **state)
-    run.base_url = OPERATORS
+    """The document of a run in which each text that is not the suite's own is WORDS_OF_OTHERS."""
+    state = {
+        "selection": WORDS_OF_OTHERS,
+        "ci_job": WORDS_OF_OTHERS,
+        "requests": 12,
+        "executions": 1,
+        "seed": 7,
+        **state,
+    }
+    run = run_with_results(*rows, profile=PROFILE, unsent={WORDS_OF_OTHERS: ["executePix"]}, **state)
+    run.base_url = WORDS_OF_OTHERS
     return document_of(run)
 
 
@@ -55,15 +62,27 @@ def document_with_words_of_others(*rows, **state):
     ],
 )
 def test_a_command_is_escaped(title, message, line):
-    """The runner of GitHub reads it as one command, whatever its text has."""
-    assert error_command(title, message) == line
+    """A line for GitHub Actions stays one command, even if its title or message has colons, commas, percent signs or
+    line ends.
+
+    GitHub reads `::error title=…::…` as a command. %3A is a colon, %2C a comma, %0A a line end.
+    """
+    command = error_command(title, message)
+
+    assert command == line
 
 
 def test_each_failing_cause_is_an_error():
-    """The line names the leading requirement and how many more there are. Known failures and warnings have none."""
+    """Two requirements that fail for one cause make one error line for GitHub, which names the first and counts the
+    others.
+
+    Known failures, which the profile lists, and warnings make no line.
+    """
     (line,) = workflow_commands(document_with_words_of_others(*FAILING, WARNING))
 
-    assert line.startswith(f"::error title={STATUS} and 1 more::documented: The response to a successful execution is ")
+    assert line.startswith(
+        f"::error title={IS_JSON} and 1 more::documented: The response to a successful execution is "
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,64 +95,82 @@ def test_each_failing_cause_is_an_error():
     ],
 )
 def test_a_run_without_a_verdict_on_the_service_is_an_error(state, verdict):
-    """A red job has a line that says why."""
-    lines = list(workflow_commands(document_with_words_of_others(*PASSING, **state)))
+    """A run that came to no verdict on the service gives GitHub one error line with its verdict. A partial run gives none.
 
-    assert [re.sub("::(the target could not be reached; )?read only; .*", "", line) for line in lines] == (
-        [f"::error title=PIX conformance%3A {verdict}"] if verdict != "partial" else []
-    )
+    The run was ended by a limit of the profile, by an unreachable service, or by its user.
+    """
+    lines = list(workflow_commands(document_with_words_of_others(*PASSING, **state)))
+    titles = [re.sub("::(the target could not be reached; )?read only; .*", "", line) for line in lines]
+
+    assert titles == ([] if verdict == "partial" else [f"::error title=PIX conformance%3A {verdict}"])
 
 
 def test_an_incomplete_run_says_why():
-    """The annotation and the summary give the reason of the headline."""
-    run_document = document_with_words_of_others(*PASSING, grants=Grants({"executePix": Counter({"401": 7})}))
+    """If no operation succeeded, the error line for GitHub and the summary of the job both give this as the reason."""
+    all_answers_401 = Grants({"executePix": Counter({"401": 7})})
+    run_document = document_with_words_of_others(*PASSING, grants=all_answers_401)
+    reason = "; no operation succeeded; no failure, 1 of 2 requirements tested"
+
     (command,) = workflow_commands(run_document)
 
-    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in command
-    assert "; no operation succeeded; no failure, 1 of 2 requirements tested" in step_summary(run_document)
+    assert reason in command
+    assert reason in step_summary(run_document)
 
 
 @pytest.mark.parametrize(
-    "state",
-    [{"unreachable": "the connection is refused"}, {"errors": ["the suite failed at x: KeyError: 'y'"]}],
-    ids=str,
+    ("state", "reason"),
+    [
+        ({"unreachable": "the connection is refused"}, "the connection is refused"),
+        ({"errors": ["the suite failed at x: KeyError: 'y'"]}, "the suite failed at x: KeyError: 'y'"),
+    ],
+    ids=["the service is unreachable", "the suite failed"],
 )
-def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state):
-    """The summary also has the environment and the target. Nothing in the alerts is Markdown."""
+def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state, reason):
+    """If a run is red although no requirement fails, the summary on GitHub has the alerts, the target and the reason.
+
+    An alert is a note that a reader must see first. It stands in a block of plain text, so that Markdown in it does
+    nothing.
+    """
     alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
     run_document = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(run_document).splitlines()
     start = lines.index("```text")
     block = lines[start + 1 : lines.index("```", start)]
+    target_line, *_ = block
 
-    assert block[0].startswith("staging at http://127.0.0.1:1, not a sandbox: 0 transfers executed")
+    assert target_line.startswith("staging at http://127.0.0.1:1, not a sandbox: 0 transfers executed")
     assert "! the token was refused ``` <img>: export another one" in block
-    assert [line for line in block if state.get("unreachable", state.get("errors", [""])[0]) in line]
+    assert reason in "\n".join(block)
 
 
-@pytest.mark.parametrize("selection", [None, OPERATORS])
+@pytest.mark.parametrize("selection", [None, WORDS_OF_OTHERS], ids=["all requirements", "selected requirements"])
 def test_the_summary_says_that_requirements_were_selected(selection):
-    """The summary does not repeat the words of the selection, because the operator wrote them."""
-    names_a_part = "only a part of the requirements was selected" in step_summary(
-        document_with_words_of_others(*PASSING, selection=selection)
-    )
+    """The summary on GitHub says that only a part of the requirements was selected, if this is so.
+
+    It does not repeat the selection itself, because those are the words of the operator.
+    """
+    summary = step_summary(document_with_words_of_others(*PASSING, selection=selection))
+
+    names_a_part = "only a part of the requirements was selected" in summary
 
     assert names_a_part is (selection is not None)
 
 
-DRIFT = [Drift(id=id, situation=OPERATORS, place="", was=OPERATORS, now="") for id in (STATUS, DATA, DATA)]
+DRIFT = [Drift(id=id, situation=WORDS_OF_OTHERS, place="", was=WORDS_OF_OTHERS, now="") for id in (IS_JSON, DATA, DATA)]
 
 
 def test_the_whole_summary():
-    """Alerts by kind, counts, failures, known failures, warnings, drift and changes, in Markdown.
+    """The summary on GitHub has alerts, counts by level, failures, known failures, warnings, drift and changes, and no
+    word of the operator or the service.
 
-    No word of the operator or the service is public.
+    Drift is a difference from what an earlier run observed. Every text that the suite did not write itself is
+    WORDS_OF_OTHERS here.
     """
     whole = document_with_words_of_others(
         *FAILING, WARNING,
-        notes=[Note(NoteKind.OUTCOME_UNKNOWN, f"{OPERATORS} {number}") for number in (1, 2)],
-        not_cleaned_up=[LeftKey(OPERATORS, OPERATORS, False, (1,))],
-        observations=[Observation("executePix.status.values", words_as_facts(OPERATORS))],
+        notes=[Note(NoteKind.OUTCOME_UNKNOWN, f"{WORDS_OF_OTHERS} {number}") for number in (1, 2)],
+        not_cleaned_up=[LeftKey(WORDS_OF_OTHERS, WORDS_OF_OTHERS, False, (1,))],
+        observations=[Observation("executePix.status.values", words_as_facts(WORDS_OF_OTHERS))],
         drift=DRIFT, record=record_of("staging", {}).model_copy(update={"accepted": "2026-11-20"}),
     )  # fmt: skip
     changes = compared(earlier_run(started="2026-11-20T10:00:00Z"), whole, str)
@@ -143,23 +180,25 @@ def test_the_whole_summary():
     parts = (
         "\n\n- 2 alerts: the outcome of an execution is unknown\n- 1 alert: keys that the run registered are left\n\n| level |",
         "| documented | 3 | 0 | 0 | 0 | 0 | 0 | 0 |\n| implied | 0 | 1 | 0 | 0 | 0 | 0 | 0 |\n",
-        f"### Failing\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{STATUS}` and 1 more | documented | The ",
+        f"### Failing\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{IS_JSON}` and 1 more | documented | The ",
         " | … |\n\n### Known failures",
         f"### Known failures\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{DATA}` | documented | ",
         " | no such member |\n\n### Warnings",
         f"### Warnings\n\n| requirement | level | statement | got |\n|---|---|---|---|\n| `{EXTRA}` | implied | ",
-        f"### Drift since the record of 2026-11-20: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n",
+        f"### Drift since the record of 2026-11-20: 3 places\n\n- `{DATA}`: 2 places\n- `{IS_JSON}`: 1 place\n\n",
         "\nChanges since then: 1 newly failing.\n",
     )
 
-    assert [part for part in parts if part not in text] == []
+    missing_parts = [part for part in parts if part not in text]
+    texts_with_words_of_others = [public for public in (text, *workflow_commands(whole)) if WORDS_OF_OTHERS in public]
+
+    assert missing_parts == texts_with_words_of_others == []
     assert text.endswith(f"\nSuite {whole.suite.version}, seed 7. The report has the evidence.\n")
-    assert [text_shown for text_shown in (text, *workflow_commands(whole)) if OPERATORS in text_shown] == []
 
 
 # -- whole runs -----------------------------------------------------------------------------------------------------
 
-INJECTED = "::error title=removed::by the service"
+COMMAND_OF_SERVICE = "::error title=removed::by the service"
 
 
 class GivesCommands(SocketService):
@@ -167,7 +206,7 @@ class GivesCommands(SocketService):
 
     def answer(self, connection, request):
         response = self.sandbox.respond(request)
-        lines = f"no JSON\n{INJECTED}\n  {INJECTED}\n##[error]x\n".encode()
+        lines = f"no JSON\n{COMMAND_OF_SERVICE}\n  {COMMAND_OF_SERVICE}\n##[error]x\n".encode()
         connection.sendall(response_bytes(replace(response, body=lines) if response.status == 200 else response))
 
 
@@ -179,30 +218,35 @@ def variables_of_job(tmp_path):
 
 
 def test_a_service_gives_no_commands(variables_of_job, tmp_path):
-    """The lines of the service are not printed, and while tests run GitHub takes no command.
+    """If a service answers with lines that look like commands of GitHub Actions, no such line is printed.
 
-    The summary is appended and has no address.
+    While tests run, GitHub is told to ignore commands (`::stop-commands`). The summary of the job is appended,
+    without the answer and the address.
     """
     with GivesCommands() as service:
         result = run_suite(
             write_profile(tmp_path, service.base_url), "-vv", "-k", "executePix.json", **variables_of_job
         )
-    stop, start, *commands = (line.partition(" ")[0] for line in result.output.splitlines() if line.strip()[:2] == "::")
-    text = (tmp_path / "summary.md").read_text()
+    lines_with_commands = [line for line in result.output.splitlines() if line.strip().startswith("::")]
+    stop, start, *commands = (line.partition(" ")[0] for line in lines_with_commands)
+    summary = (tmp_path / "summary.md").read_text()
+    shown_to_nobody = [text for text in (COMMAND_OF_SERVICE, "127.0.0.1") if text in summary]
 
     assert result.status == 1
-    assert INJECTED not in result.output
+    assert COMMAND_OF_SERVICE not in result.output
     assert stop.removeprefix("::stop-commands") == start.removesuffix("::")
     assert commands == ["::error"]
     assert result.output.rindex("\n::") < result.output.rindex("\nverdict: ")
-    assert text.startswith("before\n## PIX conformance: non-conformant\n")
-    assert "| `executePix.json` | documented |" in text
-    assert INJECTED not in text
-    assert "127.0.0.1" not in text
+    assert summary.startswith("before\n## PIX conformance: non-conformant\n")
+    assert "| `executePix.json` | documented |" in summary
+    assert shown_to_nobody == []
 
 
 def test_a_wrong_command_line_is_in_the_summary(variables_of_job, tmp_path):
-    """The summary has the line that pytest prints, and the environment."""
+    """If the command line is wrong, no run is started, and the summary of the GitHub job has the error line of pytest.
+
+    The line above it names the environment. The summary is appended to what the job wrote before.
+    """
     profile = write_profile(tmp_path, "http://127.0.0.1:9")
     result = run_suite(profile, "-k", "nowhere", **variables_of_job)
     text = (tmp_path / "summary.md").read_text()

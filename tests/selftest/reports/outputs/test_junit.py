@@ -13,40 +13,50 @@ from tests.selftest.hand_made import SANDBOX_PROFILE, run_with_results
 from tests.selftest.junit_files import case_of, results_by_name, suite_of
 
 DIGIT, NAME = "executePix.digit.type", "executePix.name.type"
-WRONG = finding("type", "/data/digit", name="digit", types="string", type=say("a number"))
-PASSING = DIGIT, "pass"
+DIGIT_IS_A_NUMBER = finding("type", "/data/digit", name="digit", types="string", type=say("a number"))
+DIGIT_PASSES = DIGIT, "pass"
+DIGIT_IS_NOT_EXERCISED = DIGIT, "not-exercised", "supply codes"
 
 
-def document_of_results(*rows, **state):
-    """The document of a run with these results."""
-    return document_of(run_with_results(*rows, requests=12, executions=1, seed=7, **state))
+def document_of_results(*results, **state):
+    """The document of a run with these results, each given as id, verdict and reason."""
+    return document_of(run_with_results(*results, requests=12, executions=1, seed=7, **state))
 
 
 @pytest.mark.parametrize(
-    ("rows", "state", "verdict"),
+    ("result_of_digit", "state", "verdict"),
     [
-        (PASSING, {"unreachable": "gone"}, "unreachable"),
-        (PASSING, {"interrupted": True}, "interrupted"),
-        (PASSING, {"errors": ["of the suite"]}, "internal-error"),
-        ((DIGIT, "not-exercised", "supply codes"), {}, "incomplete"),
+        (DIGIT_PASSES, {"unreachable": "gone"}, "unreachable"),
+        (DIGIT_PASSES, {"interrupted": True}, "interrupted"),
+        (DIGIT_PASSES, {"errors": ["of the suite"]}, "internal-error"),
+        (DIGIT_IS_NOT_EXERCISED, {}, "incomplete"),
     ],
 )
-def test_a_run_without_a_verdict_on_the_service_is_an_error(rows, state, verdict):
-    """The case of the run says why, whatever the requirements are."""
-    run_document = document_of_results(rows, **state)
-    suite = suite_of(junit(run_document))
+def test_a_run_without_a_verdict_on_the_service_is_an_error(result_of_digit, state, verdict):
+    """junit.xml has a test case named `run`. It is an error if the run came to no verdict on the service.
+
+    The error has the verdict as its type, and the headline, the target and the notes of the run as its text.
+    """
+    run_document = document_of_results(result_of_digit, **state)
     lines = [run_document.headline, "a sandbox: 1 transfer executed, 12 requests", *map(str, run_document.notes)]
 
+    suite = suite_of(junit(run_document))
+    error = suite.find(".//error")
+
     assert results_by_name(suite)["run"] == ("error", run_document.headline)
-    assert suite.find(".//error").get("type") == verdict
-    assert suite.find(".//error").text == "\n".join(lines)
+    assert (error.get("type"), error.text) == (verdict, "\n".join(lines))
 
 
 def test_each_verdict_has_its_result():
-    """A failure stands with its requirement, and the case of the run does not repeat it. A skipped case says why."""
+    """In junit.xml a requirement that fails is a failure, one that was not tested is skipped with its reason, and any
+    other passes.
+
+    A known failure, which the profile lists, is skipped, too. The case `run` stands for the run itself, and repeats
+    no failure.
+    """
     profile = replace(SANDBOX_PROFILE, known_failures=(KnownFailure("executePix.bank.type", "fixed in 2.4"),))
     run_document = document_of_results(
-        (DIGIT, "fail", WRONG),
+        (DIGIT, "fail", DIGIT_IS_A_NUMBER),
         ("executePix.bank.type", "fail", "bank is 7"),
         ("executePix.branch.type", "not-exercised", "supply accounts"),
         ("executePix.date.type", "out-of-scope", "needs execute in allow"),
@@ -59,7 +69,13 @@ def test_each_verdict_has_its_result():
     )
     suite = suite_of(junit(run_document))
     properties = {value.get("name"): value.get("value") for value in suite.find("properties")}
-    output = {name: case_of(suite, name)[0].get("system-out", "") for name in results_by_name(suite)}
+    expected_properties = {
+        name: str(value)
+        for name, value in {"verdict": "non-conformant", **dict(run_document.provenance)}.items()
+        if type(value) in (str, int)
+    }
+    output_by_case = {name: case_of(suite, name)[0].get("system-out", "") for name in results_by_name(suite)}
+    target_line = "a sandbox: 1 transfer executed, 12 requests"
 
     assert results_by_name(suite) == {
         "run": None,
@@ -72,21 +88,14 @@ def test_each_verdict_has_its_result():
         "executePix.key.type": None,
         "executePix.status.values": None,
     }
-    assert properties == {
-        name: str(value)
-        for name, value in {"verdict": "non-conformant", **dict(run_document.provenance)}.items()
-        if type(value) in (str, int)
-    }
-    assert (
-        output["run"]
-        == f"{run_document.headline}\na sandbox: 1 transfer executed, 12 requests\nnot cleaned up: a transfer"
-    )
-    assert output["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
-    assert output["executePix.key.type"] == "pass: seen once"
-    assert output["executePix.status.values"] == "observed: 404 or 409; again: refused"
+    assert properties == expected_properties
+    assert output_by_case["run"] == f"{run_document.headline}\n{target_line}\nnot cleaned up: a transfer"
+    assert output_by_case["executePix.id.type"].startswith("warn: seen twice\nstatement: ")
+    assert output_by_case["executePix.key.type"] == "pass: seen once"
+    assert output_by_case["executePix.status.values"] == "observed: 404 or 409; again: refused"
 
 
-SHOWN = """\
+TEXT_OF_FAILURE = """\
 expected digit of type string, got a number
 expected: digit of type string
 got: a number
@@ -97,21 +106,30 @@ curl x"""
 
 
 def test_the_text_of_a_failure_is_complete():
-    """GitLab shows the text of the element and no attribute: the message, expected, got, and how to reproduce it."""
-    run_document = document_of_results((DIGIT, "fail", WRONG), (NAME, "pass"))
+    """The text of a failure in junit.xml has the message, what was expected, what the service sent, and a line that
+    reproduces it.
+
+    GitLab shows the text of the element and none of its attributes.
+    """
+    run_document = document_of_results((DIGIT, "fail", DIGIT_IS_A_NUMBER), (NAME, "pass"))
     reproducible = run_document.findings[0].model_copy(update={"reproduce": "curl x"})
     run_document = run_document.model_copy(update={"findings": (reproducible,)})
     entry = run_document.requirements[0]
     texts, properties = case_of(suite_of(junit(run_document)), DIGIT)
 
-    assert texts == {"failure": SHOWN.format(text=entry.text, section=entry.section)}
+    assert texts == {"failure": TEXT_OF_FAILURE.format(text=entry.text, section=entry.section)}
     assert properties == {
         "statement": entry.text, "section": entry.section, "level": "documented", "verdict": "fail", "seed": "7",
     }  # fmt: skip
 
 
 def test_control_characters_are_escaped_in_xml():
-    """A selection, a reason of the profile or a message may have control characters."""
+    """Characters that XML or a terminal does not permit are escaped in junit.xml, for example a zero byte as `\\x00`.
+
+    They may stand in a selection, in a reason of the profile, or in a message.
+    """
     run_document = document_of_results((DIGIT, "fail", "a\x00b\ud800\u200b"), selection="\x07 bell")
 
-    assert results_by_name(suite_of(junit(run_document)))[DIGIT] == ("failure", "a\\x00b\\ud800\\u200b")
+    results = results_by_name(suite_of(junit(run_document)))
+
+    assert results[DIGIT] == ("failure", "a\\x00b\\ud800\\u200b")

@@ -23,44 +23,79 @@ def raise_value_error(document):
     raise ValueError("no such thing")
 
 
-def test_a_format_that_fails(monkeypatch, tmp_path):
-    """The other files are written, and an older file of the failing format is deleted.
+def sha256_of(text):
+    """The SHA-256 digest of a text, in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
-    SHA256SUMS has the files that the run wrote.
+
+@pytest.fixture
+def four_formats(monkeypatch):
+    """Sets four files as the outputs of a run: `a.json` with the text `a`, `c.svg` with `c`, `folder.txt`, and `b.xml`,
+    which fails.
     """
     texts = {"a.json": "a", "c.svg": "c", "folder.txt": ""}
     formats = {name: lambda document, text=text: text for name, text in texts.items()}
     formats["b.xml"] = raise_value_error
     monkeypatch.setattr(writing, "OUTPUTS", formats)
+
+
+def test_a_format_that_fails_does_not_stop_the_others(four_formats, tmp_path):
+    """If one file of the report cannot be written, the other files are written, and the failure is named.
+
+    A file that an earlier run wrote in the failing format is deleted, so that nobody takes it for a new one.
+    """
     (tmp_path / "b.xml").write_text("of an earlier run")
-    (tmp_path / "notes.txt").write_text("of somebody else")
     (tmp_path / "folder.txt").mkdir()
+
     failed = write_outputs(tmp_path, {})
-    write_sums(tmp_path)
-    sums = (tmp_path / SUMS).read_bytes()
 
     assert failed == {"b.xml": "ValueError: no such thing", "folder.txt": "Is a directory"}
     assert not (tmp_path / "b.xml").exists()
-    assert sums.decode() == "".join(f"{hashlib.sha256(n[:1].encode()).hexdigest()}  {n}\n" for n in ("a.json", "c.svg"))
-    assert {path.stat().st_mode & 0o077 for path in (tmp_path / SUMS, tmp_path / "a.json")} == {0}
+
+
+def test_the_file_of_digests_lists_the_files_that_the_run_wrote(four_formats, tmp_path):
+    """SHA256SUMS has the digest of each file that this run wrote, and of no other file in the folder.
+
+    Only the owner can read the files.
+    """
+    (tmp_path / "b.xml").write_text("of an earlier run")
+    (tmp_path / "notes.txt").write_text("of somebody else")
+    (tmp_path / "folder.txt").mkdir()
+    write_outputs(tmp_path, {})
+
+    write_sums(tmp_path)
+
+    permissions_of_others = [path.stat().st_mode & 0o077 for path in (tmp_path / SUMS, tmp_path / "a.json")]
+    assert (tmp_path / SUMS).read_text() == f"{sha256_of('a')}  a.json\n{sha256_of('c')}  c.svg\n"
+    assert permissions_of_others == [0, 0]
 
 
 @pytest.mark.parametrize("name", ["clean", "failing", "unreachable", "interrupted"])
-def test_the_digests_of_a_run(name):
-    """sha256sum finds each file as it was written. The terminal has one summary."""
+def test_the_digests_of_a_run_match_its_files(name):
+    """The program sha256sum confirms the digest of every file of a report, and the folder has no other file.
+
+    This holds for a run that passes, fails, reaches no service, or is interrupted. Each prints its headline once.
+    """
     result = shared_run(name)
     process = subprocess.run(
         ["sha256sum", "--check", "--strict", SUMS], cwd=result.folder, capture_output=True, text=True
     )
 
+    confirmed_files = {line.removesuffix(": OK") for line in process.stdout.splitlines()}
+    files_in_folder = {path.name for path in result.folder.iterdir()}
+
     assert process.returncode == 0, process.stdout + process.stderr
-    assert {line.removesuffix(": OK") for line in process.stdout.splitlines()} == FILES
-    assert {path.name for path in result.folder.iterdir()} == {*FILES, SUMS}
+    assert confirmed_files == FILES
+    assert files_in_folder == {*FILES, SUMS}
     assert result.output.splitlines().count(result.document["headline"]) == 1
 
 
 def test_folders_of_runs_within_a_second_sort_by_time():
-    """The newest run is found by the name of its folder, even if a pipeline starts two runs in one second."""
+    """The names of the folders of runs sort by the start of the run, even for 50 runs that start within 50
+    milliseconds.
+
+    The newest run is found by the name of its folder.
+    """
     start = datetime(2026, 11, 29, 12, 0, 0, tzinfo=UTC)
     folders = [run_folder("staging", start + timedelta(milliseconds=number)) for number in range(50)]
 
@@ -70,35 +105,43 @@ def test_folders_of_runs_within_a_second_sort_by_time():
 MASKED, PASSING, REASON = "executePix.document.masked", "executePix.document.type", "masked from 2.4 on"
 
 
-@pytest.mark.parametrize(("until", "status"), [("2099-01-31", 0), ("2020-01-31", 1)])
+@pytest.mark.parametrize(
+    ("until", "status"),
+    [("2099-01-31", 0), ("2020-01-31", 1)],
+    ids=["the last day is in the future", "the last day has passed"],
+)
 def test_a_known_failure_in_every_report(until, status, tmp_path):
-    """A known failure fails neither the run nor its test until its last day.
+    """A failure that the profile lists as known does not fail the run until its last day. After that day it does.
 
-    A note asks to delete an entry that passes.
+    Every report names it as known. A note asks to delete the other entry of the profile, because its requirement
+    passes.
     """
     entries = [{"id": MASKED, "reason": REASON, "until": until}, {"id": PASSING, "reason": REASON}]
     result = run_with_files(tmp_path, FailsInManyWays, "-k", "executePix.document", known_failures=entries)
-    row = next(row for row in result.document["requirements"] if row["id"] == MASKED)
-    delete = f"known_failures: {PASSING}: passes: delete its entry"
-    is_known = not status
+    [requirement] = [entry for entry in result.document["requirements"] if entry["id"] == MASKED]
+    result_in_junit, _ = results_in_file(result.folder)[MASKED]
+    note_to_delete = f"known_failures: {PASSING}: passes: delete its entry"
+    note_about_last_day = f"known_failures: {MASKED}: the last day of this known failure, {until}, has passed"
+    is_known = status == 0
+    known_mark = f" [known: {REASON}]" if is_known else ""
 
     assert result.status == status
-    assert row["verdict"] == "fail"
-    assert row.get("known_failure") == (REASON if is_known else None)
-    known_mark = f" [known: {REASON}]" if is_known else ""
+    assert (requirement["verdict"], requirement.get("known_failure")) == ("fail", REASON if is_known else None)
     assert f"FAIL {MASKED}{known_mark}\n" in result.output
-    assert (": no failure except 1 known failure, " in result.document["headline"]) == is_known
-    assert results_in_file(result.folder)[MASKED][0] == ("skipped" if is_known else "failure")
+    assert (": no failure except 1 known failure, " in result.document["headline"]) is is_known
+    assert result_in_junit == ("skipped" if is_known else "failure")
     assert (REASON in result.text(PAGE)) is is_known
-    assert delete in result.text(PAGE)
-    assert delete in result.document["notes"]
-    assert (
-        f"known_failures: {MASKED}: the last day of this known failure, {until}, has passed" in result.document["notes"]
-    ) == (not is_known)
+    assert (note_about_last_day in result.document["notes"]) is (not is_known)
+    assert note_to_delete in result.document["notes"]
+    assert note_to_delete in result.text(PAGE)
 
 
 def test_the_document_of_a_run_is_built_once(tmp_path):
-    """Every output is made from it. If a file cannot be written, the other files say so, and the run is not green."""
+    """All files of a report are made from one document. If a file cannot be written, the others say so, and the exit
+    status is 3.
+
+    Here a folder stands in the place of junit.xml.
+    """
     (tmp_path / "report").mkdir(mode=0o700)
     (tmp_path / "report" / "junit.xml").mkdir()
     (tmp_path / "report" / "junit.xml" / "kept").touch()

@@ -36,10 +36,10 @@ from tests.selftest.shared_runs import run_in_this_process
 
 RECORDED = Path(__file__).with_name("har")
 SANDBOX = "http://127.0.0.1:8080"
-NO_BODY = "not judged, the body is not recorded as it was sent"
-NO_TOKEN = "judged in part, without a token that was granted something before"
-NO_REQUEST_BODY = "judged in part, without the body of the request"
-NO_MEDIA_TYPE = "judged in part, without the Content-Type of the answer"
+NOTE_NO_BODY_OF_ANSWER = "not judged, the body is not recorded as it was sent"
+NOTE_NO_VALID_TOKEN = "judged in part, without a token that was granted something before"
+NOTE_NO_BODY_OF_REQUEST = "judged in part, without the body of the request"
+NOTE_NO_MEDIA_TYPE = "judged in part, without the Content-Type of the answer"
 
 
 def failing_ids(run):
@@ -68,19 +68,28 @@ def result_of_recorder(folder, recorder, entries):
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
-def test_a_conforming_service_passes(recorder, tmp_path):
-    """Executions, registrations, deletions and lists are judged, and nothing fails."""
+def test_a_recording_of_a_conforming_service_passes(recorder, tmp_path):
+    """A recording of the sandbox, which conforms, passes for each recorder: executions, registrations, deletions and
+    lists are judged.
+
+    `pytest --recorded` judges a HAR file, which is a recording of HTTP traffic, and sends nothing.
+    """
     result = result_of_recorder(tmp_path, recorder, entries_of(recorder))
 
     assert result.status == 0
     assert failing_ids(result.run) == []
-    verdicts = {row.id: requirement.verdict for row, requirement in result_of_run(result.run).results}
-    assert {verdicts[f"{operation}.json"] for operation in ("executePix", "registerPixKey", "deletePixKey")} == {"pass"}
+    verdicts = {requirement.id: outcome.verdict for requirement, outcome in result_of_run(result.run).results}
+    assert (verdicts["executePix.json"], verdicts["registerPixKey.json"], verdicts["deletePixKey.json"]) == (
+        "pass", "pass", "pass",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("recorder", ["mitmproxy", "playwright-embed", "axios-har-tracker"])
 def test_an_answer_to_a_deletion_without_an_envelope_is_found(recorder, tmp_path):
-    """mitmproxy records no body of a DELETE request. The answer is judged nevertheless, and a note says so."""
+    """A recorded answer to a deletion that lacks the documented field `code` fails, for each recorder.
+
+    mitmproxy records no body of a DELETE request. The answer is judged nevertheless, and a note says so.
+    """
     entries = entries_of(recorder)
     deletion = next(recorded for recorded in entries if recorded["request"]["method"].upper() == "DELETE")
     text = '{"deleted": true}'
@@ -89,28 +98,32 @@ def test_an_answer_to_a_deletion_without_an_envelope_is_found(recorder, tmp_path
     result = result_of_recorder(tmp_path, recorder, entries)
 
     assert result.status == 1
-    assert failing_ids(result.run)[0] == "deletePixKey.envelope.code.present"
-    assert (NO_REQUEST_BODY in note_texts(result.run)) == (recorder == "mitmproxy")
+    assert failing_ids(result.run) == ["deletePixKey.envelope.code.present", "deletePixKey.envelope.data.present"]
+    assert (NOTE_NO_BODY_OF_REQUEST in note_texts(result.run)) == (recorder == "mitmproxy")
 
 
 @pytest.mark.parametrize("recorder", ["playwright-omit", "playwright-attach"])
 def test_a_recording_without_any_body_is_incomplete(recorder, tmp_path):
-    """No answer can be judged as a success: exit status 6."""
+    """A recording without the bodies of answers is incomplete, which is exit status 6: no answer in it can be judged as
+    a success.
+
+    Playwright leaves the bodies out with the options `omit` and `attach`.
+    """
     result = result_of_recorder(tmp_path, recorder, entries_of(recorder))
 
     assert result.status == 6
     assert failing_ids(result.run) == []
     assert str(result_of_run(result.run).why).startswith("no recorded answer could be judged as a success")
-    assert NO_BODY in note_texts(result.run)
+    assert NOTE_NO_BODY_OF_ANSWER in note_texts(result.run)
 
 
 # -- bodies of requests -----------------------------------------------------------------------------------------------
 
-DELETED = '{"deleted": true}'
+SUCCESS_WITHOUT_ENVELOPE = '{"deleted": true}'
 """A success without the envelope."""
 
 
-def deletion(text=DELETED, *, posted=None, **request):
+def deletion(text=SUCCESS_WITHOUT_ENVELOPE, *, posted=None, **request):
     """The deletion of a key, whose body is recorded as `posted` says. Its answer lacks the envelope."""
     recorded_deletion = entry(path="/v1/pix/keys/ac-1", method="DELETE", text=text)
     recorded_deletion["request"] |= {
@@ -122,68 +135,85 @@ def deletion(text=DELETED, *, posted=None, **request):
     return recorded_deletion
 
 
-NAMED = '{"pixKey": "ana@example.com"}'
-LEFT_OUT = {
+KEY_TO_DELETE = '{"pixKey": "ana@example.com"}'
+REQUESTS_WITHOUT_RECORDED_BODY = {
     "no postData": deletion(bodySize=40),
     "no postData, no size": deletion(),
     "an empty text": deletion(posted={"mimeType": "application/json", "text": ""}, bodySize=40),
     "no text": deletion(posted={"mimeType": "application/json", "text": None}),
-    "params": deletion(posted={"mimeType": "application/json", "params": [{"name": NAMED, "value": ""}]}),
+    "params": deletion(posted={"mimeType": "application/json", "params": [{"name": KEY_TO_DELETE, "value": ""}]}),
     "_file": deletion(posted={"mimeType": "application/json", "text": "", "_file": "5f0c.json"}),
     "postData is no object": deletion(posted="?"),
-    "cut": deletion(posted={"text": NAMED[:9]}, headers=headers(authorization=f"Bearer {TOKEN}", content_length="29")),
+    "cut": deletion(
+        posted={"text": KEY_TO_DELETE[:9]}, headers=headers(authorization=f"Bearer {TOKEN}", content_length="29")
+    ),
 }
 
 
-@pytest.mark.parametrize("recording", LEFT_OUT)
+@pytest.mark.parametrize("recording", REQUESTS_WITHOUT_RECORDED_BODY)
 def test_a_request_body_that_is_not_recorded_was_not_necessarily_absent(recording, tmp_path):
-    """The answer is judged as in a live run, and a note counts the request."""
-    run = run_of_entries(tmp_path, entry(), LEFT_OUT[recording])
+    """If the body of a request is not recorded, its answer is judged as if the body had been sent, and a note counts
+    the request.
 
-    assert failing_ids(run)[0] == "deletePixKey.envelope.code.present"
-    assert note_texts(run) == [NO_REQUEST_BODY]
+    Here the answer to a deletion lacks the field `code`, which fails.
+    """
+    run = run_of_entries(tmp_path, entry(), REQUESTS_WITHOUT_RECORDED_BODY[recording])
+
+    assert failing_ids(run) == ["deletePixKey.envelope.code.present", "deletePixKey.envelope.data.present"]
+    assert note_texts(run) == [NOTE_NO_BODY_OF_REQUEST]
 
 
-JSON_ALONE = headers(authorization=f"Bearer {TOKEN}")
-WRITTEN_ELSEWHERE = {
-    "request.content": deletion(content={"mimeType": "text/html", "text": NAMED, "size": 29}),
+HEADERS_WITHOUT_MEDIA_TYPE = headers(authorization=f"Bearer {TOKEN}")
+REQUESTS_IN_UNUSUAL_FORMS = {
+    "request.content": deletion(content={"mimeType": "text/html", "text": KEY_TO_DELETE, "size": 29}),
     "the media type in postData alone": deletion(
-        posted={"mimeType": "application/json; charset=utf-8", "text": NAMED}, headers=JSON_ALONE
+        posted={"mimeType": "application/json; charset=utf-8", "text": KEY_TO_DELETE},
+        headers=HEADERS_WITHOUT_MEDIA_TYPE,
     ),
-    "method in small letters": deletion(posted={"text": NAMED}, method="delete"),
+    "method in small letters": deletion(posted={"text": KEY_TO_DELETE}, method="delete"),
     "a header without a value": deletion(
-        posted={"text": NAMED}, headers=[*headers(content_type="application/json"), {"name": "X-A"}, *JSON_ALONE]
+        posted={"text": KEY_TO_DELETE},
+        headers=[*headers(content_type="application/json"), {"name": "X-A"}, *HEADERS_WITHOUT_MEDIA_TYPE],
     ),
-    "base64": deletion(posted={"encoding": "base64", "text": b64encode(NAMED.encode()).decode()}),
+    "base64": deletion(posted={"encoding": "base64", "text": b64encode(KEY_TO_DELETE.encode()).decode()}),
 }
 
 
-@pytest.mark.parametrize("recording", WRITTEN_ELSEWHERE)
+@pytest.mark.parametrize("recording", REQUESTS_IN_UNUSUAL_FORMS)
 def test_a_request_in_an_unusual_form_is_judged(recording, tmp_path):
-    """A field in an unusual form is read, or ignored, and the entry is judged."""
-    run = run_of_entries(tmp_path, entry(), WRITTEN_ELSEWHERE[recording])
+    """A recorded request that a recorder wrote in an unusual form is read as well, and its answer is judged.
 
-    assert failing_ids(run)[0] == "deletePixKey.envelope.code.present"
+    Here the answer to a deletion lacks the field `code`, which fails.
+    """
+    run = run_of_entries(tmp_path, entry(), REQUESTS_IN_UNUSUAL_FORMS[recording])
+
+    assert failing_ids(run) == ["deletePixKey.envelope.code.present", "deletePixKey.envelope.data.present"]
     assert note_texts(run) == []
 
 
-NOT_DOCUMENTED = {
+REQUESTS_NOT_AS_DOCUMENTED = {
     "no body, as the header says": deletion(
         headers=headers(authorization=f"Bearer {TOKEN}", content_type="application/json", content_length="0")
     ),
     "no body, as the size says": deletion(bodySize=0),
     "a form": deletion(
         posted={"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "pixKey", "value": "a"}]},
-        headers=JSON_ALONE,
+        headers=HEADERS_WITHOUT_MEDIA_TYPE,
     ),
-    "another media type": deletion(posted={"text": NAMED}, headers=headers(content_type="text/plain")),
+    "another media type": deletion(posted={"text": KEY_TO_DELETE}, headers=headers(content_type="text/plain")),
 }
 
 
-@pytest.mark.parametrize("recording", NOT_DOCUMENTED)
+@pytest.mark.parametrize("recording", REQUESTS_NOT_AS_DOCUMENTED)
 def test_a_request_that_is_not_as_documented_promises_no_success(recording, tmp_path):
-    """A service may answer such a request in any way, so nothing fails."""
-    assert failing_ids(run_of_entries(tmp_path, entry(), NOT_DOCUMENTED[recording])) == []
+    """Nothing fails because of the answer to a request that was not sent as documented, such as a deletion without a
+    body.
+
+    The interface document does not say how a service answers such a request.
+    """
+    run = run_of_entries(tmp_path, entry(), REQUESTS_NOT_AS_DOCUMENTED[recording])
+
+    assert failing_ids(run) == []
 
 
 # -- tokens -----------------------------------------------------------------------------------------------------------
@@ -206,31 +236,46 @@ TOKENS = [
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_token_that_was_granted_something_is_valid(token, tmp_path):
-    """A token is valid if it was granted something, whatever it looks like. After that an empty 200 fails."""
-    assert failing_ids(run_of_entries(tmp_path, entry(token=token), empty_execution(token=token))) == [
-        "executePix.json"
-    ]
+    """A recorded token counts as valid once a request with it succeeded, whatever it looks like.
+
+    So the later answer, an empty body with status 200, fails.
+    """
+    successful_execution = entry(token=token)
+
+    run = run_of_entries(tmp_path, successful_execution, empty_execution(token=token))
+
+    assert failing_ids(run) == ["executePix.json"]
 
 
 @pytest.mark.parametrize("token", [*TOKENS, "***", "[REDACTED]", "<token>", ""])
 def test_a_token_that_was_granted_nothing_is_unknown(token, tmp_path):
-    """Requests with that token are judged in part, and a note counts them."""
-    run = run_of_entries(tmp_path, empty_execution(token=token), entry(), empty_execution(token=token))
+    """If no request with a token succeeded, nothing fails because of its answers, and a note counts these requests.
+
+    The token may be wrong or made unreadable by the recorder, so even an empty body with status 200 may be right.
+    """
+    execution_with_another_token = entry()
+
+    run = run_of_entries(
+        tmp_path, empty_execution(token=token), execution_with_another_token, empty_execution(token=token)
+    )
+    notes = [str(note.text) for note in result_of_run(run).notes]
 
     assert failing_ids(run) == []
-    assert [str(note.text) for note in result_of_run(run).notes] == [
-        f"{NO_TOKEN}: 2, first at entry 1 of {tmp_path}/traffic.har"
-    ]
+    assert notes == [f"{NOTE_NO_VALID_TOKEN}: 2, first at entry 1 of {tmp_path}/traffic.har"]
 
 
 def test_a_recording_without_tokens_says_so(tmp_path):
-    """Chrome leaves out the header Authorization. An answer without a result cannot be judged then."""
-    accounts = entry({"accounts": []}, path="/v1/accounts")
-    accounts["request"]["headers"] = []
-    run = run_of_entries(tmp_path, accounts)
+    """A recording in which no request has a token is incomplete, and a note says that the tokens are missing.
+
+    Chrome leaves the header Authorization out. Without it nobody knows if a request was permitted.
+    """
+    list_of_accounts = entry({"accounts": []}, path="/v1/accounts")
+    list_of_accounts["request"]["headers"] = []
+
+    run = run_of_entries(tmp_path, list_of_accounts)
 
     assert result_of_run(run).verdict == "incomplete"
-    assert note_texts(run) == [NO_TOKEN]
+    assert note_texts(run) == [NOTE_NO_VALID_TOKEN]
 
 
 # -- bodies of answers ------------------------------------------------------------------------------------------------
@@ -243,24 +288,24 @@ def execution_with_content(content, **changes):
     return execution
 
 
-SIZE = len(BODY)
+BODY_SIZE = len(BODY)
 GZIP, DEFLATE = gzip.compress(BODY), zlib.compress(BODY)
 ANSWERS_NOT_RECORDED = {
-    "Chrome 51: no text": execution_with_content({"size": SIZE}),
-    "Firefox 47: an empty text": execution_with_content({"size": SIZE, "text": ""}),
-    "null": execution_with_content({"size": SIZE, "text": None}),
-    "size of the wire alone": execution_with_content({"text": ""}, bodySize=SIZE),
+    "Chrome 51: no text": execution_with_content({"size": BODY_SIZE}),
+    "Firefox 47: an empty text": execution_with_content({"size": BODY_SIZE, "text": ""}),
+    "null": execution_with_content({"size": BODY_SIZE, "text": None}),
+    "size of the wire alone": execution_with_content({"text": ""}, bodySize=BODY_SIZE),
     "nothing said": execution_with_content({}),
-    "cut": execution_with_content({"size": SIZE, "text": BODY.decode()[:-9]}),
+    "cut": execution_with_content({"size": BODY_SIZE, "text": BODY.decode()[:-9]}),
     "cut base64": execution_with_content({"text": b64encode(BODY).decode()[:-3], "encoding": "base64"}),
     "cut base64, at a whole byte": execution_with_content(
-        {"size": SIZE, "text": b64encode(BODY[:99]).decode(), "encoding": "base64"}
+        {"size": BODY_SIZE, "text": b64encode(BODY[:99]).decode(), "encoding": "base64"}
     ),
     "an empty text alone": execution_with_content({"text": ""}),
     "an empty text, and no size of the wire": execution_with_content({"size": 0, "text": ""}, bodySize=-1),
     "a file beside sizes of 0": execution_with_content({"size": 0, "_file": "body.json"}, bodySize=0),
     "broke off": execution_with_content({"size": 0, "text": ""}, bodySize=0, _error="net::ERR_ABORTED"),
-    "text is an object": execution_with_content({"size": SIZE, "text": {"code": 0}}),
+    "text is an object": execution_with_content({"size": BODY_SIZE, "text": {"code": 0}}),
     "content is no object": entry() | {"response": entry()["response"] | {"content": "?"}},
     "br": answer_in_base64(b"\x8b\x01\x80{}\x03", content_encoding="br"),
     "zstd": answer_in_base64(b"\x28\xb5\x2f\xfd\x04\x00\x01", content_encoding="zstd"),
@@ -276,14 +321,17 @@ ANSWERS_NOT_RECORDED = {
 
 @pytest.mark.parametrize("recording", ANSWERS_NOT_RECORDED)
 def test_an_answer_that_is_not_recorded_is_no_fault_of_the_service(recording, tmp_path):
-    """Nothing fails, and a note counts the answer."""
+    """If the body of an answer is not recorded as it was sent, nothing fails, and a note counts the answer.
+
+    A recorder may leave a body out, cut it, or keep it compressed in a form that cannot be read.
+    """
     run = run_of_entries(tmp_path, entry(), ANSWERS_NOT_RECORDED[recording])
 
     assert failing_ids(run) == []
-    assert note_texts(run) == [NO_BODY]
+    assert note_texts(run) == [NOTE_NO_BODY_OF_ANSWER]
 
 
-EMPTY = {
+ANSWERS_THAT_WERE_EMPTY = {
     "Chrome: no text, and no bytes": execution_with_content({"size": 0}, bodySize=0),
     "an empty text": execution_with_content({"size": 0, "text": ""}, bodySize=0),
     "the header says so": execution_with_content(
@@ -292,10 +340,12 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("recording", EMPTY)
+@pytest.mark.parametrize("recording", ANSWERS_THAT_WERE_EMPTY)
 def test_an_answer_that_was_empty_fails(recording, tmp_path):
-    """The recording says that the body had no bytes."""
-    run = run_of_entries(tmp_path, entry(), EMPTY[recording])
+    """If the recording says that the body of an execution had no bytes, the answer fails, because a success must be
+    JSON.
+    """
+    run = run_of_entries(tmp_path, entry(), ANSWERS_THAT_WERE_EMPTY[recording])
 
     assert failing_ids(run) == ["executePix.json"]
     assert note_texts(run) == []
@@ -307,7 +357,7 @@ def base64_in_lines(raw):
     return "\r\n".join(text[at : at + 76] for at in range(0, len(text), 76))
 
 
-PLAIN = BODY.decode()
+BODY_AS_TEXT = BODY.decode()
 BODIES_IN_OTHER_FORMS = {
     "plain JSON beside base64": lambda text: execution_with_content({"text": text, "encoding": "base64"}),
     "base64 in lines": lambda text: execution_with_content({"text": base64_in_lines(text.encode()), "encoding": "BASE64"}),
@@ -328,26 +378,32 @@ BODIES_IN_OTHER_FORMS = {
 
 @pytest.mark.parametrize("form", BODIES_IN_OTHER_FORMS)
 def test_a_body_in_another_form_is_judged(form, tmp_path):
-    """A conforming body in that form passes, and one that lacks a field fails."""
-    write = BODIES_IN_OTHER_FORMS[form]
-    right = run_of_entries(tmp_path, entry(), write(PLAIN))
-    wrong = json.dumps(
-        {"code": 0, "data": {name: value for name, value in EXECUTION_RESULT.items() if name != "digit"}}
-    )
+    """A body that is recorded in base64, compressed, or with another length is judged: a conforming one passes, one
+    without a field fails.
+    """
+    record = BODIES_IN_OTHER_FORMS[form]
+    result_without_digit = {name: value for name, value in EXECUTION_RESULT.items() if name != "digit"}
+    body_without_digit = json.dumps({"code": 0, "data": result_without_digit})
 
-    assert failing_ids(right) == []
-    assert note_texts(right) == []
-    assert failing_ids(run_of_entries(tmp_path, entry(), write(wrong))) == ["executePix.digit.present"]
+    conforming_run = run_of_entries(tmp_path, entry(), record(BODY_AS_TEXT))
+    deviating_run = run_of_entries(tmp_path, entry(), record(body_without_digit))
+
+    assert (failing_ids(conforming_run), note_texts(conforming_run)) == ([], [])
+    assert failing_ids(deviating_run) == ["executePix.digit.present"]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_a_broken_content_coding_is_a_fault_of_the_service(coding, tmp_path):
-    """All bytes are recorded, so the recording did not break them. The message names the coding."""
+    """A compressed answer that cannot be decompressed fails, although all of its bytes are recorded. The message names
+    the coding.
+
+    The recorder did not cut the body, so the service must have sent it broken.
+    """
     raw = {"gzip": GZIP, "deflate": DEFLATE}[coding]
     damaged = raw[:20] + b"\xff" * 9 + raw[29:]
     length = {"content_length": str(len(damaged))} if coding == "deflate" else {}
     run = run_of_entries(tmp_path, entry(), answer_in_base64(damaged, content_encoding=coding, **length))
-    [message] = [str(result.message) for row, result in result_of_run(run).results if result.fails]
+    [message] = [str(result.message) for _, result in result_of_run(run).results if result.fails]
 
     assert failing_ids(run) == ["executePix.json"]
     assert message.endswith(f"not JSON: the content coding is {coding}, the body is not")
@@ -361,8 +417,10 @@ def test_a_broken_content_coding_is_a_fault_of_the_service(coding, tmp_path):
     ["0001-01-01T00:00:00+01:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00", "yesterday", 7, None, ["?"]],
     ids=str,
 )
-def test_an_odd_moment_is_unknown(moment, tmp_path):
-    """The entry is judged, and the time of the recording comes from the other entries."""
+def test_an_entry_with_an_unreadable_time_is_judged(moment, tmp_path):
+    """A recorded entry whose time cannot be read is judged, and the time of the recording is taken from the other
+    entries.
+    """
     run = run_of_entries(tmp_path, entry(), entry_with("startedDateTime", moment))
 
     assert result_of_run(run).verdict == "partial"
@@ -370,7 +428,7 @@ def test_an_odd_moment_is_unknown(moment, tmp_path):
 
 
 def test_a_moment_without_a_time_zone_is_utc(tmp_path):
-    """A report says the same on every machine."""
+    """A recorded time without a time zone is taken as UTC, so that a report says the same on every machine."""
     run = run_of_entries(tmp_path, entry_with("startedDateTime", "2026-11-24T12:30:00"))
 
     assert str(run.recorded.in_words).endswith("from 2026-11-24 12:30:00 UTC to 2026-11-24 12:30:00 UTC")
@@ -378,8 +436,8 @@ def test_a_moment_without_a_time_zone_is_utc(tmp_path):
 
 @pytest.mark.parametrize("field", ["time", "response.statusText", "response.redirectURL", "response.bodySize", "cache"])
 @pytest.mark.parametrize("value", ["?", float("nan"), {}, [1], None], ids=str)
-def test_a_field_that_is_not_as_in_har_is_lost(field, value, tmp_path):
-    """The field is ignored, and the entry is judged."""
+def test_a_field_that_har_does_not_permit_is_ignored(field, value, tmp_path):
+    """A field of a recorded entry that has a value of a wrong type is ignored, and the entry is judged without a note."""
     run = run_of_entries(tmp_path, entry_with(field, value))
 
     assert result_of_run(run).verdict == "partial"
@@ -388,54 +446,83 @@ def test_a_field_that_is_not_as_in_har_is_lost(field, value, tmp_path):
 
 @pytest.mark.parametrize("status", [0, -1, "", None, "?", 7, 1_000], ids=str)
 def test_an_entry_without_a_status_has_no_response(status):
-    """Browsers write 0 or -1 for a request that was aborted."""
-    assert str(exchange_of(entry_with("response.status", status), 1, BASE)) == "without a response"
+    """A recorded entry whose status is no HTTP status, such as 0, -1 or null, counts as a request without a response.
+
+    Browsers write 0 or -1 for a request that was aborted.
+    """
+    why_not_judged = exchange_of(entry_with("response.status", status), 1, BASE)
+
+    assert str(why_not_judged) == "without a response"
 
 
 def execution_with_headers(listed, **content):
     """An execution whose answer has these headers, and this content."""
     execution = entry()
-    execution["response"] |= {"headers": listed, "content": {"text": PLAIN, "size": SIZE} | content}
+    execution["response"] |= {"headers": listed, "content": {"text": BODY_AS_TEXT, "size": BODY_SIZE} | content}
     return execution
 
 
-MEDIA_TYPES = {
-    "not recorded at all": (execution_with_headers([]), [], [NO_MEDIA_TYPE]),
-    "its value is lost": (execution_with_headers([{"name": "Content-Type"}]), [], [NO_MEDIA_TYPE]),
-    "in the content alone": (execution_with_headers(headers(date="x"), mimeType="application/json"), [], []),
-    "not sent": (execution_with_headers(headers(date="x"), mimeType="x-unknown"), ["executePix.json.mediaType"], []),
-    "another one": (execution_with_headers([], mimeType="text/plain"), ["executePix.json.mediaType"], []),
-}
+def deviating_ids(run):
+    """The ids of the requirements that fail or warn."""
+    return [requirement.id for requirement, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
 
 
-@pytest.mark.parametrize("recording", MEDIA_TYPES)
-def test_a_media_type_that_is_not_recorded_is_not_judged(recording, tmp_path):
-    """A media type that was not sent, or that is not JSON, deviates."""
-    recorded_entry, fails, lines = MEDIA_TYPES[recording]
-    run = run_of_entries(tmp_path, recorded_entry)
-    deviating = [row.id for row, result in result_of_run(run).results if result.verdict in ("fail", "warn")]
+@pytest.mark.parametrize(
+    "recorded_headers",
+    [[], [{"name": "Content-Type"}]],
+    ids=["no header is recorded", "the value of the header is lost"],
+)
+def test_a_media_type_that_is_not_recorded_is_not_judged(recorded_headers, tmp_path):
+    """If the Content-Type of an answer is not recorded, no requirement deviates, and a note says that it is missing."""
+    run = run_of_entries(tmp_path, execution_with_headers(recorded_headers))
 
-    assert deviating == fails
-    assert note_texts(run) == lines
+    assert deviating_ids(run) == []
+    assert note_texts(run) == [NOTE_NO_MEDIA_TYPE]
+
+
+@pytest.mark.parametrize(
+    ("recorded_headers", "recorded_media_type", "deviations"),
+    [
+        (headers(date="x"), "application/json", []),
+        (headers(date="x"), "x-unknown", ["executePix.json.mediaType"]),
+        ([], "text/plain", ["executePix.json.mediaType"]),
+    ],
+    ids=["JSON, recorded in the content alone", "none was sent", "not JSON"],
+)
+def test_a_recorded_media_type_must_be_json(recorded_headers, recorded_media_type, deviations, tmp_path):
+    """An answer whose recorded media type is not JSON deviates, and so does one that was sent without a media type.
+
+    Recorders write `x-unknown` for an answer without a media type.
+    """
+    run = run_of_entries(tmp_path, execution_with_headers(recorded_headers, mimeType=recorded_media_type))
+
+    assert deviating_ids(run) == deviations
+    assert note_texts(run) == []
 
 
 def test_a_registration_without_its_body_names_no_key_type(tmp_path):
-    """Without the body nobody knows which type was registered, so no requirement about a type is exercised."""
+    """A recorded registration without its body is judged, but not for the requirements of one key type.
+
+    Without the body nobody knows which type of key was registered.
+    """
     without_body = registration()
     del without_body["request"]["postData"]
     run = run_of_entries(tmp_path, without_body)
-    verdicts = {row.id: result.verdict for row, result in result_of_run(run).results}
+    verdicts = {requirement.id: result.verdict for requirement, result in result_of_run(run).results}
 
-    assert note_texts(run) == [NO_REQUEST_BODY]
+    assert note_texts(run) == [NOTE_NO_BODY_OF_REQUEST]
     assert verdicts["registerPixKey.Success.text"] == "pass"
     assert verdicts["registerPixKey.pixKeyType.EMAIL"] == "not-exercised"
 
 
 @pytest.mark.parametrize("part", [{}, {"postData": []}, {"postData": {"text": 7}}, {"content": None}], ids=str)
-def test_a_body_of_any_form_is_read(part):
-    """A part without a readable body counts as not recorded."""
-    assert not body_of_request(part, {}).is_recorded
-    assert not body_of_response({"content": part}, 200, {}).is_recorded
+def test_a_part_without_a_readable_body_counts_as_not_recorded(part):
+    """A part of a recorded entry without a readable body counts as not recorded, in a request and in an answer."""
+    request_body = body_of_request(part, {})
+    response_body = body_of_response({"content": part}, 200, {})
+
+    assert not request_body.is_recorded
+    assert not response_body.is_recorded
 
 
 ANYTHING = st.recursive(
@@ -458,7 +545,11 @@ PLACES = [
 @given(st.sampled_from(PLACES), ANYTHING)
 @settings(deadline=None)
 def test_no_value_in_an_entry_ends_a_run(place, value):
-    """The test draws values. The entry becomes an exchange or a reason, and never an error."""
+    """Whatever value stands at a place of a recorded entry, the entry is judged or left out with a reason, and no error
+    is raised.
+
+    The test draws places and values at random.
+    """
     exchange = exchange_of(entry_with(place, value), 1, BASE)
 
     assert isinstance(exchange, RecordedExchange | Message)
@@ -472,19 +563,28 @@ def test_no_value_in_an_entry_ends_a_run(place, value):
 
 
 def test_each_path_that_leads_to_nothing_is_named(tmp_path):
-    """The exit status is 4, even if another path leads to a file."""
-    paths = [har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"]
-    result = run_in_this_process(*(f"--recorded={path}" for path in paths), f"--base-url={BASE}", "--no-report")
+    """If some paths of --recorded lead to no file, the error line names each of them, and the exit status is 4.
+
+    This holds even if another path leads to a file.
+    """
+    file, absent_file, empty_glob = har(tmp_path, entry()), tmp_path / "absent.har", tmp_path / "none-*.har"
+    options = [f"--recorded={path}" for path in (file, absent_file, empty_glob)]
+
+    result = run_in_this_process(*options, f"--base-url={BASE}", "--no-report")
+    *_, last_line = result.output.strip().splitlines()
 
     assert result.status == 4
-    assert result.output.strip().splitlines()[-1] == (
-        f"ERROR: --recorded: no file there: {paths[1]}, {paths[2]}; expected HAR files, a folder or a glob"
+    assert last_line == (
+        f"ERROR: --recorded: no file there: {absent_file}, {empty_glob}; expected HAR files, a folder or a glob"
     )
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
-    """A file of Firefox has brackets in its name, such as `Archive [26-11-24 10-20-30].har`."""
+    """A path of --recorded that exists is read as it is, even if it has brackets like a pattern for many files.
+
+    Firefox writes names such as `Archive [26-11-24 10-20-30].har`.
+    """
     file = har(tmp_path, entry(), name="api.bank.example_Archive [26-11-24 10-20-30].har")
     result = run_in_this_process(f"--recorded={scheme}{file}", f"--base-url={BASE}", "--no-report")
 
@@ -492,7 +592,7 @@ def test_a_path_that_exists_is_no_pattern(scheme, tmp_path):
 
 
 def test_an_address_that_leads_to_nothing_is_named(tmp_path):
-    """A file:// address without a file is exit status 4, like a path."""
+    """A file:// address of --recorded that leads to no file ends with exit status 4 and is named, like a path."""
     result = run_in_this_process(f"--recorded=file://{tmp_path}/absent.har", f"--base-url={BASE}", "--no-report")
 
     assert result.status == 4

@@ -27,11 +27,17 @@ ANSWERS = [
 @given(st.permutations(ANSWERS * 2))
 @settings(deadline=None, max_examples=5)
 def test_equal_answers_have_equal_deviations_in_any_order(answers):
-    """Each answer has the deviations that it has alone."""
+    """A recorded answer has the same deviations whether it is judged alone or among others that were judged before it.
+
+    Answers of the same form, such as the same names and types, are judged only once. `Forms` remembers the result
+    for the others.
+    """
     forms = Forms()
     exchanges = [exchange_of(entry(**dict(answer)), 1, BASE) for answer in answers]
-    deviations_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
-    deviations = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
+    ids_judged_alone = [{id for id in RULES if judge(id, exchange).deviates} for exchange in exchanges]
 
-    assert [ids - {"executePix.exists"} for ids in deviations] == deviations_alone
+    ids_judged_together = [{id for id, _ in forms.deviations(exchange, exchange.response)} for exchange in exchanges]
+    ids_of_answers = [ids - {"executePix.exists"} for ids in ids_judged_together]
+
+    assert ids_of_answers == ids_judged_alone
     assert sum(forms.held.values()) == 2 * len(answers)

@@ -31,7 +31,7 @@ from tests.selftest.shared_runs import run_in_this_process
 BASE = "https://api.bank.test/pix"
 PROFILE = replace(SANDBOX_PROFILE, base_url=BASE)
 TOKEN = "Can4ry.t0ken-OF_production"
-ONE_OF = 1 if os.environ.get("PIX_PROOF") == "exhaustive" else 60
+ONE_SERVICE_OF = 1 if os.environ.get("PIX_PROOF") == "exhaustive" else 60
 """One of this many services of the proof is recorded."""
 NEEDS_SEVERAL_EXCHANGES = (
     ".token.required", ".token.scheme", ".token.accepted", ".exists", ".sufficient", ".connection", ".effect",
@@ -39,7 +39,7 @@ NEEDS_SEVERAL_EXCHANGES = (
     "general.versionPrefix", "Key.matches", "id.matches", "body.pixKey", "body.pixKeyType", "body.account",
 )  # fmt: skip
 """Ends of the requirements that several exchanges show together, or questions that nobody asks in production."""
-REFUSED_PERHAPS = ("ExecutionIsHtml", "RegistrationIsHtml", "DeletionIsHtml", "DeletionIsXml", "DeletesNothing")
+MAY_BE_REFUSALS = ("ExecutionIsHtml", "RegistrationIsHtml", "DeletionIsHtml", "DeletionIsXml", "DeletesNothing")
 """Services whose answers a service may give to another token: a page to log in, or a Success that says no."""
 
 
@@ -107,7 +107,7 @@ def answer_in_base64(raw, **named):
 
 
 BODY = entry()["response"]["content"]["text"].encode()
-DIALECTS = {
+FORMS_OF_RECORDERS = {
     "base64": answer_in_base64(BODY),
     "Envoy: still compressed": answer_in_base64(gzip.compress(BODY), content_encoding="gzip"),
     "usual port, capitals": entry_with("request.url", "HTTPS://API.bank.test:443/pix/v1/execute/pix/TX-1"),
@@ -123,41 +123,52 @@ DIALECTS = {
 }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_files_of_all_recorders_are_read_alike(dialect, tmp_path):
-    """Every recorder writes the same conforming execution in its own dialect."""
-    run = run_of_entries(tmp_path, json.loads(json.dumps(DIALECTS[dialect])))
+@pytest.mark.parametrize("form", FORMS_OF_RECORDERS)
+def test_files_of_all_recorders_are_read_alike(form, tmp_path):
+    """A conforming execution passes in whichever form a recorder writes it, such as base64 or a path without a host."""
+    recorded_entry = json.loads(json.dumps(FORMS_OF_RECORDERS[form]))
 
-    results = {requirement.id: result.verdict for requirement, result in result_of_run(run).results}
-    assert result_of_run(run).verdict == "partial"
-    assert results["executePix.digit.type"] == results["executePix.json.mediaType"] == "pass"
+    result = result_of_run(run_of_entries(tmp_path, recorded_entry))
+    verdicts = {requirement.id: outcome.verdict for requirement, outcome in result.results}
+
+    assert result.verdict == "partial"
+    assert (verdicts["executePix.digit.type"], verdicts["executePix.json.mediaType"]) == ("pass", "pass")
 
 
 @pytest.mark.parametrize(
     "credential", ["", "Bearer ***", "Bearer [REDACTED]", "Bearer <token>", "Bearer a\u2026", "Basic YTpi"]
 )
 def test_a_redacted_token_is_unknown(credential):
-    """Signs that no token has show that it is redacted. A requirement that needs a valid token is not judged then."""
-    exchange = exchange_of(entry_with("request.headers", headers(authorization=credential)), 1, BASE)
+    """If a recorder replaced the token by a text such as `***`, nobody knows if the token was valid.
 
-    assert exchange.credential == "unknown"
-    assert not exchange.valid
-    assert exchange_of(entry(), 1, BASE).credential == "valid"
+    Requirements that need a valid token are not judged then.
+    """
+    exchange = exchange_of(entry_with("request.headers", headers(authorization=credential)), 1, BASE)
+    exchange_with_a_token = exchange_of(entry(), 1, BASE)
+
+    assert (exchange.credential, exchange.valid) == ("unknown", False)
+    assert exchange_with_a_token.credential == "valid"
 
 
 def test_a_token_is_valid_once_it_was_granted_something(tmp_path):
-    """Before that, an empty 200 may be the answer to a wrong token."""
-    empty = entry_with("response.content", {"size": 0, "mimeType": "application/json", "text": ""})
-    empty["response"]["bodySize"] = 0
+    """An empty answer with status 200 fails only if an earlier request with the same token succeeded.
 
-    before_the_grant = result_of_run(run_of_entries(tmp_path, empty, entry()))
-    after_the_grant = result_of_run(run_of_entries(tmp_path, entry(), empty))
+    Before that success the empty answer may be the answer to a wrong token.
+    """
+    success = entry()
+    empty_answer = entry_with("response.content", {"size": 0, "mimeType": "application/json", "text": ""})
+    empty_answer["response"]["bodySize"] = 0
 
-    assert [row.id for row, result in before_the_grant.results if result.fails] == []
-    assert [row.id for row, result in after_the_grant.results if result.fails] == ["executePix.json"]
+    empty_answer_first = result_of_run(run_of_entries(tmp_path, empty_answer, success))
+    success_first = result_of_run(run_of_entries(tmp_path, success, empty_answer))
+    failing_if_empty_first = [requirement.id for requirement, result in empty_answer_first.results if result.fails]
+    failing_if_success_first = [requirement.id for requirement, result in success_first.results if result.fails]
+
+    assert failing_if_empty_first == []
+    assert failing_if_success_first == ["executePix.json"]
 
 
-BODIES = {
+ANSWERS_WITH_LOST_BODIES = {
     "absent": entry()["response"] | {"content": {"size": 7, "mimeType": "application/json"}},
     "not UTF-8": entry(text='{"code": 0, "data": {"name": "Jo\ufffdo"}}')["response"],
     "shorter": entry()["response"] | {"headers": headers(content_length="9999")},
@@ -165,10 +176,13 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("body", ANSWERS_WITH_LOST_BODIES)
 def test_a_body_that_is_not_recorded_is_not_judged(body, tmp_path):
-    """Bytes that the recorder lost are no fault of the service."""
-    run = run_of_entries(tmp_path, entry(), entry_with("response", BODIES[body]))
+    """If a recorder lost bytes of an answer, the answer is not judged, and a note says so.
+
+    The service may have sent the whole body.
+    """
+    run = run_of_entries(tmp_path, entry(), entry_with("response", ANSWERS_WITH_LOST_BODIES[body]))
 
     [note] = result_of_run(run).notes
     assert str(note.text).startswith("not judged, the body is not recorded as it was sent: 1, first at entry 2 of ")
@@ -183,41 +197,56 @@ NOT_JUDGED = {
 }
 
 
-@pytest.mark.parametrize("reason", NOT_JUDGED)
-def test_an_entry_that_is_not_judged_has_a_note(reason, tmp_path):
-    """Each reason has one note. A fault of the recording makes the verdict incomplete."""
-    run = run_of_entries(tmp_path, entry(), NOT_JUDGED[reason], NOT_JUDGED[reason])
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        ("at another address", "partial"),
+        ("to no documented operation", "partial"),
+        ("without a response", "incomplete"),
+        ("not as in HAR 1.2", "incomplete"),
+    ],
+)
+def test_an_entry_that_is_not_judged_has_a_note(reason, verdict, tmp_path):
+    """Recorded entries that cannot be judged are counted in one note, which says why and where the first one is.
 
-    assert [str(note.text) for note in result_of_run(run).notes] == [
-        f"not judged, {reason}: 2, first at entry 2 of {tmp_path}/traffic.har"
-    ]
-    assert result_of_run(run).verdict == ("incomplete" if reason in [*NOT_JUDGED][2:] else "partial")
+    If the recording itself is at fault, such as a missing response, the verdict is incomplete.
+    """
+    unusable_entry = NOT_JUDGED[reason]
+
+    result = result_of_run(run_of_entries(tmp_path, entry(), unusable_entry, unusable_entry))
+    notes = [str(note.text) for note in result.notes]
+
+    assert notes == [f"not judged, {reason}: 2, first at entry 2 of {tmp_path}/traffic.har"]
+    assert result.verdict == verdict
 
 
-WHOLE = json.dumps({"log": {"entries": [entry(), entry()]}})
-DAMAGED = {
-    "cut": (WHOLE[:-20], "cut short, or not JSON", 2),
+INTACT_FILE = json.dumps({"log": {"entries": [entry(), entry()]}})
+DAMAGED_FILES = {
+    "cut": (INTACT_FILE[:-20], "cut short, or not JSON", 2),
     "empty": ("", "cut short, or not JSON", 1),
-    "broken": (WHOLE.replace('}, {"started', '}, }{"started') + " " * 2_000, "not the JSON of a HAR file", 2),
+    "broken": (INTACT_FILE.replace('}, {"started', '}, }{"started') + " " * 2_000, "not the JSON of a HAR file", 2),
     "no JSON": ("hello", "not the JSON of a HAR file", 1),
-    "something follows": (WHOLE + "x", "not the JSON of a HAR file", 3),
+    "something follows": (INTACT_FILE + "x", "not the JSON of a HAR file", 3),
     "no HAR": ('{"log": {}}', "no HAR: expected log.entries", 1),
     "deep": ('{"log": {"entries": [' + "[" * 200_000, "an entry is too large, or nested too deeply", 1),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGED)
+@pytest.mark.parametrize("damage", DAMAGED_FILES)
 def test_a_damaged_file_is_judged_as_far_as_it_can_be_read(damage, tmp_path):
-    """The note says at which entry the readable part ends."""
-    text, reason, number = DAMAGED[damage]
+    """The entries of a damaged file are judged up to the damage, and a note has the reason and the number of the entry.
+
+    The tally counts what was judged in a file.
+    """
+    text, reason, number_of_damaged_entry = DAMAGED_FILES[damage]
     file = tmp_path / "damaged.har"
     file.write_text(text)
-    tally = tally_of(str(file), PROFILE)
 
-    assert {str(first[0].why_unjudged): first[0].entry for _, first in tally.keys_with_examples(UNJUDGED)} == {
-        reason: number
-    }
-    assert tally.times["exchanges",] == number - 1
+    tally = tally_of(str(file), PROFILE)
+    [(_, [example])] = tally.keys_with_examples(UNJUDGED)
+
+    assert (str(example.why_unjudged), example.entry) == (reason, number_of_damaged_entry)
+    assert tally.times["exchanges",] == number_of_damaged_entry - 1
 
 
 # -- rare faults ---------------------------------------------------------------------------------------------------
@@ -230,25 +259,26 @@ def execution_without_digit():
 
 @pytest.mark.slow
 def test_three_bad_answers_of_two_thousand_are_one_finding(tmp_path):
-    """The finding counts them and names the first one. The report shows all three."""
+    """If 3 of 2,000 recorded answers lack a field, the report has one finding, which counts them and names the first.
+
+    The report shows all three exchanges, and says of each at which entry of the file it was recorded.
+    """
     entries = [entry()] * 2_000
     entries[1_233] = entries[1_500] = entries[1_999] = execution_without_digit()
+
     run = run_of_entries(tmp_path, *entries)
     document = document_of(run)
+    [finding] = document.findings
 
-    assert schema_deviations(document) == []
+    assert finding.cause == "executePix.digit.present"
+    assert str(finding.message) == f"3 of 2,000, first at entry 1,234 of {tmp_path}/traffic.har: digit is missing"
+    assert list(finding.exchanges) == [1, 2, 3]
+    assert run.exchanges[1].request.headers == (("(recorded)", f"entry 1,234 of {tmp_path}/traffic.har"),)
     assert document.headline.startswith(
         "NON-CONFORMANT, judged from recorded traffic: 2,000 exchanges, "
         "from 2026-11-24 10:00:00 UTC to 2026-11-24 10:00:00 UTC: fails 1 documented requirement"
     )
-    assert [(finding.cause, str(finding.message), list(finding.exchanges)) for finding in document.findings] == [
-        (
-            "executePix.digit.present",
-            f"3 of 2,000, first at entry 1,234 of {tmp_path}/traffic.har: digit is missing",
-            [1, 2, 3],
-        )
-    ]
-    assert run.exchanges[1].request.headers == (("(recorded)", f"entry 1,234 of {tmp_path}/traffic.har"),)
+    assert schema_deviations(document) == []
 
 
 # -- services of the proof -----------------------------------------------------------------------------------------
@@ -272,14 +302,17 @@ def drawn_specimens(registry):
     return [
         pytest.param(specimen, id=specimen.name)
         for specimen in specimens
-        if ONE_OF == 1 or Random(specimen.name).random() < 1 / ONE_OF
+        if ONE_SERVICE_OF == 1 or Random(specimen.name).random() < 1 / ONE_SERVICE_OF
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("specimen", drawn_specimens(VARIANTS))
 def test_a_right_service_does_not_fail(specimen, tmp_path):
-    """No recorded answer of a conforming service fails a requirement."""
+    """If the traffic of a run against a conforming service is recorded, no requirement fails in the recording.
+
+    The services are those of the proof, which conform in unusual ways; some of them are drawn.
+    """
     failing, _ = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
 
     assert failing == set()
@@ -288,15 +321,21 @@ def test_a_right_service_does_not_fail(specimen, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("specimen", drawn_specimens(MUTANTS))
 def test_a_fault_that_a_lone_answer_shows_is_found(specimen, tmp_path):
-    """The requirement that the service breaks fails or warns, and no other one fails."""
-    failing, warned = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
-    shown_by_one_answer = {
+    """If the traffic of a run against a faulty service is recorded, the requirements that the service breaks fail or
+    warn.
+
+    The services break one requirement each on purpose. Requirements that only several answers show together are left
+    out. No other requirement fails.
+    """
+    failing, warning = failing_and_warning(tmp_path, recorded_entries(specimen.make(), specimen.environment))
+    broken_requirements_that_one_answer_shows = {
         id
         for id in specimen.fails | specimen.warns
         if not id.endswith(NEEDS_SEVERAL_EXCHANGES) and ".pixKeyType." not in id
     }
+    not_found = broken_requirements_that_one_answer_shows - failing - warning
 
-    assert shown_by_one_answer <= failing | warned or specimen.name in REFUSED_PERHAPS
+    assert not_found == set() or specimen.name in MAY_BE_REFUSALS
     assert failing <= specimen.fails
 
 
@@ -311,39 +350,58 @@ def result_of_recorded_run(folder, *entries, name="run", **options):
     )
 
 
-def test_a_recording_is_judged_without_a_token_and_two_are_compared(tmp_path):
-    """Every file of a report is written. The second report says what changed since the first."""
-    first = result_of_recorded_run(tmp_path, entry(), registration())
-    second = result_of_recorded_run(
-        tmp_path, entry(), execution_without_digit(), name="second", compare_with=first.folder
+def test_a_recording_is_judged_without_a_token(tmp_path):
+    """`pytest --recorded` needs no token, sends no request, and writes the files of a report."""
+    result = result_of_recorded_run(tmp_path, entry(), registration())
+    files = {file.name for file in result.folder.iterdir()}
+
+    assert result.status == 0
+    assert result.document["traffic"]["requests"] == 0
+    assert files >= {"report.html", "conformance.json", "junit.xml"}
+
+
+def test_the_results_of_two_recordings_are_compared(tmp_path):
+    """With --compare-with the report of a recording says which requirements newly fail since an earlier recording."""
+    earlier = result_of_recorded_run(tmp_path, entry(), registration())
+
+    later = result_of_recorded_run(
+        tmp_path, entry(), execution_without_digit(), name="second", compare_with=earlier.folder
     )
 
-    assert first.status == 0
-    assert second.status == 1
-    assert first.document["traffic"]["requests"] == 0
-    assert second.document["comparison"]["newly_failing"] == ["executePix.digit.present"]
-    assert {file.name for file in first.folder.iterdir()} >= {"report.html", "conformance.json", "junit.xml"}
+    assert later.status == 1
+    assert later.document["comparison"]["newly_failing"] == ["executePix.digit.present"]
 
 
 @pytest.mark.parametrize(
-    ("options", "line"),
+    ("path", "options", "line"),
     [
-        ([f"--base-url={BASE}"], "--recorded: no file there: absent/*.har; expected HAR files, a folder or a glob"),
-        ([], "--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS"),
+        (
+            "absent/*.har",
+            [f"--base-url={BASE}"],
+            "--recorded: no file there: absent/*.har; expected HAR files, a folder or a glob",
+        ),
+        (
+            "traffic.har",
+            [],
+            "--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS",
+        ),
     ],
+    ids=["no such file", "no service is named"],
 )
-def test_a_wrong_command_line_prints_one_line(options, line, tmp_path, monkeypatch):
-    """The exit status is 4, and no file is read."""
+def test_a_wrong_command_line_prints_one_line(path, options, line, tmp_path, monkeypatch):
+    """`pytest --recorded` ends with one error line and exit status 4 if there is no file or the service is not named."""
     monkeypatch.chdir(tmp_path)
-    path = "absent/*.har" if options else str(har(tmp_path))
+    har(tmp_path, name="traffic.har")
+
     result = run_in_this_process(f"--recorded={path}", "--no-report", *options)
+    *_, last_line = result.output.strip().splitlines()
 
     assert result.status == 4
-    assert result.output.strip().splitlines()[-1] == f"ERROR: {line}"
+    assert last_line == f"ERROR: {line}"
 
 
 def test_without_a_file_no_run_is_started(capfd):
-    """`python -m reports recorded` with options alone is exit status 4 and sends nothing."""
+    """`python -m reports recorded` without a file ends with exit status 4 and an error line, and starts no run."""
     status = judge_files(["--environment=sandbox"])
 
     assert status == 4
@@ -351,7 +409,11 @@ def test_without_a_file_no_run_is_started(capfd):
 
 
 def test_nothing_of_a_recording_is_copied(tmp_path):
-    """Answers echo tokens, codes, keys, accounts and cookies of the recording. No file and no output has one."""
+    """No file of a report and no output has a token, code, key, account, cookie or name of the recorded traffic, in any
+    encoding.
+
+    The recorded answers repeat all of these values (canaries), also in an error with status 500.
+    """
     canaries = [
         TOKEN,
         "canary-account-417",
@@ -374,15 +436,16 @@ def test_nothing_of_a_recording_is_copied(tmp_path):
     refused = entry_with("response", entry(text=json.dumps({"error": " ".join(canaries)}), status=500)["response"])
     result = result_of_recorded_run(tmp_path, entry(), registration(), echoing, refused)
     texts = {file.name: file.read_text("utf-8") for file in result.folder.iterdir()} | {"output": result.output}
-    forms = [form for value in canaries for form in encodings(value).values()]
+    encoded_canaries = [form for value in canaries for form in encodings(value).values()]
+    leaked = [(form, name) for name, text in texts.items() for form in encoded_canaries if form in text]
 
     assert result.status == 1
-    assert [(form, name) for name, text in texts.items() for form in forms if form in text] == []
+    assert leaked == []
 
 
 @pytest.mark.slow
-def test_a_cluster_gives_the_same(tmp_path):
-    """The workers of Dask judge the files at their addresses, and their tally is the same."""
+def test_a_cluster_of_workers_gives_the_same_result(tmp_path):
+    """If the workers of a Dask cluster judge the recorded files, the result is the same as without a cluster."""
     import distributed
 
     from reports.recorded.reading import files_of, tally_of_all
@@ -393,6 +456,7 @@ def test_a_cluster_gives_the_same(tmp_path):
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as cluster:
-        tally = tally_of_all(files, PROFILE, cluster.scheduler_address)
+        tally_of_cluster = tally_of_all(files, PROFILE, cluster.scheduler_address)
+    tally_of_this_process = reduce(merge, (tally_of(file, PROFILE) for file in files), Tally())
 
-    assert tally == reduce(merge, (tally_of(file, PROFILE) for file in files), Tally())
+    assert tally_of_cluster == tally_of_this_process

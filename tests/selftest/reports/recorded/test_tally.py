@@ -21,7 +21,7 @@ from tests.selftest.reports.recorded.test_reading import (
 
 
 @cache
-def tallies(folder):
+def tallies_of_sixteen_files(folder):
     """The tally of each of sixteen files."""
     parts = (
         [entry()],
@@ -37,10 +37,18 @@ def tallies(folder):
 @given(st.permutations(range(16)), st.integers(0, 16))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_tallies_merge_in_any_order(tmp_path_factory, order, cut):
-    """Files in any order and in any groups give the same tally."""
-    parts = tallies(tmp_path_factory.getbasetemp())
-    groups = [[parts[at] for at in order[:cut]], [parts[at] for at in order[cut:]]]
-    merged = merge(*(reduce(merge, group, Tally()) for group in groups))
+    """The result of judging sixteen recorded files does not depend on the order and the groups in which they are
+    merged.
 
-    assert merged == reduce(merge, parts, Tally())
-    assert result_of_run(run_of_tally(merged)) == result_of_run(run_of_tally(reduce(merge, parts, Tally())))
+    A tally is what is counted in one file of recorded traffic. Several processes may each judge a part of the files.
+    """
+    tallies = tallies_of_sixteen_files(tmp_path_factory.getbasetemp())
+    merged_in_order = reduce(merge, tallies, Tally())
+    in_another_order = [tallies[number] for number in order]
+
+    first_group = reduce(merge, in_another_order[:cut], Tally())
+    second_group = reduce(merge, in_another_order[cut:], Tally())
+    merged = merge(first_group, second_group)
+
+    assert merged == merged_in_order
+    assert result_of_run(run_of_tally(merged)) == result_of_run(run_of_tally(merged_in_order))

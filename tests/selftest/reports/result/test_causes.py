@@ -24,42 +24,47 @@ from tests.selftest.reports.outputs.page.test_rendering import exchange
 DIGIT = "executePix.digit.present"
 
 
-def row(id, *own_findings, exchanges=(1,), verdict="fail", **more):
-    """A requirement of a document with these findings."""
+def failed_requirement(id, *own_findings, exchanges=(1,), verdict="fail", **more):
+    """A requirement of a report that fails, or has another verdict, because of these findings."""
     return reported_requirement(id, verdict, found=own_findings, exchanges=exchanges, **more)
 
 
 def findings(entries):
-    """The findings of these requirements, without the lines that reproduce them."""
+    """The findings of a report with these requirements: one for each cause, without the lines that reproduce it."""
     return causes.findings_by_cause(entries, reproduce=lambda numbers: "")
 
 
 def requirements_by_cause(ids, own_findings):
     """The requirements of each cause. The first requirement has the first of these findings, and so on."""
-    return [list(cause.requirements) for cause in findings(map(row, ids, own_findings))]
+    return [list(cause.requirements) for cause in findings(map(failed_requirement, ids, own_findings))]
 
 
 def test_a_fault_in_several_kinds_of_traffic_is_one_finding():
-    """Targeted and generated requests that show the same fault of a field make one finding."""
+    """If a planned request and a generated request show the same fault of one field, the report has one finding.
+
+    A finding is a fault with its cause, its requirements, and the numbers of the requests that show it.
+    """
     missing = finding("missing", "/data/digit", name="digit")
     generated = replace(missing, times=12, exchanges=(400,), seed=7)
-    (merged,) = findings([row(DIGIT, missing, generated, exchanges=(5, 400, 500))])
 
-    assert str(merged.message) == "digit is missing"
+    (merged,) = findings([failed_requirement(DIGIT, missing, generated, exchanges=(5, 400, 500))])
+
+    assert (str(merged.message), merged.operations) == ("digit is missing", ("executePix",))
     assert merged.exchanges == (5, 400, 500)
-    assert merged.operations == ("executePix",)
 
 
 def test_a_fault_of_several_operations_is_one_finding():
-    """Bodies that are no JSON have one cause, wherever they break off.
+    """If several operations answer with broken JSON, the report has one finding for all, wherever the text breaks off.
 
-    The requirement that warns stands after those that fail.
+    A requirement that only warns is listed after those that fail.
     """
-    deviations = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]
-    warned = row("listAccounts.json", deviations[0], exchanges=(8,), verdict="warn")
+    broken_at_9, broken_at_312, broken_at_88 = (
+        finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)
+    )
+    warned = failed_requirement("listAccounts.json", broken_at_9, exchanges=(8,), verdict="warn")
     failing = [
-        row("executePix.json", deviations[1], exchanges=(2,)),
-        row("registerPixKey.json", deviations[2], exchanges=(3,)),
+        failed_requirement("executePix.json", broken_at_312, exchanges=(2,)),
+        failed_requirement("registerPixKey.json", broken_at_88, exchanges=(3,)),
     ]
     (merged,) = findings([warned, *failing])
 
@@ -69,62 +74,90 @@ def test_a_fault_of_several_operations_is_one_finding():
 
 
 def test_two_errors_of_json_are_two_findings():
-    """NaN and a missing value are two causes. The place in the text does not count."""
+    """Different errors of JSON are different findings: here NaN in two answers, and a missing value in two others.
+
+    The place in the text where a value is missing does not count.
+    """
     nan = finding("json", error=say("{name} is not a JSON value", name="NaN"))
-    missing = [
+    missing_at_3, missing_at_7 = (
         finding("json", error=say("{error} at character {n}", error=say("Expecting value"), n=n)) for n in (3, 7)
-    ]
+    )
     ids = "executePix.json", "transferP2p.json", "registerPixKey.json", "deletePixKey.json"
 
-    assert requirements_by_cause(ids, (nan, nan, *missing)) == [[*ids[:2]], [*ids[2:]]]
+    groups = requirements_by_cause(ids, (nan, nan, missing_at_3, missing_at_7))
+
+    assert groups == [["executePix.json", "transferP2p.json"], ["registerPixKey.json", "deletePixKey.json"]]
 
 
-def test_deviations_at_one_place_are_one_finding():
-    """Deviations at one place of the same answers have one cause, such as a misspelled name in lower case, or a
-    server error with its stack trace. In different answers they have two causes.
+def test_a_server_error_with_its_stack_trace_is_one_finding():
+    """A server error and a stack trace in the same answer are one finding.
+
+    In different answers they are two findings.
     """
-    codes = ("spelling", "/data/success"), ("lower-case-names", "/data/key"), ("server-error",), ("stack-trace", "")
-    spelling, lower_case, error, trace = (replace(finding(*code), exchanges=(3,)) for code in codes)
-    of_keys = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
-    of_trouble = "listAccounts.serverError", "listAccounts.stackTrace"
-
-    assert (
-        len(requirements_by_cause(of_keys, (spelling, lower_case)))
-        == len(requirements_by_cause(of_trouble, (error, trace)))
-        == 1
+    server_error, stack_trace = (
+        replace(finding(*code), exchanges=(3,)) for code in (("server-error",), ("stack-trace", ""))
     )
-    assert len(requirements_by_cause(of_trouble, (error, replace(trace, exchanges=(6,))))) == 2
+    trace_in_another_answer = replace(stack_trace, exchanges=(6,))
+    ids = "listAccounts.serverError", "listAccounts.stackTrace"
+
+    groups_of_one_answer = requirements_by_cause(ids, (server_error, stack_trace))
+    groups_of_two_answers = requirements_by_cause(ids, (server_error, trace_in_another_answer))
+
+    assert groups_of_one_answer == [[*ids]]
+    assert groups_of_two_answers == [["listAccounts.serverError"], ["listAccounts.stackTrace"]]
+
+
+def test_a_misspelled_name_in_lower_case_is_one_finding():
+    """A field whose name is misspelled and in lower case breaks two requirements, and is one finding."""
+    misspelled = replace(finding("spelling", "/data/success"), exchanges=(3,))
+    in_lower_case = replace(finding("lower-case-names", "/data/key"), exchanges=(3,))
+    ids = "registerPixKey.Success.spelling", "registerPixKey.fields.upperCase"
+
+    groups = requirements_by_cause(ids, (misspelled, in_lower_case))
+
+    assert groups == [[*ids]]
 
 
 def test_the_first_exchange_shows_the_first_sentence():
-    """If a finding has two sentences, the exchange of the first sentence is cited first, whatever its number."""
-    late, early = (
+    """If the message of a finding has two sentences, the request that shows the first sentence is cited first.
+
+    Otherwise requests are cited in the order of their numbers.
+    """
+    missing_in_9, wrong_type_in_2 = (
         replace(finding(code, name="digit", types="string", type="null"), exchanges=(number,))
         for code, number in (("missing", 9), ("type", 2))
     )
-    (merged,) = findings([row(DIGIT, late, early, exchanges=(2, 9))])
+
+    (merged,) = findings([failed_requirement(DIGIT, missing_in_9, wrong_type_in_2, exchanges=(2, 9))])
 
     assert str(merged.message).startswith("digit is missing;")
     assert merged.exchanges == (9, 2)
 
 
 def test_two_faults_are_two_findings():
-    """Two faults of one answer have two causes, in the order of the interface document."""
-    both = answer("executePix", {"code": "0", "data": EXECUTION_RESULT | {"digit": 7}})
-    judged = {id: judge(id, both) for id in requirements() if id in RULES}
-    causes_found = findings(row(id, *judgement.findings) for id, judgement in judged.items() if judgement.deviates)
+    """Two faults of one answer, here of the fields `code` and `digit`, are two findings, in the order of the interface
+    document.
+    """
+    answer_with_two_faults = answer("executePix", {"code": "0", "data": EXECUTION_RESULT | {"digit": 7}})
+    judgements = {id: judge(id, answer_with_two_faults) for id in requirements() if id in RULES}
+    failed = [failed_requirement(id, *judgement.findings) for id, judgement in judgements.items() if judgement.deviates]
 
-    assert [cause.requirements for cause in causes_found] == [
-        ("executePix.envelope.code.type",),
-        ("executePix.digit.type",),
-    ]
+    requirements_of_findings = [cause.requirements for cause in findings(failed)]
+
+    assert requirements_of_findings == [("executePix.envelope.code.type",), ("executePix.digit.type",)]
 
 
 def test_a_known_failure_hides_no_new_one():
-    """A known failure and a new one are two findings, even if they have the same fault."""
+    """A failure that the profile lists as known and a new failure of another requirement are two findings, even with
+    the same fault.
+
+    So the new failure is seen.
+    """
     broken = finding("json", error="x")
-    known_failure = row("executePix.json", broken, known_failure="fixed in 2.4")
-    causes_found = findings([known_failure, row("registerPixKey.json", broken)])
+    known_failure = failed_requirement("executePix.json", broken, known_failure="fixed in 2.4")
+    new_failure = failed_requirement("registerPixKey.json", broken)
+
+    causes_found = findings([known_failure, new_failure])
 
     assert [(cause.cause, cause.known_failure) for cause in causes_found] == [
         ("registerPixKey.json", None),
@@ -133,30 +166,32 @@ def test_a_known_failure_hides_no_new_one():
 
 
 def test_the_most_harmful_finding_is_first():
-    """Findings are in the order of HARM.
+    """Findings are listed by their harm: first money, keys and personal data, then other failures, known failures and
+    warnings.
 
-    Of equal harm those about money come first, then the order of the interface document. Warnings follow in the same
-    order.
+    Findings of equal harm are in the order of the interface document, those about transfers before others.
     """
     wrong, mixed_up = finding("type", "/data/x", name="x"), finding("of-another", field="id")
     by_harm = [
-        row("executePix.token.required", finding("executed", credentials="no token")),
-        row("registerPixKey.token.required", finding("registered", credentials="no token")),
-        row("executePix.value.matches", finding("other-amount")),
-        row("registerPixKey.Success.present", mixed_up),
-        row("executePix.document.masked", finding("document-clear", digits=11)),
-        row("executePix.status", finding("status", status=201)),
-        row("executePix.error.type", finding("type", "/data/error", name="error")),
-        row("registerPixKey.Success.type", finding("type", "/data/Success", name="Success")),
-        row("listAccounts.serverError", finding("server-error", status=500)),
-        row("executePix.digit.type", wrong, known_failure="fixed in 2.4"),
-        row("transferP2p.json", finding("json", error="x"), verdict="warn"),
-        row("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
+        failed_requirement("executePix.token.required", finding("executed", credentials="no token")),
+        failed_requirement("registerPixKey.token.required", finding("registered", credentials="no token")),
+        failed_requirement("executePix.value.matches", finding("other-amount")),
+        failed_requirement("registerPixKey.Success.present", mixed_up),
+        failed_requirement("executePix.document.masked", finding("document-clear", digits=11)),
+        failed_requirement("executePix.status", finding("status", status=201)),
+        failed_requirement("executePix.error.type", finding("type", "/data/error", name="error")),
+        failed_requirement("registerPixKey.Success.type", finding("type", "/data/Success", name="Success")),
+        failed_requirement("listAccounts.serverError", finding("server-error", status=500)),
+        failed_requirement("executePix.digit.type", wrong, known_failure="fixed in 2.4"),
+        failed_requirement("transferP2p.json", finding("json", error="x"), verdict="warn"),
+        failed_requirement("executePix.fields.extra", finding("other-fields", names="x"), verdict="warn"),
     ]
-    in_the_document = sorted(by_harm, key=lambda entry: [*requirements()].index(entry.id))
+    by_document = sorted(by_harm, key=lambda entry: [*requirements()].index(entry.id))
 
-    assert [cause.cause for cause in findings(in_the_document)] == [entry.id for entry in by_harm]
-    assert in_the_document != by_harm
+    ids_of_findings = [cause.cause for cause in findings(by_document)]
+
+    assert ids_of_findings == [entry.id for entry in by_harm]
+    assert by_document != by_harm
 
 
 @pytest.fixture
@@ -198,16 +233,24 @@ def run():
         ),
     ],
 )
-def test_the_last_line_of_an_incomplete_run_names_the_limit(why, step):
-    """The line stands there if a limit of the profile cut the run short."""
+def test_the_summary_of_an_incomplete_run_says_what_to_do_next(why, step):
+    """The line before the verdict says what to do: supply what is missing, or raise the limit that ended the run.
+
+    The run is incomplete because a requirement was not tested, for the reason `why`.
+    """
     run = run_with_results(("registerPixKey.status", "not-exercised", why), (DIGIT, "pass"))
     run.profile = replace(run.profile, path=Path("/tmp/a b.yaml"))
 
-    assert list(summary(document_of(run), run, ""))[-2] == f"next: {step}"
+    *_, next_line, _verdict_line = summary(document_of(run), run, "")
+
+    assert next_line == f"next: {step}"
 
 
 def test_order_of_the_summary(run):
-    """The verdict and the target come first, then alerts, findings, and everything else. Each alert has a kind."""
+    """The summary has the verdict and the target first, then alerts, then findings, then everything else.
+
+    An alert is a note that a reader must see first. Its line begins with `!`, and conformance.json has its kind.
+    """
     document = document_of(run)
 
     assert list(summary(document, run, "report.html")) == [
@@ -235,10 +278,9 @@ def test_order_of_the_summary(run):
         f"next: pytest --environment=staging --base-url=http://127.0.0.1:1 --explain={DIGIT} says what usually fixes it",
         "verdict: NON-CONFORMANT, exit status 1",
     ]
-    assert [alert.kind.published_name for alert in document.alerts] == [
-        "outcome-unknown",
-        "set-up",
-        "left",
-        "redirected",
-    ]
-    assert [str(note) for note in document.notes[:4]] == [str(alert.text) for alert in document.alerts]
+    kinds_of_alerts = [alert.kind.published_name for alert in document.alerts]
+    texts_of_alerts = [str(alert.text) for alert in document.alerts]
+    first_four_notes = [str(note) for note in document.notes[:4]]
+
+    assert kinds_of_alerts == ["outcome-unknown", "set-up", "left", "redirected"]
+    assert first_four_notes == texts_of_alerts

@@ -8,44 +8,56 @@ from reports.result.grants import Grants
 from tests.selftest.exchanges import answer
 from tests.selftest.shared_runs import run_with_files
 
-TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
-ELSEWHERE = f"base_url may lead elsewhere, such as to a page to log in, or {TOKEN}"
-HTML = (("Content-Type", "text/html"),)
+ASKS_TO_CHECK_THE_TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
+ASKS_TO_CHECK_ADDRESS_AND_TOKEN = (
+    f"base_url may lead elsewhere, such as to a page to log in, or {ASKS_TO_CHECK_THE_TOKEN}"
+)
+AS_HTML = (("Content-Type", "text/html"),)
 
 
 class TakesNoToken(Service):
     """Refuses every token, with a login page and status 200."""
 
     def respond(self, request):
-        return Response(200, b"<html><form>", HTML)
+        return Response(200, b"<html><form>", AS_HTML)
 
 
 def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
-    """The first note names the address and the token. No requirement fails, and one line gives the reason for all."""
-    result = run_with_files(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
-    (line,) = (line for line in result.output.splitlines() if line.startswith("not exercised: "))
+    """If no request with the token succeeds, the run is incomplete, nothing fails, and the first note asks to check the token.
 
-    assert result.status == 6, result.output
-    assert result.messages_with_verdict("fail") == {}
-    assert result.document["notes"][0].startswith("no operation succeeded (200 to ")
-    assert ELSEWHERE in result.document["notes"][0]
-    assert line.endswith(" more: no operation succeeded")
-    assert "supply" not in result.output
-    assert "\nnext: python -m environments check " in result.output
+    The service refuses every token, with a login page and status 200. `no operation succeeded` is the reason everywhere.
+    """
+    result = run_with_files(tmp_path, TakesNoToken, "-m", "not property", allow=["read", "execute"])
+    (line_of_untested,) = (line for line in result.output.splitlines() if line.startswith("not exercised: "))
+    first_note, *_ = result.document["notes"]
+
+    assert (result.status, result.messages_with_verdict("fail")) == (6, {}), result.output
+    assert first_note.startswith("no operation succeeded (200 to ")
+    assert ASKS_TO_CHECK_ADDRESS_AND_TOKEN in first_note
+    assert line_of_untested.endswith(" more: no operation succeeded")
     assert "only -m not property: no operation succeeded; no failure, " in result.document["headline"]
+    assert "\nnext: python -m environments check " in result.output
+    assert "supply" not in result.output
 
 
 def test_a_selection_rests_on_its_own_operations():
-    """If a selected operation got a valid request, one of the selected operations must succeed.
+    """If requirements are selected, a run has a verdict only if one of the selected operations succeeded.
 
-    Without such a request any success shows that the token is valid.
+    The success of another operation is enough only if the selected ones got no valid request. `missing_basis` gives
+    the reason why a run has no verdict, or an empty text.
     """
-    exchanges = [answer("listEntries", {}, status=403), answer("listAccounts", {"code": 0})]
-    invalid = [answer("executePix", {}, status=404, valid=False), exchanges[1]]
+    refused_entries = answer("listEntries", {}, status=403)
+    listed_accounts = answer("listAccounts", {"code": 0})
+    invalid_execution = answer("executePix", {}, status=404, valid=False)
 
-    assert str(Grants.of_exchanges(exchanges).missing_basis({"listEntries"})) == "no selected operation succeeded"
-    assert Grants.of_exchanges(exchanges).missing_basis({"listEntries", "listAccounts"}) == ""
-    assert Grants.of_exchanges(invalid).missing_basis({"executePix"}) == ""
+    reason_if_refused_alone = Grants.of_exchanges([refused_entries, listed_accounts]).missing_basis({"listEntries"})
+    reason_if_one_succeeded = Grants.of_exchanges([refused_entries, listed_accounts]).missing_basis(
+        {"listEntries", "listAccounts"}
+    )
+    reason_if_none_was_valid = Grants.of_exchanges([invalid_execution, listed_accounts]).missing_basis({"executePix"})
+
+    assert str(reason_if_refused_alone) == "no selected operation succeeded"
+    assert (reason_if_one_succeeded, reason_if_none_was_valid) == ("", "")
 
 
 def notes_about(*exchanges):
@@ -58,33 +70,47 @@ def notes_about(*exchanges):
     [
         (
             {"listAccounts": 401, "getBalance": 401, "listEntries": 403},
-            f"401 to 2 requests, 403 to 1 request): {TOKEN}",
+            f"401 to 2 requests, 403 to 1 request): {ASKS_TO_CHECK_THE_TOKEN}",
         ),
-        ({"listAccounts": 404}, f"404 to 1 request): {ELSEWHERE}"),
+        ({"listAccounts": 404}, f"404 to 1 request): {ASKS_TO_CHECK_ADDRESS_AND_TOKEN}"),
         ({"listAccounts": 500}, "500 to 1 request): the service fails, see its log"),
         ({"listAccounts": 503}, "503 to 1 request): the service was not ready, run again later"),
         ({"listAccounts": 496}, ""),
         ({"listAccounts": 401, "getBalance": 200}, ""),
         ({}, ""),
     ],
-    ids=["refused", "not found", "failing", "not ready", "certificate", "granted", "nothing sent"],
+    ids=[
+        "refused: check the token",
+        "not found: check address and token",
+        "server error: the service fails",
+        "503: the service was not ready",
+        "496: a client certificate is missing, so no note",
+        "one success: no note",
+        "nothing sent: no note",
+    ],
 )
 def test_the_token_is_named_if_it_may_be_the_cause(statuses, reason):
-    """If no operation succeeded, one note about the token covers all of them."""
+    """If no operation succeeded, one note counts the refusals by status and names the likely cause: token, address or
+    service.
+    """
     notes = notes_about(*(answer(operation, {"code": 0}, status=status) for operation, status in statuses.items()))
 
     assert notes == (f"no operation succeeded ({reason}" if reason else "")
 
 
 def test_a_page_is_a_success_if_a_wrong_token_gets_none():
-    """A service may answer with pages. A login page is the same for every token."""
-    page = answer("listAccounts", b"<html>", headers=HTML)
-    login = answer(
-        "listAccounts", b"<html>", headers=HTML, credential="a wrong token (of a JWT: another signature)", valid=False
-    )
-    refused = answer(
-        "listAccounts", b"{}", status=401, credential="a wrong token (of a JWT: another signature)", valid=False
-    )
+    """An HTML page counts as a success of the valid token only if a wrong token was refused.
 
-    assert notes_about(page, login)
-    assert not notes_about(page, login, refused)
+    If a wrong token gets a page, too, it may be a login page, which is the same for every token. Without any success
+    there is a note.
+    """
+    wrong_token = {"credential": "a wrong token (of a JWT: another signature)", "valid": False}
+    page_for_valid_token = answer("listAccounts", b"<html>", headers=AS_HTML)
+    page_for_wrong_token = answer("listAccounts", b"<html>", headers=AS_HTML, **wrong_token)
+    refusal_of_wrong_token = answer("listAccounts", b"{}", status=401, **wrong_token)
+
+    notes_if_both_get_a_page = notes_about(page_for_valid_token, page_for_wrong_token)
+    notes_if_one_was_refused = notes_about(page_for_valid_token, page_for_wrong_token, refusal_of_wrong_token)
+
+    assert notes_if_both_get_a_page != ""
+    assert notes_if_one_was_refused == ""

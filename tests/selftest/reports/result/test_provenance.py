@@ -1,5 +1,6 @@
 """Where a run came from: digests that tell profiles apart and give no value away, the commit, the CI job, the service."""
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -12,15 +13,23 @@ from reports.result.provenance import CHECKOUT, ci_job, commit_of, profile_diges
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
 
-def test_the_digest_of_a_profile_follows_its_settings():
-    """The digest depends on address, permissions and limits."""
-    changed_profiles = (
-        replace(SANDBOX_PROFILE, allow=frozenset({"read"})),
-        replace(SANDBOX_PROFILE, base_url="https://other.example.test"),
-    )
-    limited = replace(SANDBOX_PROFILE, limits=replace(SANDBOX_PROFILE.limits, parallel=1))
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"allow": frozenset({"read"})},
+        {"base_url": "https://other.example.test"},
+        {"limits": replace(SANDBOX_PROFILE.limits, parallel=1)},
+    ],
+    ids=["permissions", "address", "limits"],
+)
+def test_the_digest_of_a_profile_follows_its_settings(setting):
+    """Two profiles that differ in address, permissions or limits have different digests.
 
-    assert len(set(map(profile_digest, (SANDBOX_PROFILE, *changed_profiles, limited)))) == 4
+    A report shows the digest, so that a reader can tell if two runs used the same settings.
+    """
+    changed_profile = replace(SANDBOX_PROFILE, **setting)
+
+    assert profile_digest(changed_profile) != profile_digest(SANDBOX_PROFILE)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +43,16 @@ def test_the_digest_of_a_profile_follows_its_settings():
     ],
 )
 def test_a_digest_gives_no_value_away(name, values):
-    """The digest does not depend on accounts, keys, codes or values of headers, so nobody can find them by trying."""
-    assert len({profile_digest(replace(SANDBOX_PROFILE, **{name: value})) for value in values}) == 1
+    """Two profiles that differ only in accounts, keys, codes, values of headers or the folder have the same digest.
+
+    So nobody can find these values by trying values until the digest fits.
+    """
+    one_value, another_value = values
+
+    digest = profile_digest(replace(SANDBOX_PROFILE, **{name: one_value}))
+    digest_of_another_value = profile_digest(replace(SANDBOX_PROFILE, **{name: another_value}))
+
+    assert digest == digest_of_another_value
 
 
 def git(folder, *arguments):
@@ -46,23 +63,27 @@ def git(folder, *arguments):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_the_commit_says_if_files_were_changed(tmp_path, monkeypatch):
-    """A changed file adds `+dirty`, an untracked file does not.
+    """The commit that a report names ends with `+dirty` if a file under version control was changed. A new file does
+    not count.
 
-    A folder inside another work tree has no commit, and without git there is none.
+    A folder that is only a part of a work tree has no commit, and without git there is none.
     """
     (tmp_path / "file").write_text("one")
     for arguments in (["init"], ["add", "."], ["commit", "--message=one"]):
         git(tmp_path, *arguments)
     (tmp_path / "suite").mkdir()
     (tmp_path / "another").write_text("not tracked")
-    clean = commit_of(tmp_path)
+
+    commit_with_new_file = commit_of(tmp_path)
     (tmp_path / "file").write_text("two")
     commit_after_change = commit_of(tmp_path)
     commit_of_subfolder = commit_of(tmp_path / "suite")
     monkeypatch.setenv("PATH", "")
+    commit_without_git = commit_of(CHECKOUT)
 
-    assert len(clean) == 40
-    assert [commit_after_change, commit_of_subfolder, commit_of(CHECKOUT)] == [f"{clean}+dirty", None, None]
+    assert re.fullmatch("[0-9a-f]{40}", commit_with_new_file)
+    assert commit_after_change == f"{commit_with_new_file}+dirty"
+    assert (commit_of_subfolder, commit_without_git) == (None, None)
 
 
 JENKINS = "https://jenkins.bank.test/job/canary/12/"
@@ -93,9 +114,19 @@ JENKINS = "https://jenkins.bank.test/job/canary/12/"
     ],
 )
 def test_the_address_of_the_job(variables, link):
-    """The address of a job on each well-known CI system.
+    """A report links to the CI job that made it. The address comes from the variables of the CI system.
 
-    A malformed address, or one with credentials or a secret, is left out.
+    An address that is malformed or has a password is left out.
     """
-    assert ci_job(dict(variable.split("=", 1) for variable in variables.split()), str) == link
-    assert ci_job({"BUILD_URL": JENKINS}, lambda text: text.replace("canary", "<key>")) is None
+    variables_of_job = dict(variable.split("=", 1) for variable in variables.split())
+
+    assert ci_job(variables_of_job, str) == link
+
+
+def test_the_address_of_a_job_with_a_secret_is_left_out():
+    """If the address of the CI job has a secret value of the profile, the report has no link to the job."""
+
+    def without_secrets(text):
+        return text.replace("canary", "<key>")
+
+    assert ci_job({"BUILD_URL": JENKINS}, without_secrets) is None

@@ -19,23 +19,33 @@ from tests.selftest.shared_runs import run_in_this_process
 from tests.traffic.phases import ALL
 
 MASKED, DIGIT = "executePix.document.masked", "executePix.digit.present"
-WRONG = RequirementResult(MASKED, Verdict.FAIL, "expected a masked tax document", (7,))
+MASKED_FAILS = RequirementResult(MASKED, Verdict.FAIL, "expected a masked tax document", (7,))
 TESTABLE = [requirement for requirement in requirements().values() if not requirement.untestable]
 
 
-def test_every_testable_requirement_has_a_fix_and_a_scenario():
-    """The fix has no placeholder left, and every language has it.
+def test_every_testable_requirement_has_a_fix():
+    """Each requirement that a run can test has a text about what usually fixes it, in every language.
 
-    If one is missing, add the id to an entry of reports/sentences/fixes.yaml.
+    If a text is missing, add the id to an entry of reports/sentences/fixes.yaml. It has no placeholder left, such as {field}.
     """
     fix_by_id = {requirement.id: fix_for(requirement) for requirement in TESTABLE}
 
-    assert [
+    without_entry = [
         requirement.id for requirement in TESTABLE if not any(is_for(entry, requirement) for entry in fixes())
-    ] == []
-    assert [id for id, text in fix_by_id.items() if re.search(r"\{(field|request|type)}|  ", str(text))] == []
-    assert [id for id, text in fix_by_id.items() for tag in catalogues() if language(tag).text(text) == str(text)] == []
-    assert [requirement.id for requirement in TESTABLE if not is_served(requirement.id)] == []
+    ]
+    with_placeholder = [id for id, text in fix_by_id.items() if re.search(r"\{(field|request|type)}|  ", str(text))]
+    untranslated = [
+        id for id, text in fix_by_id.items() for tag in catalogues() if language(tag).text(text) == str(text)
+    ]
+
+    assert without_entry == with_placeholder == untranslated == []
+
+
+def test_every_testable_requirement_has_a_scenario():
+    """For each requirement that a run can test there is a scenario, which is code that sends requests for it."""
+    without_scenario = [requirement.id for requirement in TESTABLE if not is_served(requirement.id)]
+
+    assert without_scenario == []
 
 
 def is_served(requirement_id):
@@ -70,7 +80,7 @@ def line_of_last_run(tmp_path):
     run = Run(
         SANDBOX_PROFILE,
         "https://staging.example.test",
-        results=[WRONG],
+        results=[MASKED_FAILS],
         narrowed=True,
         selected={MASKED},
         selection=odd_selection,
@@ -83,7 +93,11 @@ def line_of_last_run(tmp_path):
 
 
 def test_a_requirement_is_explained(run_with_options, line_of_last_run):
-    """The explanation has the statement, the requests, the last run, and the usual fix."""
+    """`pytest --explain ID` prints the statement, the requests that test it, the result of the last run, and the usual
+    fix.
+
+    The last run has odd characters in its selection. They are printed as escapes.
+    """
     result = run_with_options("--explain", MASKED)
 
     assert result.status == 0
@@ -108,36 +122,52 @@ def test_a_requirement_is_explained(run_with_options, line_of_last_run):
 
 
 def test_the_list_is_the_requirements_with_verdicts(run_with_options, line_of_last_run):
-    """Requirements stand by section, with the verdict of the last run or `-`."""
-    lines = run_with_options("--list", "-v").output.splitlines()
-
-    assert [line.split()[1] for line in lines if line.startswith("  ")] == list(requirements())
-    assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
+    """`pytest --list -v` prints every requirement below the heading of its section, with its verdict in the last run,
+    or `-`.
+    """
     headings = dict.fromkeys(requirement.heading for requirement in requirements().values())
-    assert [line for line in lines if line and not line.startswith(" ")] == [line_of_last_run, *headings]
+
+    lines = run_with_options("--list", "-v").output.splitlines()
+    listed_ids = [line.split()[1] for line in lines if line.startswith("  ")]
+    lines_without_indentation = [line for line in lines if line and not line.startswith(" ")]
+
+    assert listed_ids == list(requirements())
+    assert {f"  fail           {MASKED}", f"  -              {DIGIT}"} <= set(lines)
+    assert lines_without_indentation == [line_of_last_run, *headings]
 
 
 def test_a_fresh_machine_has_no_earlier_run(tmp_path):
-    """A link to a run that was deleted counts as no run."""
-    (tmp_path / "latest").symlink_to(tmp_path / "deleted")
+    """If the folder of reports does not exist, or has only a link to a deleted run, the text says that there is no run."""
+    absent_folder, folder_with_broken_link = tmp_path / "staging", tmp_path
+    (folder_with_broken_link / "latest").symlink_to(tmp_path / "deleted")
 
-    for folder in (tmp_path / "staging", tmp_path):
-        assert last_run_about([], folder, str).line == f"no earlier run of {folder.name} yet"
+    line_of_absent_folder = last_run_about([], absent_folder, str).line
+    line_of_broken_link = last_run_about([], folder_with_broken_link, str).line
+
+    assert line_of_absent_folder == "no earlier run of staging yet"
+    assert line_of_broken_link == f"no earlier run of {folder_with_broken_link.name} yet"
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (f"--explain={MASKED[:-1]}", f'{MASKED[:-1]}: no such requirement; did you mean "{MASKED}"?'),
+        ("--explain=executePix.document.maske", 'executePix.document.maske: no such requirement; did you mean "executePix.document.masked"?'),
         ("--explain=\x1b[31mxyzzy\n9", "\\x1b[31mxyzzy 9: no such requirement; pytest --list names them all"),
         ("--explain=", "name one; pytest --list names them all"),
-        ("--list --plan", "--list and --plan each print something; name one of them"),
     ],
-)
+    ids=["a misspelled id", "no id at all, with control characters", "an empty id"],
+)  # fmt: skip
 def test_a_wrong_id_prints_one_line(options, line, run_with_options):
-    """The line names the nearest id, and the exit status is 4."""
-    result = run_with_options(*options.split(" "))
-    start = "" if "--plan" in options else "--explain: "
+    """`pytest --explain` with an unknown id prints one line, which names the nearest id, and ends with exit status 4."""
+    result = run_with_options(options)
 
     assert result.status == 4
-    assert result.output.strip() == f"ERROR: {start}{line}"
+    assert result.output.strip() == f"ERROR: --explain: {line}"
+
+
+def test_a_list_and_a_plan_at_once_are_refused(run_with_options):
+    """`pytest --list --plan` prints one error line and ends with exit status 4, because each option prints a text."""
+    result = run_with_options("--list", "--plan")
+
+    assert result.status == 4
+    assert result.output.strip() == "ERROR: --list and --plan each print something; name one of them"

@@ -14,7 +14,7 @@ from reports.sentences.headline import drift_in_words, drift_lines, headline, pe
 from spec.findings import finding
 from tests.selftest.hand_made import SANDBOX_PROFILE, document_with, reported_requirement, run_with_results
 
-CODES = "executePix.status.values"
+STATUS_VALUES = "executePix.status.values"
 ALL_PERMISSIONS = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
 
 
@@ -39,15 +39,15 @@ def document_for_headline(verdict="partial", *entries, allow=("read",), incomple
     return blank.model_copy(update=members | changes)
 
 
-KNOWN = reported_requirement("executePix.digit.type", known_failure="fixed in 2.4")
-UNTIL = KNOWN.model_copy(update={"known_until": "2027-01-31"})
-LATER = KNOWN.model_copy(update={"known_until": "2027-02-28"})
-FAILING = reported_requirement("executePix.digit.present")
-CRASH = reported_requirement("executePix.serverError")
+KNOWN_FAILURE = reported_requirement("executePix.digit.type", known_failure="fixed in 2.4")
+KNOWN_UNTIL_JANUARY = KNOWN_FAILURE.model_copy(update={"known_until": "2027-01-31"})
+KNOWN_UNTIL_FEBRUARY = KNOWN_FAILURE.model_copy(update={"known_until": "2027-02-28"})
+FAILURE_OF_DIGIT = reported_requirement("executePix.digit.present")
+SERVER_ERROR = reported_requirement("executePix.serverError")
 DRIFT = (Drift(id="executePix.refusal", situation="", place="", was="401", now="403"),)
-SINCE = "drift since the record of 2026-11-20"
-CUT = (CutShort(why="limits.requests (300) is spent", operations=("createPix",)),)
-WHOLE = {"documented": Coverage(tested=4, testable=4)}
+DRIFT_IN_WORDS = "drift since the record of 2026-11-20"
+CUT_SHORT_BY_A_LIMIT = (CutShort(why="limits.requests (300) is spent", operations=("createPix",)),)
+EVERYTHING_TESTED = {"documented": Coverage(tested=4, testable=4)}
 
 
 @pytest.mark.parametrize(
@@ -55,36 +55,43 @@ WHOLE = {"documented": Coverage(tested=4, testable=4)}
     [
         (document_for_headline(), "PARTIAL, read only: no failure, {}"),
         (
-            document_for_headline("interrupted", FAILING, CRASH),
+            document_for_headline("interrupted", FAILURE_OF_DIGIT, SERVER_ERROR),
             "INTERRUPTED, read only: the run was stopped; fails 1 documented and 1 robustness requirements, {}",
         ),
         (
-            document_for_headline("conformant", allow=ALL_PERMISSIONS, coverage=WHOLE),
+            document_for_headline("conformant", allow=ALL_PERMISSIONS, coverage=EVERYTHING_TESTED),
             "CONFORMANT, everything permitted: no failure, 4 of 4 requirements tested",
         ),
         (
-            document_for_headline("conformant", UNTIL, allow=ALL_PERMISSIONS, coverage=WHOLE),
+            document_for_headline("conformant", KNOWN_UNTIL_JANUARY, allow=ALL_PERMISSIONS, coverage=EVERYTHING_TESTED),
             "CONFORMANT except 1 known failure, until 2027-01-31, everything permitted: no other failure, 4 of 4 requirements tested",
         ),
         (
-            document_for_headline("conformant", LATER, UNTIL, KNOWN, allow=ALL_PERMISSIONS, coverage=WHOLE),
+            document_for_headline(
+                "conformant",
+                KNOWN_UNTIL_FEBRUARY,
+                KNOWN_UNTIL_JANUARY,
+                KNOWN_FAILURE,
+                allow=ALL_PERMISSIONS,
+                coverage=EVERYTHING_TESTED,
+            ),
             "CONFORMANT except 3 known failures, the first until 2027-01-31, everything permitted: "
             "no other failure, 4 of 4 requirements tested",
         ),
         (
-            document_for_headline("conformant", KNOWN, allow=ALL_PERMISSIONS, coverage=WHOLE),
+            document_for_headline("conformant", KNOWN_FAILURE, allow=ALL_PERMISSIONS, coverage=EVERYTHING_TESTED),
             "CONFORMANT except 1 known failure, everything permitted: no other failure, 4 of 4 requirements tested",
         ),
         (
-            document_for_headline("partial", UNTIL),
+            document_for_headline("partial", KNOWN_UNTIL_JANUARY),
             "PARTIAL, read only: no failure except 1 known failure, until 2027-01-31, {}",
         ),
         (
-            document_for_headline("drifted", KNOWN, drift=DRIFT * 2, incomplete="no operation succeeded"),
-            f"DRIFTED, read only: no operation succeeded; no failure except 1 known failure, {{}}; {SINCE}: 2 places",
+            document_for_headline("drifted", KNOWN_FAILURE, drift=DRIFT * 2, incomplete="no operation succeeded"),
+            f"DRIFTED, read only: no operation succeeded; no failure except 1 known failure, {{}}; {DRIFT_IN_WORDS}: 2 places",
         ),
         (
-            document_for_headline("non-conformant", FAILING, FAILING, CRASH, KNOWN),
+            document_for_headline("non-conformant", FAILURE_OF_DIGIT, FAILURE_OF_DIGIT, SERVER_ERROR, KNOWN_FAILURE),
             "NON-CONFORMANT, read only: fails 2 documented and 1 robustness requirements besides 1 known failure, {}",
         ),
         (
@@ -96,7 +103,7 @@ WHOLE = {"documented": Coverage(tested=4, testable=4)}
             "PARTIAL, read only: no failure, {}; no request to getBalance and listEntries succeeded",
         ),
         (
-            document_for_headline(cut=CUT),
+            document_for_headline(cut=CUT_SHORT_BY_A_LIMIT),
             "PARTIAL, read only: no failure, {}; cut short, as limits.requests (300) is spent (createPix)",
         ),
         (
@@ -108,40 +115,59 @@ WHOLE = {"documented": Coverage(tested=4, testable=4)}
     ids=lambda value: None if isinstance(value, str) else str(value.verdict),
 )
 def test_the_headline_of_a_run(run_document, line):
-    """The headline has the verdict first, and counts tested requirements at the levels that fail."""
-    assert str(headline(run_document)) == line.format("8 of 117 requirements tested")
+    """The headline of a run has the verdict, what the profile permits, the failures, and how many requirements were
+    tested.
+
+    Known failures are those that the profile lists. Requirements at levels that only warn are not counted. {} stands
+    for the usual count.
+    """
+    expected_line = line.format("8 of 117 requirements tested")
+
+    assert str(headline(run_document)) == expected_line
 
 
 def test_every_verdict_has_a_headline():
-    """The headline begins with the verdict in capital letters."""
-    words = [str(headline(document_for_headline(verdict)).word).lower().replace(" ", "-") for verdict in RunVerdict]
+    """The headline of each verdict begins with the verdict itself, in capital letters and with a blank for a hyphen."""
+    first_words = [str(headline(document_for_headline(verdict)).word) for verdict in RunVerdict]
+    expected_words = [verdict.value.upper() for verdict in RunVerdict]
 
-    assert words == [*RunVerdict]
+    assert [word.replace(" ", "-") for word in first_words] == expected_words
 
 
-def test_permissions_in_words():
-    """The permissions stand in a fixed order, and not in the order of the profile."""
-    words = {
-        "nothing permitted": [],
-        "read only": ["read"],
-        "execute transfers only": ["execute"],
-        "read, delete keys and send generated requests": ["fuzz", "delete-keys", "read"],
-        "everything permitted except to send generated requests": ALL_PERMISSIONS[:-1],
-        "everything permitted": ALL_PERMISSIONS,
-    }
-
-    assert {str(permissions_in_words(allow)): allow for allow in words.values()} == words
+@pytest.mark.parametrize(
+    ("permissions", "text"),
+    [
+        ([], "nothing permitted"),
+        (["read"], "read only"),
+        (["execute"], "execute transfers only"),
+        (["fuzz", "delete-keys", "read"], "read, delete keys and send generated requests"),
+        (
+            ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute"],
+            "everything permitted except to send generated requests",
+        ),
+        (ALL_PERMISSIONS, "everything permitted"),
+    ],
+    ids=str,
+)
+def test_permissions_in_words(permissions, text):
+    """The headline says in words what the profile permits, in a fixed order, whatever their order in the profile is."""
+    assert str(permissions_in_words(permissions)) == text
 
 
 def test_a_report_names_the_last_day_of_a_known_failure():
-    """The last day stands in the headline, at the requirement and at its finding."""
+    """The last day of a known failure stands in the headline, at its requirement, and at its finding.
+
+    A known failure is one that the profile lists, so that it does not fail the run until its last day.
+    """
     known = KnownFailure("executePix.digit.type", "fixed in 2.4", until=date(2999, 1, 31))
     wrong = finding("type", "/data/digit", name="digit", types="string", type="integer")
     profile = replace(SANDBOX_PROFILE, known_failures=(known,))
     run_document = document_of(run_with_results((known.id, "fail", wrong), profile=profile))
 
+    [requirement], [cause] = run_document.requirements, run_document.findings
+
     assert "no failure except 1 known failure, until 2999-01-31, 1 of 1 requirements tested" in run_document.headline
-    assert [entry.known_until for entry in (*run_document.requirements, *run_document.findings)] == ["2999-01-31"] * 2
+    assert (requirement.known_until, cause.known_until) == ("2999-01-31", "2999-01-31")
 
 
 # -- drift in words --------------------------------------------------------------------------------------------------
@@ -150,21 +176,39 @@ def test_a_report_names_the_last_day_of_a_known_failure():
 def document_with_drift(number):
     """The document of a run in which this number of places drift."""
     places = [
-        Drift(id=CODES, situation="a" if place else "", place=f"/{place}" if place else "", was="x", now="y")
+        Drift(id=STATUS_VALUES, situation="a" if place else "", place=f"/{place}" if place else "", was="x", now="y")
         for place in range(number)
     ]
     return document_with(drift=places, record=AcceptedRecord(accepted="2026-11-20", suite_version="0.1.0"))
 
 
-def test_the_number_of_places_that_drift():
-    """The text is empty if no place drifts."""
-    assert drift_in_words(document_with_drift(0)) == ""
-    assert str(drift_in_words(document_with_drift(1))) == "drift since the record of 2026-11-20: 1 place"
-    assert str(drift_in_words(document_with_drift(2))) == "drift since the record of 2026-11-20: 2 places"
+@pytest.mark.parametrize(
+    ("number_of_places", "text"),
+    [
+        (0, ""),
+        (1, "drift since the record of 2026-11-20: 1 place"),
+        (2, "drift since the record of 2026-11-20: 2 places"),
+    ],
+)
+def test_the_number_of_places_that_drift(number_of_places, text):
+    """The headline counts the places at which the service differs from what an earlier run recorded (drift)."""
+    assert str(drift_in_words(document_with_drift(number_of_places))) == text
+
+
+def test_each_place_that_drifts_has_a_line():
+    """A line about drift has the requirement, the situation and the place if there is one, and both values.
+
+    Drift is a difference from what an earlier run recorded of the service.
+    """
+    lines = list(drift_lines(document_with_drift(2)))
+
+    assert lines == [f"{STATUS_VALUES}: x → y", f"{STATUS_VALUES}, a, /1: x → y"]
 
 
 def test_ten_places_that_drift_are_listed():
-    """Each place has a line with the situation, if there is one. Places beyond ten are counted in one line."""
-    assert list(drift_lines(document_with_drift(2))) == [f"{CODES}: x → y", f"{CODES}, a, /1: x → y"]
-    assert len(list(drift_lines(document_with_drift(10)))) == 10
-    assert list(drift_lines(document_with_drift(11)))[10:] == ["1 more"]
+    """Of eleven differences from an earlier run (drift) ten are listed, and the last line is `1 more`."""
+    lines_of_ten = list(drift_lines(document_with_drift(10)))
+    lines_of_eleven = list(drift_lines(document_with_drift(11)))
+
+    assert len(lines_of_ten) == 10
+    assert lines_of_eleven == [*lines_of_ten, "1 more"]

@@ -20,69 +20,104 @@ from reports.sentences.wording import (
 from spec.interface import operations
 from spec.requirements import requirements
 
-MOMENT = "2026-11-20T09:30:00Z"
-
 
 @pytest.mark.parametrize(
     ("parts", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
 def test_a_list_in_words(parts, text):
-    """A word links the last two parts."""
+    """A list in a report has commas, and the word `and` before its last part."""
     assert str(listed(parts)) == text
 
 
-def test_of_many_the_first_are_named():
-    """The text says how many more there are."""
-    assert str(first_few("abc")) == "a, b and c"
-    assert str(first_few("abcde")) == "a, b, c and 2 more"
-    assert [str(text) for text in capped(["a", "b"], 1)] == ["a", "1 more"]
-    assert str(exchanges_in_words([7])) == "exchange 7"
-    assert str(exchanges_in_words([7, 9])) == "exchanges 7 and 9"
+@pytest.mark.parametrize(("names", "text"), [("abc", "a, b and c"), ("abcde", "a, b, c and 2 more")])
+def test_of_many_names_the_first_three_are_named(names, text):
+    """`first_few` names at most three of many names, and says how many more there are."""
+    assert str(first_few(names)) == text
+
+
+def test_of_many_lines_the_first_are_kept():
+    """`capped` keeps as many lines as it is told, here one, and adds a line that counts the others."""
+    lines = [str(line) for line in capped(["a", "b"], 1)]
+
+    assert lines == ["a", "1 more"]
+
+
+@pytest.mark.parametrize(("numbers", "text"), [([7], "exchange 7"), ([7, 9], "exchanges 7 and 9")])
+def test_exchanges_are_named_by_their_numbers(numbers, text):
+    """A report names an exchange, which is a request with its answer, by its number."""
+    assert str(exchanges_in_words(numbers)) == text
+
+
+def test_a_request_to_no_operation_is_to_an_undocumented_path():
+    """If a request belongs to no operation of the interface document, a report says `undocumented paths` instead."""
     assert str(operations_in_words([])) == "undocumented paths"
 
 
 def test_levels_are_counted_apart():
-    """The levels stand in their order, without those that have no requirement."""
-    assert str(level_by_level(["implied", "documented", "implied"])) == "1 documented and 2 implied"
+    """Requirements are counted for each level, in the fixed order of the levels. A level without requirement is left out."""
+    text = str(level_by_level(["implied", "documented", "implied"]))
+
+    assert text == "1 documented and 2 implied"
 
 
 def test_a_line_is_never_a_command_of_a_ci_system():
-    """GitHub takes a command at the start of a line, others after two number signs.
+    """A text with line ends and `##` is printed as one line with `# #`, so that no CI system takes it for a command.
 
-    So a text becomes one line, and number signs are parted.
+    GitHub takes a command at the start of a line, other systems after two number signs.
     """
-    assert one_line("a\n::error::b\r\n##[error]c") == "a ::error::b # #[error]c"
+    printed = one_line("a\n::error::b\r\n##[error]c")
+
+    assert printed == "a ::error::b # #[error]c"
 
 
-def test_a_long_text_is_cut_with_a_sign():
-    """A text that fits stays whole."""
-    assert shortened("abcd", 3) == "abc…"
-    assert shortened("abc", 3) == "abc"
+@pytest.mark.parametrize(("text", "shown"), [("abcd", "abc…"), ("abc", "abc")], ids=["too long", "not too long"])
+def test_a_long_text_is_cut_with_a_sign(text, shown):
+    """A text that is longer than it may be, here 3 characters, is cut and ends with `…`. Another text stays whole."""
+    assert shortened(text, 3) == shown
 
 
 def test_the_permission_of_an_operation_in_words():
-    """The text names the permission, and says if the operation may move money."""
-    assert str(needed_for(operations()["listAccounts"])).endswith(": needs read in allow")
-    assert "; it may move money" in str(needed_for(operations()["executePix"]))
+    """A report names the permission that an operation needs, and says if the operation may move money."""
+    text_about_a_list = str(needed_for(operations()["listAccounts"]))
+    text_about_an_execution = str(needed_for(operations()["executePix"]))
+
+    assert text_about_a_list.endswith(": needs read in allow")
+    assert "; it may move money" in text_about_an_execution
 
 
-def test_why_a_requirement_is_out_of_scope():
-    """The text names the request that would be sent and the missing permissions. It is empty if nothing is missing."""
+@pytest.mark.parametrize(
+    ("permissions", "also_needed", "text"),
+    [
+        (
+            {"read"},
+            ["fuzz"],
+            "would have sent GET /v1/execute/pix/{transactionId}; needs execute and fuzz in allow",
+        ),
+        ({"execute"}, [], ""),
+        ({"execute"}, ["fuzz"], "needs fuzz in allow"),
+    ],
+    ids=["two permissions are missing", "none is missing", "one is missing"],
+)
+def test_why_a_requirement_is_out_of_scope(permissions, also_needed, text):
+    """A requirement that needs a missing permission is out of scope, and the text names the request and the permissions.
+
+    The requirement here needs `execute`, and `also_needed` if it has a value. If nothing is missing, the text is empty.
+    """
     requirement = requirements()["executePix.status"]
 
-    assert str(missing_permission(requirement, {"read"}, ["fuzz"])) == (
-        "would have sent GET /v1/execute/pix/{transactionId}; needs execute and fuzz in allow"
-    )
-    assert missing_permission(requirement, {"execute"}) == ""
-    assert str(missing_permission(requirement, {"execute"}, ["fuzz"])) == "needs fuzz in allow"
+    reason = missing_permission(requirement, permissions, also_needed)
+
+    assert str(reason) == text
 
 
 def test_items_are_grouped_in_their_order():
-    """Items keep their order, and groups have the order of their first items."""
-    assert list(grouped("bAaB", str.lower).items()) == [("b", ["b", "B"]), ("a", ["A", "a"])]
+    """`grouped` puts items with the same key together, here letters of both cases, in the order of the first items."""
+    groups = grouped("bAaB", str.lower)
+
+    assert list(groups.items()) == [("b", ["b", "B"]), ("a", ["A", "a"])]
 
 
-def test_moments_are_utc():
-    """A moment is written in UTC, and is read as it is written."""
-    assert published_moment(read_moment(MOMENT)) == MOMENT
-    assert published_moment(read_moment("2026-11-20T06:30:00-03:00")) == MOMENT
+@pytest.mark.parametrize("moment", ["2026-11-20T09:30:00Z", "2026-11-20T06:30:00-03:00"])
+def test_moments_are_utc(moment):
+    """A moment in any time zone is written in UTC in a report."""
+    assert published_moment(read_moment(moment)) == "2026-11-20T09:30:00Z"

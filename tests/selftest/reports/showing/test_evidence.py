@@ -14,7 +14,10 @@ RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
 
 def test_an_outline_has_no_content():
-    """The address is the path template, and headers, bodies and lines of a shell are empty."""
+    """The outline of an exchange has method, path template and status, and no header, body or line of a shell.
+
+    A report shows it if the content of an exchange need not be shown.
+    """
     shown = outline(registration())
 
     assert shown.request == ShownRequest("POST", "/v1/pix/keys/{accountId}")
@@ -23,20 +26,28 @@ def test_an_outline_has_no_content():
 
 
 def test_evidence_has_content_and_lines():
-    """Evidence has what an outline has, and the address, the body of the answer, and the lines that send the request
-    again.
+    """The evidence of an exchange has the body of the answer and a curl command that sends the request again.
+
+    It also has what the outline has, which is the exchange without its content.
     """
     exchange = registration()
+
     shown = evidence(exchange, RESENDING)
+    *_, last_line = shown.lines_that_resend.splitlines()
 
     assert '"Success"' in shown.response.body
-    assert shown.lines_that_resend.splitlines()[-1].startswith("curl -sS -i -X POST ")
+    assert last_line.startswith("curl -sS -i -X POST ")
     assert (shown.number, shown.response.status) == (outline(exchange).number, 200)
 
 
 def test_a_failure_stands_in_the_place_of_the_response():
-    """An outline has the kind of the failure, and evidence has its message."""
-    shown = evidence(replace(unanswered(FailureKind.TIMEOUT), operation=""), RESENDING)
+    """If a request got no answer, its evidence has no response, and the kind and the message of the failure instead.
+
+    Here the request ran into a time-out. It is to no documented operation.
+    """
+    timed_out_exchange = replace(unanswered(FailureKind.TIMEOUT), operation="")
+
+    shown = evidence(timed_out_exchange, RESENDING)
 
     assert shown.response is None
     assert shown.failure.startswith(f"{shown.failure_kind}: ")

@@ -8,52 +8,71 @@ from reports.showing.known import KnownValues, encodings_of
 SECRET = 'pa"ss\\wörd/+4'
 
 
-def registry_of(*values: str, secret: bool = True) -> KnownValues:
-    """The registry of these values, as tokens or as accounts."""
-    return KnownValues([Known("token" if secret else "account", value, secret=secret) for value in values])
+def known_tokens(*tokens: str) -> KnownValues:
+    """Known values that are these tokens, each found anywhere in a text and shown as `<token>`."""
+    return KnownValues([Known("token", token, secret=True) for token in tokens])
 
 
-def test_a_value_has_these_forms():
-    """Plain, percent-encoded with and without the slash, as JSON writes it with and without escapes for letters, as
-    Python writes it, and in both alphabets of base64. None has the quotes around it.
-    """
-    assert list(encodings_of(SECRET)) == [
-        'pa"ss\\wörd/+4',
-        "pa%22ss%5Cw%C3%B6rd%2F%2B4",
-        "pa%22ss%5Cw%C3%B6rd/%2B4",
-        'pa\\"ss\\\\w\\u00f6rd/+4',
-        'pa\\"ss\\\\wörd/+4',
-        'pa"ss\\\\wörd/+4',
-        "cGEic3Ncd8O2cmQvKz",
-        "cGEic3Ncd8O2cmQvKz",
+def known_accounts(*accounts: str) -> KnownValues:
+    """Known values that are these accounts, which are no secrets and are shown as `<account>`."""
+    return KnownValues([Known("account", account, secret=False) for account in accounts])
+
+
+def test_a_value_is_looked_for_in_these_forms():
+    """A secret value is looked for as it is and in seven encodings, because a service may repeat it in any of them."""
+    forms = list(encodings_of(SECRET))
+
+    assert forms == [
+        'pa"ss\\wörd/+4',  # as it is
+        "pa%22ss%5Cw%C3%B6rd%2F%2B4",  # percent-encoded
+        "pa%22ss%5Cw%C3%B6rd/%2B4",  # percent-encoded except for the slash
+        'pa\\"ss\\\\w\\u00f6rd/+4',  # JSON in ASCII
+        'pa\\"ss\\\\wörd/+4',  # JSON
+        'pa"ss\\\\wörd/+4',  # Python
+        "cGEic3Ncd8O2cmQvKz",  # base64
+        "cGEic3Ncd8O2cmQvKz",  # base64 for addresses
     ]
 
 
 @pytest.mark.parametrize("form", dict.fromkeys(encodings_of(SECRET)))
 def test_a_value_is_found_in_the_middle_of_a_text(form):
-    """Other characters stand directly before and after it."""
-    assert registry_of(SECRET).split(f"«{form}» ") == ["«", "<token>", "» "] or form.startswith("cGEi")
-    assert registry_of(SECRET).has(f"x{form}x")
+    """A known token is found in every encoding, also if other characters stand directly before and after it.
+
+    `split` puts `<token>` in its place. A token in base64 is found, but its last characters depend on what follows it.
+    """
+    parts = known_tokens(SECRET).split(f"«{form}» ")
+
+    assert parts == ["«", "<token>", "» "] or form.startswith("cGEi")
+    assert known_tokens(SECRET).has(f"x{form}x")
 
 
 def test_a_short_account_is_no_part_of_a_longer_number():
-    """A token is found anywhere. An account of few digits is found only between other characters."""
-    assert registry_of("12345", secret=False).split("account 12345.") == ["account ", "<account>", "."]
-    assert registry_of("12345", secret=False).split("at 9123456") == ["at 9123456"]
-    assert registry_of("12345").split("at 9123456") == ["at 9", "<token>", "6"]
+    """An account of few digits is found only as a whole number, because a longer number may contain its digits by chance."""
+    accounts = known_accounts("12345")
+
+    assert accounts.split("account 12345.") == ["account ", "<account>", "."]
+    assert accounts.split("at 9123456") == ["at 9123456"]
+
+
+def test_a_token_is_found_within_a_longer_number():
+    """A token is a secret, so it is found anywhere, even if other digits stand around it."""
+    assert known_tokens("12345").split("at 9123456") == ["at 9", "<token>", "6"]
 
 
 def test_the_longest_value_is_named_where_several_start():
-    """Values of one kind are numbered in the order in which they became known."""
-    assert registry_of("ac-0001", "ac-0001-b", secret=False).split("ac-0001-b ac-0001") == [
-        "", "<account 2>", " ", "<account>", "",
-    ]  # fmt: skip
+    """If two known accounts start at one place of a text, the longer one is found.
+
+    Accounts are numbered in the order in which they became known: `<account>`, `<account 2>`.
+    """
+    parts = known_accounts("ac-0001", "ac-0001-b").split("ac-0001-b ac-0001")
+
+    assert parts == ["", "<account 2>", " ", "<account>", ""]
 
 
 def test_a_short_value_is_known_if_it_is_the_whole_text():
-    """Letter case makes no difference. Within a longer text a short value is not found."""
-    registry = registry_of("Ab1")
+    """A known value of few characters is found only if it is the whole text. Letter case makes no difference."""
+    short_token = known_tokens("Ab1")
 
-    assert registry.whole("aB1") == "<token>"
-    assert registry.split("xx Ab1 xx") == ["xx Ab1 xx"]
-    assert registry.whole("Ab") == ""
+    assert short_token.whole("aB1") == "<token>"
+    assert short_token.whole("Ab") == ""
+    assert short_token.split("xx Ab1 xx") == ["xx Ab1 xx"]

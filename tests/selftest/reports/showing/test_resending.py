@@ -17,8 +17,8 @@ from tests.selftest.hand_made import SANDBOX_PROFILE
 TOKEN = "s3cr3t-T0ken/with+odd=Chars.9xQ"
 ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@example.com"
 SHELLS = [name for name in ("bash", "dash") if shutil.which(name)]
-TYPED = (("Content-Type", "x"),)
-CURL = 'curl() { printf "%s\\0" "$@"; }; '
+WITH_A_CONTENT_TYPE = (("Content-Type", "x"),)
+SHELL_FUNCTION_CURL = 'curl() { printf "%s\\0" "$@"; }; '
 """In place of curl: its words."""
 
 
@@ -42,20 +42,26 @@ def line_that_sends(request, **known):
     return resending.curl(resending.splitter.parts_of(request))
 
 
-def sent(line, shell="bash", **variables):
+def words_and_body_of_curl(line, shell="bash", **variables):
     """The words that a shell gives to curl, and the body."""
     environment = {"PATH": os.environ["PATH"], **variables}
-    done = subprocess.run([shell, "-c", CURL + line], env=environment, capture_output=True, check=True)
+    done = subprocess.run([shell, "-c", SHELL_FUNCTION_CURL + line], env=environment, capture_output=True, check=True)
     words = done.stdout.split(b"\0")[:-1]
     return words, words[words.index(b"--data-raw") + 1]
 
 
 def test_known_values_become_variables():
-    """The line runs after the variables are set. Personal data is a variable, too."""
+    """The curl line that sends a request again has variables of the shell in the place of token, accounts, keys and
+    personal data.
+
+    So the line can be shown in a report, and runs after the variables are set.
+    """
     headers = (("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x"))
     body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana", "value": 12.5}).encode()
 
-    assert line_of(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body) == (
+    line = line_of(f"https://host/v1/pix/keys/{ACCOUNT}", headers, body)
+
+    assert line == (
         """curl -sS -i -X POST -H 'Authorization: Bearer '"${PIX_SANDBOX_TOKEN:?}" """
         """-H 'Content-Type: application/json' --data-raw '{"pixKey": "'"${KEY:?}"'", """
         """"account": "'"${ACCOUNT_2:?}"'", "name": "'"${SENT_NAME:?}"'", """
@@ -63,11 +69,16 @@ def test_known_values_become_variables():
     )
 
 
-@pytest.mark.parametrize("written", [str.upper, lambda text: f"x{text}".upper(), lambda text: f"{text}\0"])
-def test_a_value_that_is_like_a_known_one_has_another_variable(written):
-    """A value in another letter case, or with more characters, gets a variable of its own."""
-    body = json.dumps({"other": written(ACCOUNT)}).encode()
-    line = line_of(f"https://host/{quote(written(ACCOUNT))}", TYPED, body)
+@pytest.mark.parametrize(
+    "similar_account",
+    [ACCOUNT.upper(), f"x{ACCOUNT}".upper(), f"{ACCOUNT}\0"],
+    ids=["in capitals", "with a letter before it", "with a zero byte after it"],
+)
+def test_a_value_that_is_like_a_known_one_has_another_variable(similar_account):
+    """A value that is similar to a known account gets a variable of its own, so that the line sends exactly that value."""
+    body = json.dumps({"other": similar_account}).encode()
+
+    line = line_of(f"https://host/{quote(similar_account)}", WITH_A_CONTENT_TYPE, body)
 
     assert ACCOUNT not in line.lower()
     assert "${SENT_OTHER:?}" in line
@@ -87,10 +98,14 @@ def test_a_value_that_is_like_a_known_one_has_another_variable(written):
     ids=["pairs", "zero", "line end", "NaN", "bytes", "deep array", "deep object", "long"],
 )
 def test_an_odd_body_is_literal(body, shell):
-    """The line sends every byte of NaN, bytes of zero, deeply nested bodies and long ones. It has no variable."""
-    line = line_of("https://host/", TYPED, body)
-    taken = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
-    done = subprocess.run([shell, "-c", f"{taken}{line}"], capture_output=True, check=True)
+    """The curl line sends an unusual body byte for byte, even if it is long, and the line itself stays shorter than
+    1,000 characters.
+
+    Such a body has no variable. The shell runs the line with a function in the place of curl, which prints the body.
+    """
+    line = line_of("https://host/", WITH_A_CONTENT_TYPE, body)
+    print_body = 'curl() { for given; do :; done; case $* in *--data-binary*) cat ;; *) printf %s "$8" ;; esac; }; '
+    done = subprocess.run([shell, "-c", f"{print_body}{line}"], capture_output=True, check=True)
 
     assert done.stdout == body
     assert "${" not in line
@@ -100,8 +115,11 @@ def test_an_odd_body_is_literal(body, shell):
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("more", ["", "\\u0000\n"], ids=["argument", "pipe"])
 def test_a_variable_that_is_not_set_stops_the_line(more, shell):
-    """The shell ends with an error that names the variable, and sends nothing, not even an empty key."""
-    line = line_of("https://host/", TYPED, f'{{"pixKey": "{KEY}"}}{more}'.encode())
+    """If a variable of the curl line is not set, the shell ends with an error that names it, and sends nothing.
+
+    Otherwise the line would send an empty key. A body goes to curl as an argument or through a pipe.
+    """
+    line = line_of("https://host/", WITH_A_CONTENT_TYPE, f'{{"pixKey": "{KEY}"}}{more}'.encode())
 
     done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
 
@@ -115,8 +133,8 @@ MANY_WORDS = " ".join(map(str, range(2000))).encode()
 
 @pytest.mark.parametrize("body", [MANY_WORDS, b"value=1&name=Ana"], ids=["large", "form"])
 def test_a_body_that_no_line_can_hold_is_named_only(body):
-    """The line is a comment if the body is large without repetition, or a form with a personal value."""
-    line = line_of("https://host/", TYPED, body)
+    """If the body is too large for a line, or is a form with a personal value, the line is a comment that says so."""
+    line = line_of("https://host/", WITH_A_CONTENT_TYPE, body)
 
     assert line.startswith(f"# not the whole request, which has a body of {len(body)} bytes: curl")
 
@@ -127,15 +145,21 @@ def test_a_body_that_no_line_can_hold_is_named_only(body):
     ["it's \x1b \\ $HOME `id` $(id) !x \n\t %s end", "é ‮ \U0001f600", "-n \n\n'", "'; touch /tmp/x; '$(id)`id`\n\\."],
 )
 def test_nothing_breaks_out_of_its_quotes(text, shell):
-    """A shell reads exactly the words and the bytes of the request. The line is printable ASCII."""
+    """Quotes, commands and line ends in a request stay inside the quotes of the curl line: curl gets exactly the
+    request.
+
+    The line is printable ASCII. It gives curl 11 words, so no part of a text became a word or a command of its own.
+    """
     body = text.encode() + bytes(range(1, 256)) + b"."
     request = Request("POST", "https://host/" + text, (("X-A", text),), body)
     line = line_that_sends(request, account=[], key=[])
-    words, said = sent(line, shell)
+    words, body_of_curl = words_and_body_of_curl(line, shell)
+    *words_before_address, address = words
+    optional_words = {b"--globoff", b"--path-as-is"} & set(words)
 
     assert line.isprintable()
     assert line.isascii()
-    assert said == body
-    assert len(words) - len({b"--globoff", b"--path-as-is"} & set(words)) == 11
-    assert words[-1].decode() == request.url
-    assert f"X-A: {text}".encode() in words
+    assert body_of_curl == body
+    assert address.decode() == request.url
+    assert f"X-A: {text}".encode() in words_before_address
+    assert len(words) - len(optional_words) == 11

@@ -8,7 +8,7 @@ from reports.showing.request_parts import Redacted
 from reports.showing.shell_words import commands_that_print, commands_that_require_variables, word
 
 ACCOUNT = Redacted("${ACCOUNT:?}", "<account>")
-PARTS = [
+PARTS_AND_THEIR_TEXT = [
     ([ACCOUNT], "ac-1"),
     ([ACCOUNT, ACCOUNT], "ac-1ac-1"),
     (["it's ", ACCOUNT, "\n\t", ACCOUNT, "é"], "it's ac-1\n\tac-1é"),
@@ -18,23 +18,31 @@ PARTS = [
 ]
 
 
-def printed(commands, **variables):
+def output_of_shell(commands, **variables):
     """What a shell prints."""
     done = subprocess.run(["sh", "-c", commands], env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True)
     return done.stdout.decode()
 
 
-@pytest.mark.parametrize(("parts", "text"), PARTS)
+@pytest.mark.parametrize(("parts", "text"), PARTS_AND_THEIR_TEXT)
 def test_a_shell_reads_the_text_that_was_meant(parts, text):
-    """This holds for one word and for commands. A value that stands twice in a row is read twice."""
-    assert printed(f"printf %s {word(parts)}", ACCOUNT="ac-1") == text
-    assert printed(commands_that_print(parts), ACCOUNT="ac-1") == text
+    """A shell that runs the quoted text prints exactly the text that was meant, with the value of each variable in its
+    place.
+
+    `word` quotes the text as one argument, `commands_that_print` as commands. Long repetitions are written shortly.
+    """
+    output_of_word = output_of_shell(f"printf %s {word(parts)}", ACCOUNT="ac-1")
+    output_of_commands = output_of_shell(commands_that_print(parts), ACCOUNT="ac-1")
+
+    assert (output_of_word, output_of_commands) == (text, text)
 
 
 def test_a_variable_that_is_not_set_ends_the_commands():
-    """The shell runs nothing after such a variable. A text needs no variable."""
-    required = commands_that_require_variables(["a text", ACCOUNT, ACCOUNT])
+    """Commands that need a variable run only if it is set. Otherwise the shell stops before the first command."""
+    check_of_variables = commands_that_require_variables(["a text", ACCOUNT, ACCOUNT])
 
-    assert required == ': "${ACCOUNT:?}" && '
-    assert printed(f"{required}echo SENT") == ""
-    assert printed(f"{required}echo SENT", ACCOUNT="ac-1") == "SENT\n"
+    output_without_variable = output_of_shell(f"{check_of_variables}echo SENT")
+    output_with_variable = output_of_shell(f"{check_of_variables}echo SENT", ACCOUNT="ac-1")
+
+    assert check_of_variables == ': "${ACCOUNT:?}" && '
+    assert (output_without_variable, output_with_variable) == ("", "SENT\n")

@@ -17,24 +17,28 @@ from spec.interface import personal_fields
 from tests.selftest.services.echoing import encodings
 
 TOKEN, PHRASE = "Can4ry.t0ken-OF_the+run/9f8e7d==", "zork-quux frobnitz"
-LISTED = {"account": "ac-0001-77", "code": "TX0001B", "key": "qa.canary@zork-bank.example"}
-SECRET = {"token": TOKEN, "password": "zorkmidquuxfrobnitz", "phrase": PHRASE}
-UNKNOWN = {"a name": "Maria Canario da Silva", "an e-mail address": "maria@bank.example", "a code": "E2E-2026-0077"}
-CANARIES = LISTED | SECRET | UNKNOWN
+VALUES_OF_THE_PROFILE = {"account": "ac-0001-77", "code": "TX0001B", "key": "qa.canary@zork-bank.example"}
+SECRETS = {"token": TOKEN, "password": "zorkmidquuxfrobnitz", "phrase": PHRASE}
+VALUES_OF_NOBODY = {
+    "a name": "Maria Canario da Silva",
+    "an e-mail address": "maria@bank.example",
+    "a code": "E2E-2026-0077",
+}
+CANARIES = VALUES_OF_THE_PROFILE | SECRETS | VALUES_OF_NOBODY
 
 
 def display_that_knows(*names):
-    """A display that knows the values of these names in LISTED and SECRET."""
-    secrets = Secrets({name: [LISTED[name]] for name in names if name in LISTED})
-    for name in SECRET.keys() & names:
-        secrets.learn_secret(name, SECRET[name])
+    """A display that knows the values of these names in VALUES_OF_THE_PROFILE and SECRETS."""
+    secrets = Secrets({name: [VALUES_OF_THE_PROFILE[name]] for name in names if name in VALUES_OF_THE_PROFILE})
+    for name in SECRETS.keys() & names:
+        secrets.learn_secret(name, SECRETS[name])
     return Display(secrets)
 
 
 @pytest.fixture(scope="module")
 def display():
     """A display that knows a token, an account, a key and a code."""
-    return display_that_knows("token", *LISTED)
+    return display_that_knows("token", *VALUES_OF_THE_PROFILE)
 
 
 def encodings_of(text):
@@ -72,15 +76,20 @@ def parts_shown(shown_text, canary, form):
 
 @pytest.mark.parametrize("name", CANARIES)
 def test_no_canary_is_shown(name):
-    """The canary may be known or not, in any encoding, and anywhere in an answer and its headers."""
+    """No secret, account, code, key or name is shown, in whichever encoding and wherever in an answer it stands.
+
+    The display is what prepares an answer for a report. It knows some of these values (canaries), and others it does
+    not know.
+    """
     canary = CANARIES[name]
-    display = display_that_knows(name if name not in UNKNOWN else "token")
+    display = display_that_knows(name if name not in VALUES_OF_NOBODY else "token")
     leaked = []
+
     for encoding, form in encodings_of(canary).items():
-        headers = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
-        texts = [display.body(body, kind) for body, kind in bodies_with(form)]
-        texts.append(str(display.headers([(header, form) for header in headers])))
-        leaked += [(encoding, text) for text in texts if parts_shown(text, canary, form)]
+        header_names = ("Content-Type", "Date", "Server", "Location", "Set-Cookie", "X-Mine", form)
+        shown_bodies = [display.body(body, media_type) for body, media_type in bodies_with(form)]
+        shown_headers = str(display.headers([(name, form) for name in header_names]))
+        leaked += [(encoding, text) for text in (*shown_bodies, shown_headers) if parts_shown(text, canary, form)]
 
     assert leaked == []
 
@@ -103,20 +112,34 @@ def test_no_canary_is_shown(name):
     ],
 )
 def test_an_error_message_stays_readable(display, text, shown):
-    """Words of English and Portuguese stay. Names, numbers and known values do not show."""
+    """In an error message ordinary words stay, known values become placeholders, and other words and numbers become
+    shapes.
+
+    The shape of a text has `a` for each letter and `9` for each digit. Ordinary words are listed, in English and
+    Portuguese.
+    """
     assert display.text(text) == shown
 
 
 @pytest.mark.parametrize("name", ["Any", "An", "Do", "Um", "Uma", "La", "Es", "To", "In", "Banco"])
 def test_words_that_may_be_names_are_on_no_list(display, name):
-    """A message may be a name and nothing else, so a word that may be a name is shown as a shape."""
+    """A word that may be the name of a person, such as Do, is not on the list of ordinary words, so only its shape is
+    shown.
+
+    A message may be a name and nothing else.
+    """
     assert display.text(name) == shape(name)
 
 
 def test_a_result_shows_names_types_and_structure(display):
-    """Values of documented members that are not personal are shown, other values by their shape."""
+    """Of a successful answer a report shows all names of fields, and values that are not personal. Other values become
+    shapes.
+
+    `maria silva` becomes `aaaaa aaaaa`. A known code becomes `<code>`. A name of a field that may be a person's name
+    becomes `*`.
+    """
     data = {
-        "id": LISTED["code"], "document": "***.456.789-**", "name": "maria silva", "message": "aluguel", "accountType": 1,
+        "id": VALUES_OF_THE_PROFILE["code"], "document": "***.456.789-**", "name": "maria silva", "message": "aluguel", "accountType": 1,
         "type": "PHONE", "status": "DONE", "value": 1234.5, "error": None, "saldoDisponivel": 7, "maria": True,
     }  # fmt: skip
     shown = json.loads(display.body(json.dumps({"code": 0, "data": data}).encode()))
@@ -128,7 +151,10 @@ def test_a_result_shows_names_types_and_structure(display):
 
 
 def test_the_reason_of_a_refusal_stays_readable(display):
-    """Words of the list are shown. Personal members other than `message` are shown by their shape."""
+    """In a refusal ordinary words and codes of errors are shown, also in `Message`.
+
+    Names in it become shapes: `Maria` is `Aaaaa`.
+    """
     body = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "conta of Maria", "name": "Conta"}
     shown = json.loads(display.body(json.dumps(body).encode()))
 
@@ -150,34 +176,57 @@ def test_the_reason_of_a_refusal_stays_readable(display):
     ],
 )
 def test_status_and_type_show_one_word_in_capitals(display, member, value, shown):
-    """A documented value is shown, too.
+    """The fields `status` and `type` show a documented value or one word in capitals. Any other text becomes a shape.
 
-    Any other text is shown by its shape, because a service may put the name of the counterparty there by mistake.
+    A service may put the name of the counterparty there by mistake.
     """
-    assert json.loads(display.body(json.dumps({"data": {member: value}}).encode())) == {"data": {member: shown}}
+    body = json.dumps({"data": {member: value}}).encode()
+
+    shown_body = json.loads(display.body(body))
+
+    assert shown_body == {"data": {member: shown}}
 
 
-def test_the_body_keeps_its_layout(display):
-    """Misspelled and repeated names, a byte order mark and an unclosed object stay, and a large body is cut.
+def test_a_body_keeps_its_layout(display):
+    """A shown body keeps its layout and its faults: a byte order mark, a repeated name, and an object that is not closed."""
+    body = b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "000000"'
 
-    A success that is no JSON may be a table of people, so it shows only ordinary words.
-    """
+    shown = display.body(body)
+
+    assert shown == '\\ufeff{"success": 999999,\n "code": 0, "code": "999999"'
+
+
+def test_of_a_body_that_is_no_json_only_ordinary_words_are_shown(display):
+    """A body that is not JSON may be a table of people, so a report shows only ordinary words of it."""
     table = b"name;balance\nmaria;10\nthe account is blocked"
-    layout = b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "000000"'
-    large = display.body(b'{"x": "' + b'"a":' * MOST_BYTES_SHOWN, "application/json")
 
-    assert display.body(table) == "name;balance\naaaaa;99\nthe account is blocked"
-    assert display.body(layout) == '\\ufeff{"success": 999999,\n "code": 0, "code": "999999"'
-    assert large.endswith("… (16007 bytes in all)")
-    assert len(large) < MOST_BYTES_SHOWN + 100
+    shown = display.body(table)
+
+    assert shown == "name;balance\naaaaa;99\nthe account is blocked"
+
+
+def test_a_large_body_is_cut(display):
+    """Of a large body only the first MOST_BYTES_SHOWN bytes are shown, and the size of the whole body."""
+    large_body = b'{"x": "' + b'"a":' * MOST_BYTES_SHOWN
+
+    shown = display.body(large_body, "application/json")
+
+    assert shown.endswith(f"… ({len(large_body)} bytes in all)")
+    assert len(shown) < MOST_BYTES_SHOWN + 100
 
 
 def test_a_personal_member_is_its_shape(display):
-    """The member may be at any depth, and its name in any spelling."""
-    people = [{name.upper(): {"x": "maria silva"}, f"_{name}": ["rua"]} for name in personal_fields()]
-    texts = [display.body(json.dumps({"data": [person]}).encode()) for person in people]
+    """The value of a personal field, such as `name`, is never shown, whether the field is written in capitals or with
+    an underscore.
 
-    assert [text for text in texts if "maria" in text or "rua" in text] == []
+    This holds for every personal field of the interface document, and for lists and objects in it.
+    """
+    people = [{name.upper(): {"x": "maria silva"}, f"_{name}": ["rua"]} for name in personal_fields()]
+
+    shown_bodies = [display.body(json.dumps({"data": [person]}).encode()) for person in people]
+    bodies_with_values = [text for text in shown_bodies if "maria" in text or "rua" in text]
+
+    assert bodies_with_values == []
 
 
 @pytest.mark.parametrize(
@@ -195,24 +244,36 @@ def test_a_personal_member_is_its_shape(display):
         ("Location", f"/conta?token={TOKEN}", "/conta?token=<token>"),
     ],
 )
-def test_headers_of_the_list(display, name, value, shown):
-    """A header of the list is shown if its value has the usual form, else in words of the list.
+def test_only_well_known_headers_are_shown(display, name, value, shown):
+    """A report shows well-known headers only, as they are if the value has the usual form, and by their shape if not.
 
-    Other headers are left out.
+    `Set-Cookie` is not on the list of well-known headers, so it is left out.
     """
-    assert display.headers(((name, value), ("Set-Cookie", "sid=1"))) == ((name, shown),)
+    shown_headers = display.headers(((name, value), ("Set-Cookie", "sid=1")))
+
+    assert shown_headers == ((name, shown),)
 
 
 def test_a_member_that_is_called_like_a_known_value_is_not_named():
-    """The pointer has `*` in its place, and the rest stays."""
-    display = Display(Secrets({"account": ["pendingBalance", "1234567"]}))
+    """If a field of an answer has an account of the profile as its name, a report writes `*` in the path of the field."""
+    display = Display(Secrets({"account": ["pendingBalance"]}))
 
     assert display.pointer("/data/0/pendingBalance") == "/data/0/*"
+
+
+def test_a_known_value_in_a_well_known_header_is_a_placeholder():
+    """If the value of a well-known header is an account of the profile, a report shows a placeholder."""
+    display = Display(Secrets({"account": ["0001", "1234567"]}))
+
     assert display.headers((("Age", "1234567"),)) == (("Age", "<account 2>"),)
 
 
 def test_a_body_is_shown_anew_once_another_value_is_known():
-    """The shown form of a body is kept only until another value becomes known."""
+    """If a value becomes known as a transaction code during a run, it is no longer shown, even in a body that was shown
+    before.
+
+    The shown form of a body is kept, so that it is made once. It must not be used after another value became known.
+    """
     secrets = Secrets({})
     show_body = Display(secrets).body
     body = b'{"code": 4711}'
@@ -223,23 +284,38 @@ def test_a_body_is_shown_anew_once_another_value_is_known():
     assert "4711" not in show_body(body)
 
 
-def test_text_that_is_not_ours_keeps_all_but_the_known_values():
-    """A traceback stays whole except for known values. A short value is replaced only if it stands alone."""
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("KeyError: 'ac-0001-77'\x1b", r"KeyError: '<account>'\x1b"),
+        ("ready: GET /v1/execute/pix/read", "ready: GET /v1/execute/pix/<code>"),
+    ],
+    ids=["a known account", "a short code, which is also a part of another word"],
+)
+def test_text_that_is_not_ours_keeps_all_but_the_known_values(text, shown):
+    """A text such as a traceback is shown whole, except for known values and control characters.
+
+    A short value is replaced only as a whole word: the code `read` in a path, but not in `ready`.
+    """
     display = Display(Secrets({"code": ["read"], "account": ["ac-0001-77"]}))
 
-    assert display.without_known_values("KeyError: 'ac-0001-77'\x1b") == r"KeyError: '<account>'\x1b"
-    assert display.without_known_values("ready: GET /v1/execute/pix/read") == "ready: GET /v1/execute/pix/<code>"
+    assert display.without_known_values(text) == shown
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html", ""])
 def test_no_body_raises(content_type, display):
-    """Any bytes are shown without an error, and without a control character."""
+    """Any bytes can be shown as a body: no error is raised, and no control character is in the shown text.
+
+    The bytes are drawn at random, half of them from signs of JSON.
+    """
     draw = random.Random(0)
     bodies = [draw.randbytes(draw.randrange(200)) for _ in range(100)]
     bodies += [bytes(draw.choices(b'{}[]":,\\ntu0\xc3\xff\0', k=30)) for _ in range(100)]
-    shown = "".join(display.body(body, content_type) for body in bodies)
 
-    assert [sign for sign in shown if sign < " " and sign != "\n"] == []
+    shown = "".join(display.body(body, content_type) for body in bodies)
+    control_characters = [sign for sign in shown if sign < " " and sign != "\n"]
+
+    assert control_characters == []
 
 
 # -- whatever a service writes --------------------------------------------------------------------------------------
@@ -257,46 +333,64 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 HEADERS = ("Content-Type", "Date", "Server", "Age", "Location", "WWW-Authenticate", "Allow", "Vary", "X-Build")
-OF_THE_SUITE = {"characters", "bytes", "in", "all", "true", "false", "null", "ufeff"}
-WRITTEN = re.compile(r"\\(?:[ux][0-9a-f]{2,4}|[bfnrt\\])|[^\W\d_]+")
+WORDS_OF_THE_SUITE = {"characters", "bytes", "in", "all", "true", "false", "null", "ufeff"}
+WORD_OR_ESCAPE = re.compile(r"\\(?:[ux][0-9a-f]{2,4}|[bfnrt\\])|[^\W\d_]+")
 """Words, and the escapes of what is not printed."""
-WRITTEN_IN_A_HEADER = re.compile(r"\\[ux][0-9a-f]{2,4}|[^\W\d_]+")
+WORD_OR_ESCAPE_IN_A_HEADER = re.compile(r"\\[ux][0-9a-f]{2,4}|[^\W\d_]+")
 """The same for a text that is no JSON, such as a header, in which nothing is escaped: `\\name` is a backslash and a word."""
 
 
-def words_shown(text, written=WRITTEN):
-    """The words in a text that is shown, without shapes and words of the suite itself."""
+def words_shown(text, written=WORD_OR_ESCAPE):
+    """The words in a text that is shown, without ordinary words, shapes such as `Aaaa`, and words of the suite itself."""
     words = {word for word in written.findall(text) if not word.startswith("\\")}
-    return {word for word in words if word.lower() not in WORDS | OF_THE_SUITE and not re.fullmatch("[Aa]+", word)}
+    return {
+        word for word in words if word.lower() not in WORDS | WORDS_OF_THE_SUITE and not re.fullmatch("[Aa]+", word)
+    }
+
+
+def may_be_shown(word):
+    """True if the word is a name of a field made of ordinary words, or one word in capitals."""
+    return NAME_WORDS.issuperset(words_of(word)) or is_name(word) or is_plain_value(word)
 
 
 @settings(deadline=None)
 @given(VALUES, st.sampled_from(["utf-8", "utf-16", "latin-1"]), st.integers(0, 30), st.booleans())
 def test_no_word_of_an_answer_is_shown_that_is_not_allowed(display, value, coding, cut, is_ascii):
-    """Names and values of any depth, and broken JSON, show only words of the list, names made of ordinary words, and
-    one word in capitals as status and type.
+    """Of a JSON answer a report shows only ordinary words, names of fields made of ordinary words, and single words in
+    capitals.
+
+    The test draws names and values at random, with names of people among them, and also cuts the JSON short.
     """
     body = json.dumps(value, ensure_ascii=is_ascii).encode(coding, "replace")
     shown = display.body(body[: len(body) - cut], "application/json")
 
-    for word in words_shown(shown):
-        is_of_a_name = NAME_WORDS.issuperset(words_of(word)) or is_name(word)
-        assert is_of_a_name or is_plain_value(word), (word, shown)
+    forbidden_words = [word for word in words_shown(shown) if not may_be_shown(word)]
+
+    assert forbidden_words == [], shown
 
 
 @settings(deadline=None)
 @given(TEXTS)
 def test_only_listed_words_of_a_text_are_shown(display, text):
-    """The test draws texts. Neither a sentence nor a body that is no JSON shows another word."""
-    assert words_shown(display.text(text), WRITTEN_IN_A_HEADER) == set()
-    assert words_shown(display.body(f"<p>{text}</p>".encode(), "text/html"), WRITTEN_IN_A_HEADER) == set()
+    """Of a message, and of a page in HTML, a report shows only ordinary words, which are on a list.
+
+    The test draws texts at random, with names of people among the words.
+    """
+    shown_message = display.text(text)
+    shown_page = display.body(f"<p>{text}</p>".encode(), "text/html")
+
+    assert words_shown(shown_message, WORD_OR_ESCAPE_IN_A_HEADER) == set()
+    assert words_shown(shown_page, WORD_OR_ESCAPE_IN_A_HEADER) == set()
 
 
 @settings(deadline=None)
 @given(st.sampled_from(HEADERS), TEXTS)
 def test_no_word_of_a_header_is_shown_that_is_not_listed(display, name, value):
-    """A header that is not on the list is left out."""
+    """Of a header a report shows only ordinary words, and a header that is not well-known is left out.
+
+    The test draws the values of headers at random, with names of people among the words.
+    """
     ((shown_name, shown),) = display.headers(((name, value), ("X-Person", value)))
 
     assert shown_name == name
-    assert words_shown(shown, WRITTEN_IN_A_HEADER) == set()
+    assert words_shown(shown, WORD_OR_ESCAPE_IN_A_HEADER) == set()
