@@ -97,8 +97,8 @@ class KeyRecord(EventLog):
     def events_of_made_up_keys(self) -> list[Event]:
         """The last event of each key in the file that the suite or the service made up, without its account.
 
-        A run asks for them thousands of times, and to find out the accounts takes a digest of each. Raises
-        JournalError.
+        `remaining_keys` also finds out the accounts, but for that it computes several digests for each key. This method
+        is faster, because a run asks for the events thousands of times. Raises JournalError.
         """
         return [event for event in self._events_at_this_address() if event.get("ours")]
 
