@@ -202,7 +202,7 @@ class _Executions:
             prepared, index_of_first_prepared, plan, self._execute_prepared_or_keep
         )
         if self._requests_on_sandbox:
-            self._requests_on_sandbox.end()
+            self._requests_on_sandbox.delete_registered_key()  # if that was not done before the last code
         if token_is_refused:
             return
         self._send_first_code_again_once()

@@ -185,12 +185,12 @@ class RequestsOnSandbox:
         if index == second:
             self._registration = register_right_after_money_moved(self._traffic)
         elif index == self._last_index and self._registration:
-            self.end()  # deletes the key
+            self.delete_registered_key()
         elif index not in (first, third):
             for send in next(self._groups):
                 send()
 
-    def end(self) -> None:
+    def delete_registered_key(self) -> None:
         """Delete the key that was registered before an execution, if it is not deleted yet."""
         if self._registration:
             Registrar(self._traffic.client, self._traffic.profile).delete_key_of(self._registration)

@@ -61,7 +61,7 @@ REQUESTS_AT_THE_START = 2
 three."""
 PURPOSES_IN_A_SERIES = (Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL, Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 """A series: these requests one after the other, on one connection, right after a read that succeeds."""
-_PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}
+_PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}  # for the order of the next constant
 ORDER_OF_PROOF = tuple(_PURPOSE_BY_SIGN[sign] for sign in "-++-+--++--+-++-")
 """Requests without a token (-) and with a stand-in (+) that show whether the stand-in was let in.
 
