@@ -172,11 +172,15 @@ def test_a_later_run_takes_the_journal_and_compares(checkout):
     assert checkout.run(COMPARE="2") == (0, f"checked\n{command}--seed=1\n")
 
 
-@pytest.mark.parametrize(("result", "checks", "runs"), [(7, 3, 0), (4, 1, 0), (6, 1, 1)])
+@pytest.mark.parametrize(
+    ("result", "checks", "runs"),
+    [(7, 3, 0), (4, 1, 0), (6, 1, 1)],
+    ids=["7: the service cannot be reached", "4: the profile is wrong", "6: a run would be incomplete"],
+)
 def test_a_check_comes_first(result, checks, runs, checkout):
-    """The check moves no money, and is repeated while its exit status says that the service cannot be reached (7).
+    """Before a run, `environments check` is called, which only reads. It is called three times if it ends with 7.
 
-    If it fails, no run is started, and GitHub shows an error.
+    After 7 and 4 no run is started, and GitHub shows an error. After 6 the run is started, because it tests the rest.
     """
     status, output = checkout.run(CHECK=str(result))
 
@@ -229,10 +233,14 @@ def test_a_check_that_breaks_off_is_no_verdict(checkout):
 
 
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
-    """Without the variable no later run could read the journal and the key record."""
-    (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")
+    """A journal that is kept between jobs needs `journal_key_env`, the variable with the key of its digests.
 
-    assert checkout.run()[0] == 4
+    Without that line the profile is refused with exit status 4, because no later run could read the journal.
+    """
+    (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")
+    exit_status, _ = checkout.run()
+
+    assert exit_status == 4
 
 
 @pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (6, [])])
