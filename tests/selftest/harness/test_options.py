@@ -102,14 +102,16 @@ def test_an_option_is_given_if_it_has_a_value_even_an_empty_one():
 def test_the_number_of_examples_comes_from_the_option_or_else_from_the_profile(
     examples_of_option, examples_of_profile, number
 ):
-    """It is how many requests the property tests draw for each operation. The profile has the settings of the run."""
+    """The number of examples (requests that the property tests draw for an operation) comes from --examples, or else from
+    the profile (the settings of the run), or else from the suite.
+    """
     profile = SimpleNamespace(limits=SimpleNamespace(examples=examples_of_profile))
 
     assert examples_of(config(examples=examples_of_option), profile) == number
 
 
 def test_a_caller_may_name_another_default_for_the_number_of_examples():
-    """Neither the option nor the profile (the settings of the run) says how many requests the property tests draw."""
+    """If neither the option nor the profile says how many requests the property tests draw, the default of the caller counts."""
     profile = SimpleNamespace(limits=SimpleNamespace(examples=None))
 
     assert examples_of(config(examples=None), profile, 0) == 0

@@ -245,9 +245,9 @@ class FailsInThreePlaces(Service):
 
 
 def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
-    """Five runs after each other: three requirements fail; a run about another requirement keeps the failures.
+    """--last-failed selects the requirements that failed when they were last tested. In the first of five runs three fail.
 
-    Then --last-failed selects the three, and they fail again. When the service is repaired, they pass. After that nothing
+    A run about another requirement keeps these failures. Then --last-failed selects the three, and they fail again. When the service is repaired, they pass. After that nothing
     is selected, and nothing is sent (exit status 5).
     """
     runs = []

@@ -202,7 +202,7 @@ def test_a_registration_without_a_clear_answer_may_have_succeeded(exchange, may_
     ],
 )
 def test_a_refusal_is_about_the_caller_if_it_is_about_token_scope_certificate_or_login(response, kind):
-    """Such a refusal says who may ask, and nothing about what was asked. Any other answer is not about the caller (None)."""
+    """A refusal about the caller says who may ask, and nothing about what was asked. Any other answer is none (None)."""
     assert refusal_of_the_caller(response) is kind
 
 

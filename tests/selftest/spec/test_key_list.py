@@ -182,7 +182,10 @@ def test_a_masked_text_may_hide_a_key_with_the_same_visible_characters(masked_te
 
 
 def test_a_masked_text_that_an_earlier_list_has_too_hides_an_older_key():
-    """Its visible characters fit the key that is looked for. But an earlier list had the same text, so it is another key."""
+    """A text with hidden characters (*) does not hide the key that is looked for, if an earlier list had the same text.
+
+    Its visible characters fit, but it is a key that was there before.
+    """
     key_list = list_with_items({"pixKey": "(11) 9****-4321"})
 
     assert not key_list.may_hide("+5511987654321", before=key_list)

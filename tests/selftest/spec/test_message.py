@@ -20,7 +20,7 @@ def test_a_message_is_its_template_with_its_values():
 
 
 def test_braces_in_a_template_without_values_stay():
-    """Such a message is a plain text, for example a body of JSON."""
+    """A message without values is a plain text, so its braces stay, as in a body of JSON."""
     assert str(say("{}")) == "{}"
 
 
@@ -50,12 +50,12 @@ def test_a_translation_gets_the_singular_and_the_plural():
     ids=["texts and a message", "the same text twice", "an empty text", "nothing"],
 )
 def test_joined_texts_have_each_text_once(texts, text):
-    """They are separated by a semicolon. A repeated text and an empty one are left out."""
+    """Joined texts are separated by a semicolon. A repeated text and an empty one are left out."""
     assert str(joined(texts)) == text
 
 
 def test_texts_can_be_joined_by_a_word():
-    """The second argument separates them."""
+    """The second argument of `joined` separates the texts."""
     assert str(joined(["a", "b"], " or ")) == "a or b"
 
 

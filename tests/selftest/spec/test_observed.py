@@ -71,7 +71,7 @@ def test_trouble_may_pass(exchange, may_pass):
     ids=["400", "413", "503", "a login page", "Success false", "a registration result", "an execution result"],
 )
 def test_an_answer_refuses_a_request_for_its_content(exchange, refuses_the_content):
-    """That is so for most 4xx statuses, for a page for people, and for a registration result that says no.
+    """An answer refuses a request for its content with most 4xx statuses, a page for people, or a result that says no.
 
     A 413 refuses the size of the request, and a 503 says nothing of the request.
     """

@@ -48,7 +48,7 @@ def test_only_the_two_documented_operations_require_the_token():
 
 
 def test_the_schema_permits_any_other_status_than_200():
-    """The document does not show other statuses, so each operation has a `default` response."""
+    """Each operation in spec/openapi.yaml has a `default` response, because the document does not show other statuses."""
     without_default = [
         operation["operationId"] for operation in operations_of_schema() if "default" not in operation["responses"]
     ]
@@ -58,7 +58,9 @@ def test_the_schema_permits_any_other_status_than_200():
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
 def test_each_field_of_a_result_has_three_requirements(operation):
-    """They say that the field is present, has its type, and is spelled so. No field that the schema lacks has one.
+    """Each field of a result in spec/openapi.yaml has three requirements: it is present, has its type, and is spelled so.
+
+    No field that the schema lacks has one.
 
     The requirement about the type names the types of the schema.
     """
@@ -137,7 +139,10 @@ def test_each_requirement_has_an_id_of_its_own():
 
 
 def test_the_text_of_each_requirement_is_one_sentence():
-    """It begins with a capital letter and ends with a full stop. Each level, such as `documented`, is used."""
+    """The text of each requirement in spec/requirements.yaml begins with a capital letter and ends with a full stop.
+
+    Each level, such as `documented`, is used.
+    """
     no_sentences = [
         id for id, requirement in requirements().items() if not re.fullmatch(r"[A-Z].*[^.]\.", requirement.text)
     ]

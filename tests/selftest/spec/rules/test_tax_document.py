@@ -46,5 +46,5 @@ def test_a_masked_or_cut_tax_document_is_not_visible(document):
 
 @pytest.mark.parametrize("text", ["1 " * 300, "12ABC34501DE35 " * 30], ids=["digits", "tax documents"])
 def test_only_the_beginning_of_a_long_text_is_searched_for_a_tax_document(text):
-    """The first 200 characters decide, so that a long field costs no time."""
+    """Only the first 200 characters of a field are searched for a tax document, so that a long field costs no time."""
     assert is_fully_visible(text) is is_fully_visible(text[:200])
