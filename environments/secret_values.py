@@ -31,7 +31,7 @@ _AMOUNT = "value"
 _PLACEHOLDER = re.compile(r"\{(?:account|key|type)\}")
 """A placeholder in a body of the profile. An account, a key or a key type replaces it before the body is sent."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-"""A name of a member that can stand in a comment of a shell line."""
+"""A name of a member that can be written in a comment of a shell line."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class Known:
     place: int | None = None
     """The number of the value in the list of the profile; None if the profile does not list it."""
     origin: str = ""
-    """The key of the profile under which a text of a body or of a header stands: `requests.createPix.json.to`."""
+    """The key of the profile that has the value in a body or in a header: `requests.createPix.json.to`."""
 
 
 class Secrets:

@@ -126,13 +126,16 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     yield CLEAN, f"reachable: {client.door.permission.base_url}"
     if "read" not in profile.allow:
         yield CLEAN, "token: not tried, because allow has no read"
-    last_answers = {exchange.operation: exchange for exchange in client.door.exchanges if exchange.credential == VALID}
-    account_list = last_answers.get("listAccounts")
-    if account_list is None:
+    # By operation, the last request with the valid token: a later exchange replaces an earlier one in this dict.
+    last_exchanges = {
+        exchange.operation: exchange for exchange in client.door.exchanges if exchange.credential == VALID
+    }
+    account_list = last_exchanges.get("listAccounts")
+    if account_list is None:  # it was not sent, such as if the profile does not permit to read
         return
     status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal_or_failure(account_list), _LINE_IF_REFUSED)
     yield status, line.format(answer_in_words(account_list))
-    if status == CLEAN:
+    if status == CLEAN:  # otherwise each account would be refused for the same reason
         yield from _about_accounts(profile, client)
 
 

@@ -186,9 +186,10 @@ def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
       shows the key.
     """
     value = key.value or ""
-    refusal = refusal_or_failure(exchange)
+    refusal = refusal_or_failure(exchange)  # None if the service granted the deletion
     last_list = client.door.keys.lists.last.get(key.account)
     if refusal is not None and "read" in client.door.permission.allow:
         return last_list is not None and not last_list.may_show(value)
+    # Only a list that was read after the deletion counts. Exchanges are numbered in the order of sending.
     is_listed_after = last_list is not None and last_list.number > exchange.number and last_list.shows(value)
     return refusal in (None, RefusalKind.NOT_FOUND) and not is_listed_after

@@ -60,9 +60,9 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
         limits.append(f"executions={options.count + 4}")
     from_options = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
     values = {key: json.dumps(value) for key, value in from_options.items() if value}
-    if limits:
+    if limits:  # such as ["rate=5", "requests=900"], which becomes `{rate: 5, requests: 900}`
         values["limits"] = f"{{{', '.join(limits).replace('=', ': ')}}}"
-    if operation:
+    if operation:  # "": the line of the example is made active as it is
         values |= dict.fromkeys(("transactions", "prepare", "json", "code_at"), "")
         values |= {"operation": operation, "count": str(options.count or "")}
         values["allow"] = f"[read, {operations()[operation].permission}]"

@@ -31,6 +31,12 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
     """Lines that the profile probably lacks, ready to be pasted, each with its reason in brackets.
 
     `key_list` is the JSON of an answer to listPixKeys: it shows where the service lists its keys.
+
+    | line | if |
+    |---|---|
+    | `key_at` | the profile does not say where a list has its keys; "…" if the list has no key that shows it |
+    | `requests: {deletePixKey: …}` | keys may be deleted, and the profile has no body for that |
+    | `not_for_this_account` | the profile has a CPF key and the holder is a company, or a CNPJ key and a person |
     """
     places = _places_of_keys(key_list, profile)
     if profile.key_at is None and places:
@@ -42,6 +48,7 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
             "accounts, and check again)"
         )
     if "delete-keys" in profile.allow and "deletePixKey" not in profile.requests:
+        # A deletion probably names the key as the list does. `*` is no name: then the list is an array of texts.
         name = places[0].rpartition("/")[2] if len(places) == 1 else _DEFAULT_NAME
         member = _DEFAULT_NAME if name == "*" else name
         body = f'{{{member}: "{{key}}"}}'

@@ -117,7 +117,7 @@ class Backoff:
     def refuse_if_locked_out(self, sending: Sending) -> None:
         """Raises NotSentError for a request without the valid token, if its operation has locked such callers out.
 
-        A further wrong token would tell nothing, and might prolong the lockout.
+        A further wrong token would show nothing, and might prolong the lockout.
         """
         if sending.intent.credential != VALID and self.has_locked_out_caller(sending.intent.operation):
             raise NotSentError("the service locks the caller out")

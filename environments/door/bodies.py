@@ -26,7 +26,7 @@ class NumberText(str):
 
 
 class _AllMembers(dict[Any, Any]):
-    """The members of a JSON object. If a name stands several times, each name has a list of all its values.
+    """The members of a JSON object. If a name occurs several times, each name has a list of all its values.
 
     A parser keeps the last value alone, although the service may read the first one.
     """
@@ -34,7 +34,7 @@ class _AllMembers(dict[Any, Any]):
     def __init__(self, members: list[tuple[str, Any]]) -> None:
         """Take the members in the order of the text: `[("value", "1"), ("value", "2")]` gives `{"value": ["1", "2"]}`.
 
-        If no name stands twice, this is a usual dict.
+        If no name occurs twice, this is a usual dict.
         """
         super().__init__(members)
         has_no_name_twice = len(self) == len(members)

@@ -57,7 +57,7 @@ Answer = TypeVar("Answer")
 _OF_A_BODY = frozenset({"content-type", "content-length", "transfer-encoding"})
 """Headers, in lower case, that a request without a body does not have."""
 _MEETS_S = 1.0
-"""Seconds that a request waits for the other request that is to leave at the same moment."""
+"""Seconds that a request waits for the other request that is to be sent at the same moment."""
 
 
 class OfTheDoor(Purpose):
@@ -101,7 +101,7 @@ class _OfThisThread(threading.local):
 def permit_everything(sending: Sending) -> None:
     """A check that permits every request, by doing nothing.
 
-    It takes the place of the checks of amounts, accounts and keys on a sandbox (a test system), because nothing there
+    On a sandbox (a test system) it is used instead of the checks of amounts, accounts and keys, because nothing there
     has a value.
     """
 
@@ -198,7 +198,7 @@ class Door:
             self.backoff.refuse_if_locked_out,
             # Before all that waits: from here until the answer is final, no other run sends this code.
             self.guard.lock_journal_for_code,
-            # Before the attempt, because a code that is not sent must not stand in the journal.
+            # Before the attempt, because a code that is not sent must not be written to the journal.
             self.backoff.refuse_code_if_locked_out,
             # Last, because it reads lists of keys, and nothing may be sent between a list and the deletion after it.
             self.key_changes.prepare_change,
@@ -210,7 +210,7 @@ class Door:
             self.budget.refuse_transfer,
             # Before the count of requests, for the same reason.
             self.budget.count_wrong_token,
-            # Before the attempt, because a code that a limit keeps back must not stand in the journal.
+            # Before the attempt, because a code that a limit keeps back must not be written to the journal.
             self.budget.count_request,
             # Sends the request once, with a deadline. The exchange is in `exchanges` whatever happens.
             self._attempt,

@@ -57,7 +57,7 @@ class ExecutionGuard:
     def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
         """Begin with no execution. `token` returns the present access token; `journal` is None on a sandbox."""
         self.executed = 0
-        """The number of transfers that were executed for certain."""
+        """The number of transfers that were certainly executed."""
         self.first_executed = ""
         """The first code that was executed with the valid token; empty if there is none."""
         self.unknown: list[int] = []
@@ -118,9 +118,13 @@ class ExecutionGuard:
     def _usable_codes(self, journal: Journal, supplied: Sequence[str]) -> Iterator[str]:
         """The codes of the profile that may be sent, as far as the journal of sent codes says.
 
-        Also notes why the others are not sent: in `barred` those that an earlier run sent, and in `supplied_trouble` a
-        reason for all of them, such as a journal that was shortened. A code that an earlier run sent with a wrong token
-        only may be sent; it is noted in `offered`, for the report.
+        Also notes, for the report, what the journal says of the codes:
+
+        | noted in | what |
+        |---|---|
+        | `barred` | the codes that are not sent, because an earlier run sent them |
+        | `supplied_trouble` | the reason why no code is sent, such as a journal that was shortened |
+        | `offered` | the codes that an earlier run sent with a wrong token only, so that they may be sent |
         """
         self.supplied_trouble = journal.why_not_relied_on() if supplied else ""
         for code in supplied:

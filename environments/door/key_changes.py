@@ -201,6 +201,14 @@ class KeyChanges:
     def _read_list_and_find_trouble(self, sending: Sending) -> Text:
         """Reason why lists cannot show which keys a deletion removes, so that it must not be sent; empty if they can.
 
+        | reason | because |
+        |---|---|
+        | the profile has no `key_at` (the JSON pointer to the keys in a list) | nobody knows which texts are keys |
+        | the run must not read lists | nothing shows the effect of the deletion |
+        | the list before the run, or the last list, could not be read | there is nothing to compare |
+        | one of the two lists is incomplete, such as one page of several | a missing key shows nothing |
+        | a list shows keys at another place than `key_at` | `key_at` is wrong |
+
         This method sends a request for the list of the account if a key was registered since its last list. Raises
         JournalError if the record of keys cannot be read.
         """

@@ -76,7 +76,7 @@ _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
 }
 """By the state of a key that is not registered as far as the answers tell, its state after a list that shows it."""
 SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
-"""States of keys that are not registered, as far as the answers tell. A later list can contradict each of them."""
+"""States of keys that are not registered, as far as the answers show. A later list may show the key nevertheless."""
 _STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
 was granted, or was not answered, may be listed later."""
@@ -336,5 +336,6 @@ def may_have_become(key: RunKey, text: str) -> bool:
     both_are_synthetic = SYNTHETIC_PREFIX in text and SYNTHETIC_PREFIX in key.value
     plain_key = plain(key.value)
     plain_text = plain(text)
-    is_cut = len(plain_text) >= _SHORTEST_CUT_KEY and plain_key.startswith(plain_text)
+    is_long_enough = len(plain_text) >= _SHORTEST_CUT_KEY  # a shorter text may be the beginning of another run's key
+    is_cut = is_long_enough and plain_key.startswith(plain_text)
     return both_are_synthetic and (plain_key == plain_text or is_cut)

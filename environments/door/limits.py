@@ -182,7 +182,10 @@ class Budget:
         self._operations_with_equal_parts, self._without_valid_body_so_far = frozenset(operations), set(valid)
 
     def refuse_transfer(self, sending: Sending) -> None:
-        """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` leaves no room for it."""
+        """Raises LimitError for a request that may prepare a transfer, if `limits.transfers` is reached.
+
+        Other requests pass.
+        """
         if sending.intent.operation in PREPARING_OPERATIONS and not self._has_room_for_transfer(
             sending, self._prepared
         ):

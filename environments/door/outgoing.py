@@ -74,7 +74,7 @@ class Sending:
     """True if it deletes a key of the run that may still be there, or lists the keys of an account that may have one.
     The requests and the time that the limits keep for the end are for these requests alone."""
     barrier: threading.Barrier | None = None
-    """The barrier at which it waits for a request of another thread, so that both leave at the same moment."""
+    """The barrier at which it waits for a request of another thread, so that both are sent at the same moment."""
     resources: ExitStack = field(default_factory=ExitStack)
     """Locks and callbacks of policies, which are released when the answer is final. An example is the lock of the
     journal, which keeps other runs from sending a code meanwhile."""

@@ -418,9 +418,9 @@ class Keys:
     def _update_states(self, exchange: Exchange, key: RunKey | None, state_before: KeyState) -> None:
         """Change the states of keys by an exchange (a request with its answer).
 
-        `key` is the key that it may register, with its state before the request (`state_before`); None for a request
-        that registers nothing. A list counts only if the request had the valid token and no query, because a query such
-        as `?page=2` may leave keys out.
+        `key` is the key that it may register, with its state before the request (`state_before`). It is None for a
+        request that registers nothing, and for the registration of a key that existed before the run. A list counts
+        only if the request had the valid token and no query, because a query such as `?page=2` may leave keys out.
         """
         if exchange.operation == "registerPixKey":
             self.last_registration = exchange.number

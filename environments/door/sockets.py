@@ -200,7 +200,7 @@ class MalformedHeaderError(HTTPException):
 class _Head:
     """The lines of an answer before its body. Raises LineTooLong if they have more than MOST_HEAD bytes together.
 
-    It takes the place of the file from which `http.client` reads, and corrects two things. `http.client` limits each
+    `http.client` reads from this object instead of the file. The object corrects two things. `http.client` limits each
     line alone. And it reads no header after a line with blanks before its colon. So these blanks are removed, as RFC
     9112 section 5.1 asks of a proxy, and as curl and browsers do.
     """

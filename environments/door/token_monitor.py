@@ -127,7 +127,7 @@ class TokenMonitor:
             return False
         is_doubtful = exchange.valid or self._count_and_ask_for_check(response)
         if is_doubtful and sending.with_token and may_be_about_token:
-            read = self.last_granted_read
+            read = self.last_granted_read  # None: no read succeeded so far, so the token may never have been right
             has_another_token = read is not None and self._fetch_another(sending, read)
             if has_another_token or self._expired_at:  # then this refusal is no fault of the service
                 self.excused.add(exchange.number)

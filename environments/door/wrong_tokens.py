@@ -255,7 +255,7 @@ class Form:
 
     name: str
     make: TokenMaker | None = None
-    """Makes the wrong token behind the scheme; None if the scheme stands alone."""
+    """Makes the wrong token behind the scheme; None if there is nothing behind the scheme."""
     scheme: str = "Bearer "
     """The text before the wrong token."""
     restorable: bool = False
@@ -360,7 +360,8 @@ _ALL_FORMS = (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS, *
 BY_NAME = {form.name: form for form in _ALL_FORMS}
 """All forms by name."""
 RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
-"""Names of the forms that tell the right token to everybody who reads them. They need the permission `fuzz`."""
+"""Names of the forms from which everybody who reads them can restore the right token. They need the permission `fuzz`,
+because a service may write refused tokens to a log."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
     "an empty header": "",
     "an unknown scheme": "Pixconf a=b,c",
@@ -388,7 +389,7 @@ def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] =
 
 
 def authorization(credential: str, token: str) -> str | None:
-    """The value of the Authorization header that a credential stands for; None for no header.
+    """The value of the Authorization header that a credential means; None for no header.
 
     `credential` is a name, such as "no header", "the token cut short" or "an unknown scheme". `token` is the right
     token, from which a wrong one is made. Raises KeyError for an unknown name.
@@ -441,7 +442,7 @@ FOR_A_REGISTERED_KEY = "a key that is registered"
 _SCHEME_OF_HEADER = ("Authorization", r"^\w+ ?")
 """What a way replaces to change the scheme: the header, and the pattern of the first word and the space behind it."""
 _SEGMENT_PIX = "pix/(?=(keys/)?[^/]*$)"
-"""The segment `pix` of the documented path, whatever stands in the address before it."""
+"""The segment `pix` of the documented path. The address may have another segment `pix` before it, in base_url."""
 Replacement = str | Callable[[re.Match[str]], str]
 """The text that replaces a part of a request, or a function that makes it from that part."""
 WAYS: Mapping[str, tuple[str, str, Replacement]] = {

@@ -343,13 +343,14 @@ def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = 
         yield NO_ACCOUNT
     if not profile.pix_keys and "register-keys" in allowed:
         yield NOTHING_TO_REGISTER.format("pix_keys")
-    if "delete-keys" in allowed and "register-keys" not in allowed:
+    if "delete-keys" in allowed and "register-keys" not in allowed:  # a run deletes only keys that it registered
         yield NO_REGISTRATION
     missing_line = missing_for_deletions(profile)
     if "delete-keys" in allowed and missing_line:
         yield missing_line
     codes = profile.transactions.codes
-    has_a_code = bool(profile.transactions.prepare or set(codes) - set(sent_before))
+    codes_not_sent_before = set(codes) - set(sent_before)
+    has_a_code = bool(profile.transactions.prepare or codes_not_sent_before)  # `prepare` makes new codes
     if "execute" in allowed and not has_a_code:
         yield SENT_BEFORE if codes else NO_CODE
 

@@ -49,7 +49,7 @@ class Request:
     """As it came over the wire: still percent-encoded, without the query."""
     query: str
     headers: Mapping[str, str] = field(repr=False)
-    """By name in lower case; a header that stands twice has both values, joined with a comma."""
+    """By name in lower case; a header that occurs twice has both values, joined with a comma."""
     body: bytes = field(repr=False)
     """At most one byte more than MAX_BODY."""
     version: str = "HTTP/1.1"

@@ -144,7 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
         return body if len(body) == size else None
 
     def _send(self, response: Response) -> None:
-        """Send a response. Content-Length is added if no header says where the response ends."""
+        """Send a response. Content-Length is added if no header says where the body ends.
+
+        No body is sent with the statuses 204 and 304, and in the answer to HEAD: a client would take such a body for
+        the next response on this connection.
+        """
         self.send_response(response.status)
         for name, value in response.headers:
             self.send_header(name, value)

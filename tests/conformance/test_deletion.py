@@ -81,4 +81,4 @@ def test_shape_of_the_answer(log, profile):
     observation = observed("deletePixKey.data", log)
     not_exercised_unless(observation.values, why_no_shape(log, profile, "deletePixKey"))
 
-    observe("deletePixKey.data", observation.values, observation.exchanges[:3])
+    observe("deletePixKey.data", observation.values, observation.exchanges[:3])  # a few are enough as examples

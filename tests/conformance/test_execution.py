@@ -15,11 +15,11 @@ from spec.message import say
 from tests.harness.judging import (
     assert_holds,
     assert_judgement,
-    named,
     not_exercised_unless,
     observe,
     remark,
     requirement,
+    requirements_named,
     rules_of,
 )
 from tests.traffic.judgements import (
@@ -50,7 +50,9 @@ _PERHAPS_SPENT = say(
     "a code was perhaps spent by a wrong token: supply more codes, set transactions.prepare, or lower "
     "limits.wrong_tokens"
 )
-FIELDS_OBSERVED_IN_RESULTS = named("executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning")
+FIELDS_OBSERVED_IN_RESULTS = requirements_named(
+    "executePix.status.values", "executePix.date.unit", "executePix.accountType.meaning"
+)
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +78,7 @@ def execution_answers(executions_log: Log) -> list[Exchange]:
     codes that were executed a second time.
     """
     executions = answers_to_real_codes(executions_log)
+    # With a body, more headers and a query. They are sent if the service seems to need more than is documented.
     with_extra_parts = executions_log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)
     without_valid_token = executions_log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     results_without_valid_token = filter(grants_protected_result, without_valid_token)
@@ -101,7 +104,7 @@ def test_an_execution_is_answered_with_200(executions_log, execution_answers):
 
 @requirement("executePix.id.matches")
 def test_a_result_is_of_the_code_that_was_sent(execution_answers):
-    """The id in a result is the transaction code of its own request, and not that of another execution."""
+    """The id in a result is the transaction code of its own request, and not the code of another execution."""
     codes = {exchange: exchange.request.last_segment for exchange in execution_answers}  # the code ends the path
 
     assert_judgement("executePix.id.matches", value_is_of_no_other_request("executePix.id.matches", codes))

@@ -15,15 +15,17 @@ from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, operations
 from spec.message import say
 from tests.harness.judging import not_exercised_unless, observe, operations_with_requirement, requirement
 from tests.traffic.observations import observed
-from tests.traffic.undescribed import reads_or_preparations, why_no_shape
+from tests.traffic.undescribed import requests_of_undescribed_operation, why_no_shape
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
+"""Reason to skip a test on refusals if the profile permits no invalid requests."""
 
 
 def why_nothing_was_refused(operation, log, profile):
     """Reason why no refusal of an operation was seen, for a test that is skipped because of that.
 
-    Most refusals are answers to invalid requests, which the profile permits with "fuzz".
+    Most refusals are answers to invalid requests, which the profile permits with "fuzz". If it does, all answers were
+    successes or errors of the moment, and the reason names them.
     """
     if "fuzz" not in profile.allow:
         return NOTHING_REFUSED
@@ -39,7 +41,7 @@ def test_shape_of_an_answer(operation, log, profile):
     observation = observed(f"{operation}.shape", log)
     not_exercised_unless(observation.values, why_no_shape(log, profile, operation))
 
-    observe(f"{operation}.shape", observation.values, observation.exchanges[:3])
+    observe(f"{operation}.shape", observation.values, observation.exchanges[:3])  # a few are enough as examples
 
 
 @pytest.mark.parametrize("operation", operations_with_requirement("token", READ_OPERATIONS))
@@ -48,7 +50,7 @@ def test_token_of_a_read(operation, log):
 
     Each was asked with the token and without it. No value is observed if neither answer shows what the token changes.
     """
-    reads = reads_or_preparations(log, operation)
+    reads = requests_of_undescribed_operation(log, operation)
     observation = observed(f"{operation}.token", log)
     not_exercised_unless(
         observation.values, say("with the token and without: {answers}", answers=answers_in_words(reads))
@@ -77,7 +79,7 @@ def test_refusals(operation, log, profile):
     observation = observed(f"{operation}.refusal", log)
     not_exercised_unless(observation.values, why_nothing_was_refused(operation, log, profile))
 
-    observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])
+    observe(f"{operation}.refusal", observation.values, observation.exchanges[:5])  # a few are enough as examples
 
 
 @requirement("general.codeValues")
@@ -88,7 +90,8 @@ def test_codes(log):
         refusals += observed(f"{operation}.refusal", log).exchanges
     not_exercised_unless(refusals, NOTHING_REFUSED)
 
-    observe("general.codeValues", observed("general.codeValues", log).values, refusals[:5])
+    examples = refusals[:5]  # a few are enough
+    observe("general.codeValues", observed("general.codeValues", log).values, examples)
 
 
 @requirement("general.rateLimit")

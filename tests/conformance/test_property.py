@@ -1,4 +1,8 @@
-"""Generated requests, which are judged by the same rules as the requests of scenarios."""
+"""Generated requests, which are judged by the same rules as the requests of scenarios.
+
+The run makes these requests up: some are drawn at random from the OpenAPI schema, some come from tables of invalid
+values. A scenario is a function that sends requests for chosen requirements.
+"""
 
 from __future__ import annotations
 

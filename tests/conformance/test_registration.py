@@ -1,4 +1,7 @@
-"""Registration of a PIX key: POST /v1/pix/keys/{accountId}."""
+"""Registration of a PIX key: POST /v1/pix/keys/{accountId}.
+
+The tests judge answers that the run has got before: tests/traffic/keys/ has the requests, and says why each is sent.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from spec.message import say
 from tests.harness.judging import (
     assert_holds,
     assert_judgement,
-    named,
     not_exercised_unless,
     observe,
     out_of_scope_unless,
     remark,
     requirement,
+    requirements_named,
     rules_of,
     warn,
 )
@@ -120,7 +123,7 @@ def test_a_registration_is_answered_with_200(registrations_log, profile):
 
 @requirement("registerPixKey.Key.matches")
 def test_a_result_is_of_the_key_that_was_sent(registrations_log):
-    """The Key in a result is the key of its own request, and not that of another registration."""
+    """The Key in a result is the key of its own request, and not the key of another registration."""
     answers = valid_registrations(registrations_log)
     keys = {exchange: body_sent(exchange).get("pixKey") for exchange in answers}
 
@@ -129,12 +132,12 @@ def test_a_result_is_of_the_key_that_was_sent(registrations_log):
 
 
 @pytest.mark.parametrize(
-    "requirement_id", named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
+    "requirement_id", requirements_named(*(f"registerPixKey.{end_of_id}" for end_of_id in JUDGED_BY_ANY_RESULT))
 )
 def test_type_holds_in_every_result(requirement_id, registrations_log):
     """Each field of a result has its type if the field is present.
 
-    This holds as well for the results in which the service declines an undocumented key type, so they are judged too.
+    A service may decline an undocumented key type with a result whose Success is false. Such results are judged, too.
     """
     assert_holds(requirement_id, [*valid_registrations(registrations_log), *results_for_other_types(registrations_log)])
 
@@ -258,7 +261,7 @@ def test_key_type_in_lower_case(registrations_log, profile):
 
 @pytest.mark.parametrize(
     "requirement_id",
-    named(
+    requirements_named(
         "registerPixKey.contentType.accepted",
         "registerPixKey.body.pixKey",
         "registerPixKey.body.account",
@@ -342,6 +345,5 @@ def test_a_text_that_is_no_key(log):
     observation = observed("registerPixKey.pixKey.format", log)
     not_exercised_unless(observation.values, "no answer that could show it")
 
-    observe(
-        "registerPixKey.pixKey.format", observation.values, observation.exchanges[-1:]
-    )  # one is enough as an example
+    example = observation.exchanges[-1:]  # one is enough
+    observe("registerPixKey.pixKey.format", observation.values, example)

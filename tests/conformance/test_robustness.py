@@ -12,7 +12,7 @@ import pytest
 from spec.interface import operations
 from spec.message import joined
 from spec.rules import ROBUSTNESS
-from tests.harness.judging import assert_judgement, named, out_of_scope_unless
+from tests.harness.judging import assert_judgement, out_of_scope_unless, requirements_named
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import (
     kinds_of_invalid_request_not_sent,
@@ -21,9 +21,11 @@ from tests.traffic.robustness import (
 )
 
 ROBUSTNESS_OF_EACH_OPERATION = [f"{name}.{end_of_id}" for end_of_id, name in product(ROBUSTNESS, operations())]
+"""For each operation the three requirements that no request ends in a server error, a stack trace or a dropped
+connection."""
 
 
-@pytest.mark.parametrize("requirement_id", named(*ROBUSTNESS_OF_EACH_OPERATION))
+@pytest.mark.parametrize("requirement_id", requirements_named(*ROBUSTNESS_OF_EACH_OPERATION))
 def test_no_request_breaks_the_service(requirement_id, log, profile, reproduction):
     """No request, valid or invalid, ends in a server error, a stack trace or a dropped connection.
 

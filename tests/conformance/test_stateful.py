@@ -27,6 +27,7 @@ from tests.traffic.stateful import DrawnSequences
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 _NEEDS_A_SANDBOX = say("not tried: needs a sandbox, transactions.prepare, and room in limits.executions")
+"""Reason to skip a test of sequences with executions."""
 
 
 @pytest.fixture(scope="session")

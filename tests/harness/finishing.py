@@ -277,7 +277,8 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
         refusing = {
             exchange.operation for exchange in answers if refusal_or_failure(exchange) not in TEMPORARY_REFUSALS
         }
-        if len(refusing) > 1 and not any(map(is_granted, answers)):
+        is_refused_everywhere = len(refusing) > 1 and not any(map(is_granted, answers))
+        if is_refused_everywhere:
             refused = say(
                 "number {number} of accounts: refused by every operation ({answer}): check accounts",
                 number=number,

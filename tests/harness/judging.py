@@ -57,10 +57,10 @@ def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
         is_judged_by_rule = requirement_id in RULES and operation in operations
         if is_judged_by_rule and end_of_id not in left_out:
             requirement_ids.append(requirement_id)
-    return named(*requirement_ids)
+    return requirements_named(*requirement_ids)
 
 
-def named(*requirement_ids: str) -> list[object]:
+def requirements_named(*requirement_ids: str) -> list[object]:
     """These requirements as parameters of a test: pytest runs the test once for each, under the id of the requirement.
 
     Each parameter has the marker `requirement`, so that the result becomes the verdict of that requirement.

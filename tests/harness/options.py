@@ -94,7 +94,7 @@ def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
     """
 
     def number_in(text: str) -> int:
-        """The number that this text of the command line stands for, such as 12 for "12"."""
+        """The number in this text of the command line, such as 12 for "12"."""
         is_number = text.isascii() and text.isdecimal()
         is_in_range = is_number and least <= int(text) <= most
         if not is_in_range:

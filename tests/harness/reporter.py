@@ -122,7 +122,7 @@ class Reporter:
         if stopped:
             run.stopped = say("pytest stopped before its test: {why}", why=str(stopped))
         self._reason_of_missing_part = reason_of_lost_output()  # a line that was not printed is a missing part, too
-        if self._accepts:
+        if self._accepts:  # then this run becomes the record, so it is not compared with the record
             trouble_with_record = accept_behaviour(run, self._clean)
             if trouble_with_record:
                 self.note_missing_part(trouble_with_record)

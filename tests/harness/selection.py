@@ -253,7 +253,7 @@ def selection_in_words(config: pytest.Config) -> str | None:
     narrowing = []
     if options.ids:
         narrowing.append(f"-k {options.ids}")
-    if config.args_source is pytest.Config.ArgsSource.ARGS:
+    if config.args_source is pytest.Config.ArgsSource.ARGS:  # the paths are from the command line, not a default
         narrowing += [argument for argument in config.args if _path(config, argument) not in _PATHS_OF_ALL_TESTS]
     for name, option in _OPTIONS_THAT_LEAVE_OUT_TESTS.items():
         if getattr(options, name, None):

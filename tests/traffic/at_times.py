@@ -198,7 +198,7 @@ def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -
     - No other request of the run was under way.
     - The request right before it or right after it was accepted.
     - The same request was accepted before and after (`_is_refused_between_accepted` has the exception).
-    - There are two such refusals.
+    - There are two such refusals, because one may be an accident.
 
     The result is empty otherwise.
     """
@@ -210,7 +210,7 @@ def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -
         is_refused = exchange in sent_alone and _kind_of_refusal(exchange) in kinds
         if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
-    if RefusalKind.TOKEN in kinds and refused:
+    if RefusalKind.TOKEN in kinds and refused:  # real codes count only beside other refusals
         refused += _real_codes_refused(log, operation)
     if len(refused) < _FEWEST_REFUSALS:
         return RefusedAtTimes()

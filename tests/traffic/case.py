@@ -50,6 +50,7 @@ _TRANSFER = {
     AMOUNT: _SMALLEST_AMOUNT,
     "date": 1767225600000,
 }
+"""The body of a transfer that names nobody: the fields of the interface document with made-up accounts."""
 DOCUMENTED_MEMBERS: Mapping[str, Members] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{SYNTHETIC_PREFIX}key"},
     "deletePixKey": {"pixKey": f"{SYNTHETIC_PREFIX}unknown"},
@@ -238,7 +239,7 @@ def names_own_account(operation: str, profile: Profile) -> bool:
 def documented_members(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
-    They are those of the interface document, or those of the body that the profile has in `requests`. The values name
+    They are from the interface document, or from the body that the profile has in `requests`. The values name
     nobody, with two exceptions: the account that a registration is for and, on a sandbox, the account that pays.
     """
     accounts = profile.accounts if names_own_account(operation, profile) else ()
@@ -334,7 +335,7 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
     """The cases (requests) that may be sent. On a sandbox, a service without real money, all of them. Elsewhere:
 
     - A case is left out if a number in it may be the key or the account of somebody.
-    - A case is left out if it has an amount above that of the profile, or not above 0.
+    - A case is left out if it has an amount above the amount of the profile, or not above 0.
     - If a service could register a key that cannot be deleted, the case gets a made-up account instead of a real one.
     """
     for case in cases:
@@ -370,7 +371,7 @@ def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> 
 def has_permitted_amounts(operation: str, body: Any, profile: Profile) -> bool:
     """True if every amount in a body (a JSON value) is permitted: above 0 and at most the amount of the profile.
 
-    On a sandbox, a service without real money, any amount is.
+    On a sandbox, a service without real money, any amount is permitted.
     """
     return profile.is_sandbox or _are_permitted_amounts(operation, leaves_of(body), profile)
 

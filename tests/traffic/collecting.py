@@ -33,9 +33,11 @@ _Judged = tuple[Case, Exchange, str, Judgement]
 _CasesByFinding = dict[_FindingKey, list[tuple[Case, Exchange]]]
 """By finding, the cases that show it with their exchanges, the smallest first."""
 _OF_A_SEQUENCE = say("in a sequence ({steps})")
+"""How the report names a sequence that shows a deviation."""
 _OF_AN_EXECUTION = say(
     "in a sequence ({steps}; no shorter one was looked for, because it would execute another transfer)"
 )
+"""The same for a sequence that executes a transfer."""
 _MOST_CITED_OF_A_PASS = 3
 """Exchanges that a passing result cites: enough for a reader to see what was sent."""
 

@@ -97,7 +97,10 @@ def _usual_members(operation: str, profile: Profile) -> Members:
 
 
 def _safe_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
-    """A request for each of these bodies that has permitted amounts, with made-up texts for all that name somebody."""
+    """A request for each of these bodies whose amounts are permitted. Made-up texts replace all that may name somebody.
+
+    So the requests can do no harm. They are not sent yet.
+    """
     path_parameter = harmless_path_parameter(operation, profile)
     cases = []
     for body in bodies:
@@ -126,7 +129,7 @@ def _bodies_of_round(
 
 
 def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values that a member has in one body after the other: as many as `values`, which are those of any member.
+    """The values that a member of the body has in one request after the other: `values`, if it is not the key type.
 
     A key type has only documented types, again and again: another type would be refused before the rest is read.
     """
@@ -142,7 +145,7 @@ def _texts_of(value: Any) -> list[str]:
 
 
 def _body_of(values: Members, members: Members) -> Members:
-    """A body with these values, in which the markers are replaced: a usual value by that in `members`.
+    """A body with these values, in which the markers are replaced: a usual value is taken from `members`.
 
     A member whose value is the marker _MISSING is not in the body.
     """

@@ -6,7 +6,7 @@
   the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose
   type is not shown may have any JSON type. Each member has an example from a complete body (`documented_members` in
   `case.py`), so that the cases of the coverage phase differ from this body in one member each.
-- Hooks: they leave out what may never be sent, and put synthetic identifiers in the place of drawn ones.
+- Hooks: they leave out what may never be sent, and replace drawn identifiers by synthetic ones.
 - Not drawn here: wrong credentials, queries and broken bodies are in `invalid.py`. Other methods are never sent.
 
 Import this module only where something is drawn, because importing Schemathesis takes most of a second.
@@ -81,6 +81,7 @@ from tests.traffic.unusual_texts import (
 
 T = TypeVar("T")
 _JsonSchema = dict[str, Any]
+"""A JSON schema, which says which values a member of a body may have."""
 _NO_FEEDBACK = FeedbackSources()
 """Sources of constants to draw: none. By default, Schemathesis takes constants from loaded modules and from answers, so
 that the same seed would draw different cases."""
@@ -110,10 +111,14 @@ _FORMATS = {
         lambda character, length: character * length, st.sampled_from("x9ã"), st.sampled_from(LENGTHS)
     ),
 }
+"""Sorts of unusual texts, each with the strategy from which Hypothesis draws them. Schemathesis knows each sort as a
+format of a text: a text of the format "pixconf-digits" has digits alone."""
 for _name, _strategy in _FORMATS.items():
     schemathesis.openapi.format(_name, _strategy)
 _DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name in _FORMATS]
+"""The JSON schemas of these texts."""
 _TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
+"""The same and the empty text, which a path parameter cannot be."""
 _ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
 """Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
 objects of any depth are left out, because to draw them would take most of the time."""
@@ -184,9 +189,9 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
     if name == _DATE:
         values = _VALUES_FOR_A_DATE
     if _is_key_type(operation, name):
-        values = (*NAMED_TYPES, EVERYTHING, True, -0.5)
+        values = (*NAMED_TYPES, EVERYTHING, True, -0.5)  # documented types, and values that are no type
     if name == AMOUNT and profile.is_sandbox:
-        values = (*values, *_AMOUNTS_OF_A_SANDBOX, "1,5")
+        values = (*values, *_AMOUNTS_OF_A_SANDBOX, "1,5")  # with a decimal comma, as people write it in Brazil
     others = [value for value in values if value != usual_value]
     return {"enum": [usual_value, *others], "examples": [usual_value]}
 
@@ -197,7 +202,7 @@ def _is_key_type(operation: str, name: str) -> bool:
 
 
 def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profile) -> list[_JsonSchema]:
-    """The JSON schemas of an amount, made of those of any member (`types`), so that only permitted ones are drawn.
+    """The JSON schemas from which amounts are drawn. `types` are the schemas of any member of a body.
 
     On a sandbox, a service without real money, any amount is permitted. Elsewhere it must be above 0, and at most the
     amount of the profile.
@@ -210,7 +215,10 @@ def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profi
 
 
 def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
-    """JSON schema of an object that has no other members than these. If `required`, it has all of them, else some."""
+    """JSON schema of an object that has no other members than these. If `required`, it has all of them, else some.
+
+    `members` are the JSON schemas of the members by name.
+    """
     names = list(members) if required else []
     return {"type": "object", "properties": dict(members), "required": names, "additionalProperties": False}
 
@@ -221,15 +229,15 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
     A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Bodies of
     one kind need a schema of their own. `example_body` has the usual value of each member.
     """
-    free = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
+    drawn = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
     covered = {
         name: _covered_member_schema(operation, name, usual_value, profile)
         for name, usual_value in example_body.items()
     }
     usual = {name: {"enum": [value], "examples": [value]} for name, value in example_body.items()}
     return {
-        _ALL_MEMBERS: _closed(free, required=True),
-        _ANY_MEMBERS: _closed(free, required=False),
+        _ALL_MEMBERS: _closed(drawn, required=True),
+        _ANY_MEMBERS: _closed(drawn, required=False),
         _ONE_USUAL_MEMBER: {**_closed(usual, required=False), "maxProperties": 1},
         _ONE_UNUSUAL_MEMBER: _closed(covered, required=True),
     }
@@ -295,7 +303,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
         """True if Schemathesis may keep a drawn request.
 
         False if the body is bytes instead of a JSON value, because nobody knows what it names, or if its amount is
-        above that of the profile.
+        above the amount of the profile.
         """
         is_json = not isinstance(case.body, bytes)
         return is_json and has_permitted_amounts(_operation_of(case), case.body, profile)
@@ -304,7 +312,7 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
         """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
 
-        The usual path parameter stays, because it can do no harm. In a read it is replaced as well, because valid reads
+        The usual path parameter stays, because it can do no harm. In a read it is replaced, too, because valid reads
         are sent anyway.
         """
         operation = _operation_of(case)
@@ -343,8 +351,7 @@ _FIRST_PARTS = 10
 ends, so that a fault which shows only in the whole costs few requests."""
 _ATTEMPTS = 3
 """Attempts to draw as many cases as are asked for, because some of the drawn ones are equal."""
-_FEWEST_STEPS = 4
-_MOST_STEPS = 7
+_FEWEST_STEPS, _MOST_STEPS = 4, 7
 """Steps of a sequence after its first one: enough to register, delete and register again, with reads in between."""
 _SHARE_OF_COMBINED = 0.85
 """Share of the drawn cases of an operation with a body that have several unusual members."""
@@ -360,18 +367,22 @@ class Drawing:
     """Draws cases of the operations that one profile permits. The same seed draws the same cases."""
 
     def __init__(self, profile: Profile) -> None:
+        """`profile` says which accounts, keys and amounts a request may name, and so which values may be drawn."""
         self._profile = profile
+        # By kind of body, such as "all members", the OpenAPI schema from which such requests are drawn.
         self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS}
         gc.freeze()  # the imported modules stay, so garbage collection need not walk them: a tenth of a run on loopback
 
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
-        """The cases of the coverage phase, and as many others as `examples`, or fewer if too many are equal.
+        """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
-        The others have unusual path parameters, have several unusual members, or are drawn by Schemathesis.
+        First come those of the coverage phase: bodies that differ from the usual one in one member. Then come as many
+        others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, with several
+        unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
         """
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
-        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
+        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))  # with several unusual members
         combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
         others += _first_new(combined, count_combined, [*coverage, *others])
         count = examples - len(others)
@@ -422,11 +433,12 @@ class Drawing:
         _search_for_smallest(_parts_of(case, self._profile), shows)
 
     def coverage(self, operation: str) -> list[Case]:
-        """Bodies that differ from the usual one in one member (of another type, missing, empty, not documented), and
-        bodies with one of the usual members alone.
+        """Requests whose body differs from the usual one in one member, and requests with one usual member alone.
 
-        Of bodies with values of the same kinds it has the first one. Requests of `invalid.py` are left out. Empty for
-        an operation without a body, because the texts in its path are drawn ones.
+        A member is of another type, missing, empty or not documented. The coverage phase of Schemathesis makes them: it
+        tries every value that the schema lists. Of bodies whose values are of the same kinds, such as two long texts,
+        only the first one is sent. Requests that the tables of `invalid.py` have are left out, because they are sent
+        anyway. Empty for an operation without a body, because the texts in its path are drawn.
         """
         if documented_members(operation, self._profile) is None:
             return []
@@ -445,7 +457,11 @@ class Drawing:
         return list(one_of_each.values())
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
-        """The cases that the coverage phase of Schemathesis makes of bodies of one kind."""
+        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind, such as "all members".
+
+        The coverage phase tries every value that the schema lists. `modes` says whether a request keeps the schema
+        (positive) or breaks it (negative).
+        """
         schema = self._schemas[kind]
         generator = CoverageGenerator(
             operation=schema.find_operation_by_id(operation),
@@ -476,7 +492,7 @@ class Drawing:
             strategy: st.SearchStrategy[Any] = source.as_strategy(generation_mode=mode, feedback=_NO_FEEDBACK, **fixed)
             return strategy
 
-        if example_body is None:
+        if example_body is None:  # the operation has no body, so only its path parameter is drawn
             return cases(_ALL_MEMBERS)
         with_example_path: dict[str, Any] = {}
         if path_parameter and example_body:
@@ -485,7 +501,7 @@ class Drawing:
             cases(_ALL_MEMBERS, **with_example_path),
             cases(_ALL_MEMBERS, GenerationMode.NEGATIVE, **with_example_path),
         ]
-        if len(example_body) > 1:
+        if len(example_body) > 1:  # without its single member, a body would just be empty
             strategies.append(cases(_ANY_MEMBERS, **with_example_path))
         if path_parameter:
             strategies.append(cases(_ALL_MEMBERS, body=dict(example_body), media_type=JSON))
@@ -516,7 +532,10 @@ _SIZES = (0.001, 2**31, 2**63)
 
 
 def _first_new(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
-    """The first of these cases that are other requests than the earlier ones, as many as `count`."""
+    """The first of these cases whose requests are new, as many as `count`, so that no request is sent twice.
+
+    A request is new if it is none of the `earlier` ones, and none of the cases before it.
+    """
     new: list[Case] = []
     requests = {_request_of(case) for case in earlier}
     for case in cases:
@@ -536,12 +555,13 @@ path parameter."""
 def _kinds_of(case: Case) -> _Kinds:
     """The kind of each value in a case (a request): {"": "digits", "pixKey": "long", "account": "missing"}.
 
-    The empty name is that of the path parameter. Of two requests whose values are of the same kinds, one is sent.
+    The empty name means the path parameter. Of two requests whose values are of the same kinds, one is sent.
     """
     kinds = {"": _kind_of(case.path_parameter)}
     body = json.loads(case.body) if case.body else None
     if not isinstance(body, dict):
-        return {**kinds, "body": "a number" if isinstance(body, bool) else _kind_of(body)}
+        kind_of_body = "a number" if isinstance(body, bool) else _kind_of(body)  # a boolean counts as a number here
+        return {**kinds, "body": kind_of_body}
     missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
     return {**kinds, **missing, **{name: _kind_of(value) for name, value in body.items()}}
 
@@ -560,8 +580,11 @@ def _kind_of(value: Any) -> str:
 
 
 def _kind_of_text(text: str, is_synthetic: bool) -> str:
-    """The kind of a text, from which the prefix of synthetic identifiers (`pixconf-`) was taken."""
-    if text in NAMED_TYPES or text in ("", ONE_DIGIT):
+    """The kind of a text, such as "digits". Of texts of one kind, one is sent.
+
+    `text` is without the prefix `pixconf-`, which makes a text name nobody. `is_synthetic` says if it had the prefix.
+    """
+    if text in NAMED_TYPES or text in ("", ONE_DIGIT):  # a service may treat each of these in a way of its own
         return text
     if text.isalpha() and not is_synthetic:
         return "letters"
@@ -577,8 +600,11 @@ def _kind_of_text(text: str, is_synthetic: bool) -> str:
 
 
 def _kind_of_number(number: float) -> str:
-    """The kind of a number: its sign, its type, and how many bits hold it."""
-    if not number:
+    """The kind of a number: its sign, its type, and its size, such as "positive int of size 2".
+
+    The size is the number of limits in `_SIZES` (such as 32 bits) that the number does not exceed.
+    """
+    if number == 0:
         return "zero"
     sizes = [size for size in _SIZES if abs(number) <= size]
     sign = "negative" if number < 0 else "positive"
@@ -606,11 +632,12 @@ def draw_sequences(
     possible: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
     examples: Sequence[tuple[T, ...]] = (),
 ) -> list[tuple[T, ...]]:
-    """Sequences of these steps, each of which begins with the first step. The `examples` are the first sequences.
+    """Sequences of these steps, drawn at random: as many as `count`. Each begins with the first step.
 
-    `situations` gives those that a sequence reaches, `possible` a sequence without its impossible steps. More sequences
-    are drawn than `count`. One after the other, the sequence is taken that reaches the most situations which no
-    sequence before it reaches.
+    The `examples` are the first sequences. For the others, more sequences are drawn than needed, and those are chosen
+    that together test the most different situations. `situations` gives the situations of a sequence. `possible` gives
+    a sequence without its impossible steps, such as an execution before any preparation. The same `seed` gives the same
+    sequences.
     """
     further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
     strategy = further_steps.map(lambda further: possible((steps[0], *further)))
@@ -754,7 +781,7 @@ def _part_of_text(draw: st.DrawFn, text: str) -> str:
     """A part of a text, as Hypothesis draws it.
 
     Of a short text it has some of the characters. A long text stays whole or is cut at one place, because a choice for
-    each character would take too long. If it is short then, it has some of the characters as well.
+    each character would take too long. If it is short afterwards, only some of its characters are kept.
     """
     if len(text) >= _LONG:
         is_whole = draw(_IS_KEPT)

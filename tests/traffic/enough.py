@@ -29,12 +29,14 @@ from tests.traffic.money.executions import Execution, answers_to_real_codes
 from tests.traffic.scenario import ENOUGH_ANSWERS, Traffic
 
 _KEY_OF_TYPE = "a key of the type {}"
+"""Name of the situation in which a key of this type is registered."""
 _RANDOM = _KEY_OF_TYPE.format("RANDOM")
 _ONLY_ON_A_SANDBOX = "sandbox: elsewhere no key of the profile is registered more often"
+"""The line of a profile that would give more, if nothing but a sandbox does."""
 
 
 @dataclass(frozen=True)
-class Situation:
+class CountedSituation:
     """A situation that requirements of an operation are about, such as "a request without a token".
 
     If few exchanges of a run show it, a fault in one server of several may stay hidden.
@@ -121,7 +123,7 @@ def _line_for_tokens(profile: Profile) -> str:
     return f"limits.wrong_tokens ({profile.limits.wrong_tokens})"
 
 
-def _situations_without_the_token(operation: str) -> tuple[Situation, Situation]:
+def _situations_without_the_token(operation: str) -> tuple[CountedSituation, CountedSituation]:
     """The two situations of an operation in which the valid token is missing: no token, and a wrong one.
 
     Each code is sent once without a token, so more executions raise the first number. The limit of wrong tokens raises
@@ -130,18 +132,18 @@ def _situations_without_the_token(operation: str) -> tuple[Situation, Situation]
     without_token = _with_credential(operation, NO_HEADER)
     with_another = _with_credential(operation, WRONG_TOKEN)
     return (
-        Situation(operation, "a request without a token", without_token, _line_for_executions),
-        Situation(operation, "a request with another token", with_another, _line_for_tokens),
+        CountedSituation(operation, "a request without a token", without_token, _line_for_executions),
+        CountedSituation(operation, "a request with another token", with_another, _line_for_tokens),
     )
 
 
 SITUATIONS = (
-    Situation("executePix", "an execution", answers_to_real_codes, _line_for_executions),
+    CountedSituation("executePix", "an execution", answers_to_real_codes, _line_for_executions),
     *(
-        Situation("registerPixKey", _KEY_OF_TYPE.format(key_type), _of_type(key_type), _line_for_type(key_type))
+        CountedSituation("registerPixKey", _KEY_OF_TYPE.format(key_type), _of_type(key_type), _line_for_type(key_type))
         for key_type in KEY_TYPES
     ),
-    Situation("deletePixKey", "a deletion", valid_deletions, _line_for_deletions),
+    CountedSituation("deletePixKey", "a deletion", valid_deletions, _line_for_deletions),
     *_situations_without_the_token("executePix"),
     *_situations_without_the_token("registerPixKey"),
 )

@@ -64,8 +64,11 @@ from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
 
 _SCHEME = f"{EXECUTE}.token.scheme"
+"""The requirement that the token is accepted only behind the word Bearer."""
 _TOKEN = f"{EXECUTE}.token.required"
+"""The requirement that nothing is executed without a valid token."""
 _ROBUST = tuple(f"{EXECUTE}.{end_of_id}" for end_of_id in ROBUSTNESS)
+"""The requirements such as "no server error". Every answer to an execution is judged by them."""
 _TESTED_BY_WRONG_TOKENS = (_TOKEN, *_ROBUST)
 """The requirements for which real codes are sent without the valid token."""
 _TESTED_BY_SIMULTANEOUS_REQUESTS = f"{EXECUTE}.id.matches"
@@ -116,7 +119,7 @@ class _CodePlan:
     supplied: list[str]
     """Codes of the profile. They are sent first."""
     most_prepared: int
-    """Most codes that the run prepares, those of the pair included."""
+    """Most codes that the run prepares, including the two codes of the pair."""
     number_before_pair: int
     """Number of codes that are sent before the pair. A code whose index is this number or more is one of the pair."""
     note_on_codes_left_out: Text
@@ -146,10 +149,10 @@ class _Executions:
         self._selection_includes = traffic.selection.includes_any
         self._door = traffic.client.door
         self._together = traffic.together
-        self._unknown_code = synthetic()
+        self._unknown_code = synthetic()  # a made-up code, which does not exist
         self._requests_before = requests_before_executions(traffic, self._unknown_code)
         self._requests_on_sandbox: RequestsOnSandbox | None = None  # replace `_requests_before` if there are any
-        self._codes_of_pair: list[str] = []
+        self._codes_of_pair: list[str] = []  # the codes that are kept to execute both at the same moment
         self._unauthorized_by_index: dict[int, list[UnauthorizedRequest]] = {}  # planned, by index of a code
         self._unauthorized_by_code: dict[str, Sequence[UnauthorizedRequest]] = {}  # sent, by code
         self._service_is_broken = False  # True once a wrong token, written as usual, got a 5xx or no answer
@@ -199,7 +202,7 @@ class _Executions:
             prepared, index_of_first_prepared, plan, self._execute_prepared_or_keep
         )
         if self._requests_on_sandbox:
-            self._requests_on_sandbox.end()
+            self._requests_on_sandbox.delete_registered_key()  # if that was not done before the last code
         if token_is_refused:
             return
         self._send_first_code_again_once()
@@ -322,15 +325,15 @@ class _Executions:
     # -- real codes without the valid token -------------------------------------------------------------------------
 
     def _unauthorized_by_index_of_code(self, plan: _CodePlan) -> dict[int, list[UnauthorizedRequest]]:
-        """By index of a code, the requests that name it without a token or with a wrong one, before its execution.
+        """By index of a code, the unauthorized requests that are sent with the code before its execution.
 
-        An unauthorized request is one of these. All of them are divided among the codes. A code that gets none is not
-        in the result:
+        An unauthorized request has no token or a wrong one. All of these requests are divided among the codes. The
+        following codes get none, and are not in the result:
 
-        - The first one, so that one code is executed even if wrong tokens break the service. It gets some only if no
+        - The first code, so that one code is executed even if wrong tokens break the service. It gets some only if no
           other code can get any.
-        - Those of the pair, and the one that is executed at the same moment as another request.
-        - On a sandbox those whose execution must be sent right after a certain other request.
+        - The two codes of the pair, and the code that is executed at the same moment as another request.
+        - On a sandbox the codes whose execution must be sent right after a certain other request.
         """
         if not self._selection_includes(*_TESTED_BY_WRONG_TOKENS):
             return {}
@@ -342,8 +345,8 @@ class _Executions:
         if not indexes:
             indexes = [0]
         requests_by_index = {}
-        for share, index in enumerate(indexes):
-            requests_by_index[index] = unauthorized_requests_for_code(table, share, number_of_codes=len(indexes))
+        for position, index in enumerate(indexes):  # the position among the codes that get some
+            requests_by_index[index] = unauthorized_requests_for_code(table, position, number_of_codes=len(indexes))
         return requests_by_index
 
     def _send_with_wrong_tokens(self, code: str, requests: list[UnauthorizedRequest]) -> bool:
@@ -383,10 +386,10 @@ class _Executions:
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
         | none | the planned ones | the planned ones |
-        | one to three | those of the first spent code: if this code is executed, they were not the reason | none |
+        | one to three | those of the first spent code; if this code is executed, those were not the reason | none |
         | more | none | none |
 
-        The planned ones are not sent as well, because limits.wrong_tokens does not permit more.
+        The planned requests are not sent in addition, because limits.wrong_tokens does not permit both.
         """
         spent = perhaps_spent_by_wrong_tokens(self._log)
         if not spent:
@@ -507,9 +510,10 @@ class _Executions:
             send_request()
 
     def _send_alone_or_beside(self, send: Send, index: int, plan: _CodePlan) -> None:
-        """Send an execution: that of the third code (index 2) at the same moment as another request, all others alone.
+        """Send an execution: one of all executions at the same moment as another request, all others alone.
 
-        `send` sends the execution. A service at fault may give one request the result of the other.
+        `send` sends the execution. A service at fault may mix up simultaneous requests: then one gets the result of the
+        other. One execution is enough to show that, and the others show what the service does without other requests.
         """
         if self._is_executed_beside_a_request(index, plan):
             self._together.send_with_companion(send, self._send_beside_execution)
@@ -517,7 +521,10 @@ class _Executions:
             send()
 
     def _is_executed_beside_a_request(self, index: int, plan: _CodePlan) -> bool:
-        """True if the code with this index is executed at the same moment as another request. Only the third one is.
+        """True if the code with this index is executed at the same moment as another request: the third code (index 2).
+
+        The first two codes have other uses: the first one is executed without any wrong token before, and the second
+        one is the first that is sent with wrong tokens.
 
         False if the third code is one of the pair, if the run may send only one request at a time, or if no selected
         requirement is about mixed-up results.

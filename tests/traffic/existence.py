@@ -46,7 +46,7 @@ from tests.traffic.keys.registration import why_nothing_was_deleted
 from tests.traffic.money.executions import Execution
 from tests.traffic.refused_credentials import MOST_CITED
 from tests.traffic.scenario import Traffic, scenario
-from tests.traffic.undescribed import reads_or_preparations
+from tests.traffic.undescribed import requests_of_undescribed_operation
 
 
 class Existence(Purpose):
@@ -125,16 +125,17 @@ class _EvidenceInLog:
     def not_generated(self, operation: str | None = None) -> list[Exchange]:
         """Every request that was sent to an operation, or to any operation if none is given, without generated ones.
 
-        Requests that Schemathesis generates are left out, because they are sent after this judgement is made first.
-        Such a request has the name of an operation as its `part`.
+        The judgement is made twice: while the run sends requests, and later in a test. Requests that Schemathesis
+        generates are sent in between. They are left out, so that both judgements are the same. A generated request has
+        the name of an operation as its `part`.
         """
         return [exchange for exchange in self.log.attempts(operation) if exchange.part not in operations()]
 
     def best_answers(self, operation: str) -> list[Exchange]:
         """The exchanges that can show that an endpoint exists even if they were refused, the most reliable first.
 
-        They are valid requests, because an endpoint that exists answers these in another way than an unknown path. Or,
-        if there is none, a request for a code that does not exist, or a harmless request (that can do nothing).
+        They are valid requests, because an endpoint that exists answers these in another way than an unknown path. If
+        there is no valid request, it is one for a code that does not exist, or a harmless one (that can do nothing).
 
         Raises NotExercised if the operation needs an account and the profile has none.
         """
@@ -145,7 +146,7 @@ class _EvidenceInLog:
             return self.log.of(operation, Registering.FIRST_TIME)
         if operation == "deletePixKey":
             return self.log.valid(operation) or self.harmless(operation)
-        return reads_or_preparations(self.log, operation)[:1]
+        return requests_of_undescribed_operation(self.log, operation)[:1]
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
         """The harmless request (for a made-up code or account) with this purpose; empty if none was sent."""
@@ -257,7 +258,7 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
     4. The same with the answer to one more harmless request (for a made-up code or account).
     5. Otherwise it is unknown.
 
-    `evidence` gives the exchanges; one sort of it sends a request that is missing.
+    `evidence` gives the exchanges. If it is an `_EvidenceSentIfMissing`, it also sends a request that is missing.
     """
     try:
         answers = evidence.best_answers(operation)
@@ -418,8 +419,10 @@ def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: l
     - a request without a path parameter, if another operation accepts the token; or if its answer is a 404, because
       that is no answer to a wrong token
 
-    A deletion is not, if a registration is answered like the siblings (requests to undocumented paths), too: perhaps no
-    key was registered that it could delete. May send a registration, if `evidence` sends what is missing.
+    A deletion is not certainly valid if a registration, too, is answered like the siblings (the same request to
+    undocumented paths): then perhaps no key was registered, so there was none to delete.
+
+    This function may send a registration, if `evidence` sends what is missing.
     """
     if not exchange.expects_success:
         return False

@@ -1,7 +1,7 @@
-"""Invalid requests that no generator draws, and those that a requirement names.
+"""Invalid requests from tables: those that a requirement names, and those that Schemathesis cannot draw.
 
-Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are no part of the schema. So
-Schemathesis does not draw them (`drawing.py`), and the tables here have them.
+Bodies that are no JSON, texts that are no UTF-8, queries, credentials and Content-Types are no part of the OpenAPI
+schema. So Schemathesis does not draw them (`drawing.py`), and the tables here have them.
 
 A class of invalid requests is the part of a request that is unusual, and how: ("query", "long"). Each row of a table
 is a class, with the value that replaces the usual one. `invalid_requests` makes a case of each class. The
@@ -51,6 +51,7 @@ _LONGEST = 110_000
 _DEEP = 20_000
 """Levels of a deeply nested body. The number is a choice."""
 _MARK = SYNTHETIC_PREFIX.encode()
+"""The prefix `pixconf-` of made-up identifiers, for bodies that are written as bytes."""
 _REGISTER, _DELETE = "registerPixKey", "deletePixKey"
 
 # -- tables of classes -------------------------------------------------------------------------------------------------
@@ -61,6 +62,7 @@ PATH_PARAMETERS = {
     "with quotes": synthetic_text("'\"`"),
     "that is no UTF-8": _MARK + b"\xff\xc0\x80",
 }
+"""Unusual accounts and transaction codes in the path."""
 MORE_PATH_PARAMETERS = {
     "very long": synthetic_text("9" * _LONG),
     "with NUL": synthetic_text("\0"),
@@ -69,16 +71,18 @@ MORE_PATH_PARAMETERS = {
     "with a question mark": synthetic_text("?a=1#b"),
     "outside the basic plane": synthetic_text("🏦"),
 }
-"""For executions."""
+"""Further unusual transaction codes, for executions only."""
 QUERIES = {"a query": f"?{SYNTHETIC_PREFIX}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}"}
+"""A query, which no operation has in the interface document."""
 MORE_QUERIES = {
     "a query that is no UTF-8": "?a=%ff&a=&&=",
     "long": f"?{SYNTHETIC_PREFIX}=" + "x" * 2 * _LONG,  # longer than the 8 KiB that many servers read of the first line
 }
-"""For operations without a body: a service that gets a body reads no query."""
+"""Further queries, for operations without a body only: a service that gets a body reads no query."""
 _EMPTY_HEADER = "an empty header"
+"""Name of the wrong credential that is an Authorization header without a value."""
 _LONG_TOKEN = "an over-long bearer"
-"""A token of 4 kB."""
+"""Name of the wrong credential that is a token of 4 kB."""
 ALL_CREDENTIALS = (NO_HEADER, WRONG_TOKEN, *INVALID_CREDENTIALS)
 """Credentials for one operation, listAccounts: a service reads the header in one place. `_credentials` says which of
 them the other operations get."""
@@ -86,8 +90,9 @@ CONTENT_TYPES = {
     "missing": None,
     "a form": "application/x-www-form-urlencoded",
 }
+"""Unusual values of the header Content-Type, with a body that is JSON as usual. None: the header is left out."""
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
-"""For registrations and deletions."""
+"""A further Content-Type, for registrations and deletions only."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
 """Bodies that no reader can understand as a request. So deletions for an account of the profile have them, too.
 
@@ -102,7 +107,7 @@ TEXTS = {
 }
 """Bodies that are no JSON, or that some services cannot read as JSON; and one without members."""
 NO_OBJECTS = {"an array": b"[]", "a text": b'"' + _MARK + b'"'}
-"""Bodies in JSON that are no object. For registrations and deletions."""
+"""Bodies in JSON that are no object, for registrations and deletions only."""
 MORE_TEXTS = {
     "null": b"null",
     "a number": b"-1",
@@ -112,9 +117,11 @@ MORE_TEXTS = {
     "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
     "many digits": b'{"value": ' + b"9" * _LONG + b', "pixKey": -' + b"9" * _LONG + b"}",
 }
-"""For registrations."""
+"""Further unusual bodies, for registrations only."""
 _NUMBER = {"a number": -1}
+"""The number that replaces a member of a body."""
 _TEXT = {"text": f"{SYNTHETIC_PREFIX}text"}
+"""The made-up text that replaces a member of a body."""
 MEMBERS: Mapping[str, Mapping[str, Values]] = {
     _REGISTER: {
         "account": {"null": None, **_NUMBER, "an object": {}, **_TEXT},
@@ -133,10 +140,12 @@ ODD_KEYS = {
     **_TEXT_WITH_QUOTES,
     "text with half a surrogate pair": f"{SYNTHETIC_PREFIX}\ud800",
 }
-"""Keys that a registration has. Deletions have the one with quotes."""
+"""Unusual keys, for registrations. Of these, deletions only have the key with quotes."""
 
 _OF_A_READ = frozenset({"unknown", "with an encoded slash", WRONG_TOKEN})
+"""Classes whose answers are observed for each operation that only reads."""
 _OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
+"""Classes whose answers are observed for each operation that prepares a transfer."""
 OBSERVED: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(READ_OPERATIONS, _OF_A_READ),
     **dict.fromkeys(PREPARING_OPERATIONS, _OF_A_TRANSFER),
@@ -335,7 +344,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     real money) these must name a made-up key, or be unreadable for every service: otherwise a service may understand
     them as a deletion of all keys.
     """
-    # TEXTS, NO_OBJECTS and UNREADABLE are tables of bodies. UNREADABLE has those that no service can read.
+    # TEXTS, NO_OBJECTS and UNREADABLE are tables of bodies. UNREADABLE has bodies that no service can read.
     for_own_account = _deletion_for_own_account(case, profile)
     has_own_account = for_own_account != case
     may_name_own_account = has_own_account and profile.is_sandbox
@@ -344,7 +353,9 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
     for_nobody = [*_with_each_body(case, TEXTS, NO_OBJECTS)]
     if has_own_account:
         for_nobody += _with_each_body(for_own_account, UNREADABLE)
-    if may_name_own_account:  # those for the account get further, so only those stay that the report observes
+    if may_name_own_account:
+        # The same deletions are sent for the account of the profile, and show more: the service finds the account, and
+        # goes on. So for a made-up account only the deletions are sent whose answers the report shows in every run.
         for_nobody = [deletion for deletion in for_nobody if _is_observed(deletion)]
     yield from for_nobody
     yield from _with_each_body(for_own_account, _objects_with_odd_members(members))
@@ -364,7 +375,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
         odd_transfers = _unreadable_transfers_of_own_account(members)
     for what, body in TEXTS.items():
         unreadable = replace(case, unusual_part="body", how_unusual=what, body=body)
-        # A body that names an account gets further, so a body without one stays only if the report observes it.
+        # A service looks further into a body that names an account (`odd_transfers`). So the same body without an
+        # account is sent only if the report shows its answer.
         if what not in odd_transfers or _is_observed(unreadable):
             yield unreadable
     yield from _with_each_body(case, odd_transfers)

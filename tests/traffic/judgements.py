@@ -288,7 +288,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 
 def no_refusal_was_executed(log: Log) -> Judgement:
-    """Judges that no answer to an execution refuses it, for example with status 400, and shows the status DONE as well.
+    """Judges that no answer to an execution refuses it, for example with status 400, and also shows the status DONE.
 
     DONE means that the transfer was executed.
     """

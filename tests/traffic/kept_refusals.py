@@ -121,7 +121,7 @@ def _send_for_another_identifier(request: _Request) -> None:
 def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[str]:
     """The codes or accounts that get a wrong token: two codes that do not exist, or two accounts.
 
-    On a sandbox the accounts are those of the profile. Elsewhere they are made up (synthetic), because a careless
+    On a sandbox they are the accounts of the profile. Elsewhere they are made up (synthetic), because a careless
     service may register an empty key if it cannot read the body of a registration.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()

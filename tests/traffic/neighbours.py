@@ -41,6 +41,7 @@ class RightBefore(Purpose):
 
 
 _READ_BEFORE = ("getBalance", "listPixKeys", "listEntries", "listAccounts")
+"""The reads that are sent right before a valid request, in this order."""
 _TIMES = 3
 """How often a registration follows each sort of refusal: a service of several nodes may be at fault in one of them."""
 
@@ -48,7 +49,8 @@ _TIMES = 3
 def _reads_of_last_account(traffic: Traffic) -> list[Send]:
     """Functions that each send one read that the profile permits, such as the balance, of the last account.
 
-    Keys are registered at the first account. So if the profile has two, a service at fault may mix them up.
+    The registrations are for the first account. If the profile has two accounts, a read of the other one is sent right
+    before a registration, because a service at fault may mix up the two accounts.
     """
     accounts = traffic.profile.accounts
     reads: list[Send] = []
@@ -65,10 +67,15 @@ def _reads_of_last_account(traffic: Traffic) -> list[Send]:
 def requests_before_registrations(traffic: Traffic) -> tuple[list[Send], list[Send]]:
     """Functions that each send one request right before a registration, in two lists.
 
-    The answer of a service at fault may depend on the request before. The first list has one request of each sort: one
-    without a token, if a selected requirement needs that, one that is refused for what it says, an execution of a code
-    that does not exist, and one read of each sort. The second list has the refused requests once more, because a
-    connection that carried them may be at one of several nodes.
+    The answer of a service at fault may depend on the request before. The first list has one request of each sort:
+
+    - a registration with the valid token that is refused, because its body cannot be read
+    - an execution of a code that does not exist, if executions may be sent
+    - a registration without a token, if a selected requirement is about a missing token
+    - each read that the profile permits
+
+    The second list has refused requests of these sorts several times more, because only one of several servers may be
+    at fault after them.
     """
     without_a_token = partial(_send_unreadable, traffic, NO_HEADER, RightBefore.REFUSED_CALLER)
     unreadable = partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST)
@@ -78,7 +85,7 @@ def requests_before_registrations(traffic: Traffic) -> tuple[list[Send], list[Se
     others: list[Send] = [unreadable] * (_TIMES - 1)
     if traffic.may_send_to(_EXECUTE):
         first_ones.append(unknown_code)
-        others.pop()
+        others.pop()  # the execution is refused for what it says, too, so one unreadable registration less is enough
     if traffic.selection.includes_any(f"{_REGISTER}.token.required"):
         first_ones.append(without_a_token)
         others += [without_a_token] * (_TIMES - 1)
@@ -128,13 +135,14 @@ _CODES_WITHOUT_WRONG_TOKENS = 3
 
 
 def first_index_without_wrong_tokens(first_prepared: int, number_of_codes: int) -> int | None:
-    """Index of the first of three codes that are executed without wrong tokens before. None if there are too few codes.
+    """Index of the first of three codes in a row that are not sent with wrong tokens. None if there are too few codes.
 
-    The executions of these codes are sent right after a certain other request on a sandbox, and a wrong token would
-    come in between. The first of them is one that the run prepares, because its preparation is sent right before it.
+    Any other code is sent with wrong tokens right before its execution. But on a sandbox each of these three has to be
+    executed right after a certain other request (the table in `RequestsOnSandbox` has them), so nothing may come in
+    between. The first of them must be a code that the run prepares, because its preparation is that other request.
     `first_prepared` is the index of the first code that the run prepares.
     """
-    first_index = max(_FIRST_CODES, first_prepared)
+    first_index = max(_FIRST_CODES, first_prepared)  # the codes before have other purposes
     # At least one code must follow: the last one, which is executed right after a deletion.
     are_enough = first_index + _CODES_WITHOUT_WRONG_TOKENS < number_of_codes
     return first_index if are_enough else None
@@ -158,7 +166,7 @@ class RequestsOnSandbox:
     """
 
     def __init__(self, traffic: Traffic, unknown_code: str, first_index: int, number_of_codes: int) -> None:
-        """`unknown_code` does not exist. `first_index` is that of the first code without wrong tokens."""
+        """`unknown_code` does not exist. `first_index` is the index of the first code without wrong tokens."""
         self._indexes = range(first_index, first_index + _CODES_WITHOUT_WRONG_TOKENS)
         self._last_index = number_of_codes - 1
         self.indexes_without_wrong_tokens = (*self._indexes, self._last_index)
@@ -167,7 +175,7 @@ class RequestsOnSandbox:
         self._registration: Exchange | None = None
 
     def send_before_execution(self, index: int) -> None:
-        """Send the request, or the two, that come right before the execution of the code with this index.
+        """Send the requests that come right before the execution of the code with this index: none, one or two.
 
         The table of the class has all cases. Nothing is sent before the first and the third code without wrong tokens:
         the transfer of the first one was just prepared, and the third one is executed right after the second one. If no
@@ -177,12 +185,12 @@ class RequestsOnSandbox:
         if index == second:
             self._registration = register_right_after_money_moved(self._traffic)
         elif index == self._last_index and self._registration:
-            self.end()
+            self.delete_registered_key()
         elif index not in (first, third):
             for send in next(self._groups):
                 send()
 
-    def end(self) -> None:
+    def delete_registered_key(self) -> None:
         """Delete the key that was registered before an execution, if it is not deleted yet."""
         if self._registration:
             Registrar(self._traffic.client, self._traffic.profile).delete_key_of(self._registration)
@@ -214,4 +222,5 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    return [without_a_token, reads[:1], refused_requests, reads[1:2], reads[2:3]]
+    balance, keys, entries = reads[:1], reads[1:2], reads[2:3]  # if all are permitted; each has one read, or none
+    return [without_a_token, balance, refused_requests, keys, entries]

@@ -53,7 +53,7 @@ class Situation:
     otherwise: str = ""
     """Value that is observed if no answer shows anything; empty if nothing is observed then."""
     of_any_operation: bool = False
-    """True if the requests are to other operations than that of the requirement."""
+    """True if the requests are to other operations than the operation of the requirement."""
     every_attempt: bool = False
     """True if answers count, too, that were replaced because the request was sent again."""
 
@@ -82,8 +82,11 @@ class Situation:
 
 
 _SHAPE = Situation("", ANY, values.answer_if_successful)
+"""How a successful answer looks. The phrase is empty, because there is only one situation."""
 _TOKEN = Situation("", (Reading.WITHOUT_TOKEN,), values.need_of_the_token_for_a_read)
+"""Whether a read needs the token."""
 _REFUSAL = Situation(values.situation_by_what_is_refused, ANY, values.how_it_is_refused)
+"""How an operation refuses a request, for each reason to refuse it."""
 
 OBSERVATIONS: Mapping[str, tuple[Situation, ...]] = {
     **{f"{operation}.shape": (_SHAPE,) for operation in (*READ_OPERATIONS, *PREPARING_OPERATIONS)},

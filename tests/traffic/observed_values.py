@@ -97,6 +97,7 @@ _HEADERS_OF_LIMITS = (
     "X-RateLimit-Limit", "X-RateLimit-Reset",
     "X-Rate-Limit-Limit", "X-Rate-Limit-Reset",
 )  # fmt: skip
+"""Headers that say how many requests a client may send: those of an IETF draft, and common ones."""
 _HEADERS_OF_VERSIONS = (
     "API-Version",
     "Deprecation",

@@ -79,6 +79,7 @@ AFTER_OTHER_ANSWERS: tuple[Scenario, ...] = (
 question, or may have changed since."""
 LAST: tuple[Scenario, ...] = (send_for_unknown_accounts, repeat_where_answers_disagree)
 """What other answers are compared with. It is sent last, so that it does not use up limits.transfers before them."""
+# All scenarios of the suite.
 ALL = (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *WITH_STAND_INS, *AFTER_OTHER_ANSWERS, *LAST)
 
 
@@ -190,7 +191,7 @@ def _begin_to_draw(run_traffic: RunTraffic, config: pytest.Config, seed: int, it
     for item in items:
         if uses_fixture(item, "generation"):
             operation = item.callspec.params["operation"]  # type: ignore[attr-defined]  # the parameter of the test
-            run_traffic.generation.draw(operation, seed, examples_of(config, profile, 0))
+            run_traffic.generation.add_operation(operation, seed, examples_of(config, profile, 0))
     run_traffic.generation.begin(thread)
     thread.shutdown(wait=False)  # the thread ends by itself when everything is drawn
 

@@ -181,9 +181,10 @@ class _PlanningWire:
     """
 
     def __init__(self, profile: Profile) -> None:
+        """`profile` says where an answer has the transaction code or the keys, so that the run finds them there."""
         self._prepare = profile.transactions.prepare  # how the profile has transfers prepared; None if it has none
         self._key_at = profile.key_at  # JSON pointer to the keys in a list, such as "/data/keys/*/key"
-        self._count_prepared = 0
+        self._count_prepared = 0  # transfers that seem to be prepared so far, to number their codes
 
     def attempt(self, sending: Sending) -> Response:
         """The answer that a conforming service would give to a request. The request is not sent.

@@ -76,10 +76,11 @@ class Generation:
     def __init__(
         self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
     ) -> None:
+        """`observed` are operations to which scenarios send invalid requests already, so none are sent again here."""
         self._client = client
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
-        self._observed = observed  # operations to which scenarios send invalid requests already
+        self._observed = observed
         self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
@@ -87,7 +88,7 @@ class Generation:
         self._sent: list[tuple[Case, Exchange]] = []
         self._findings: dict[str, Findings] = {}  # by operation
 
-    def draw(self, operation: str, seed: int, examples: int) -> None:
+    def add_operation(self, operation: str, seed: int, examples: int) -> None:
         """Note that requests to an operation are to be drawn. `begin` draws them later, in a thread of its own.
 
         `examples` is the number of drawn requests, and of valid reads; 0 means the default numbers. With the same
@@ -109,7 +110,7 @@ class Generation:
             self._drawn = thread.submit(self._draw_all)
 
     def _draw_all(self) -> list[Case]:
-        """The requests to all operations for which `draw` was called. They are not sent yet."""
+        """The requests to all operations for which `add_operation` was called. They are not sent yet."""
         if not self._examples:
             return []
         from tests.traffic.drawing import Drawing

@@ -83,8 +83,8 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
     1. For executions: the later requests for the code that was executed first, because a service may show its result to
        anybody. On a sandbox as many are kept for registrations, for keys that are no e-mail addresses.
     2. For registrations: the unauthorized requests that the table does not have (`_registrations_outside_the_table`).
-    3. For executions, on a sandbox: those of one code. If a wrong token perhaps spent a code, its requests are sent
-       once more with another code.
+    3. For executions, on a sandbox: the requests of one code. If a wrong token perhaps spent a code, its requests are
+       sent once more with another code.
 
     At least one request is sent, unless the uses in 1 need the whole limit.
     """
@@ -102,7 +102,7 @@ def _most_unauthorized(traffic: Traffic, operation: str) -> int:
 
 
 def _registrations_outside_the_table(profile: Profile) -> int:
-    """Number of registrations without the valid token that count against limits.wrong_tokens beside those of the table.
+    """Number of registrations without the valid token that count against limits.wrong_tokens, but are not in the table.
 
     There are three sorts: for keys that are registered already; with the token under a scheme other than Bearer; and on
     a sandbox for accounts of the profile, to see whether the service keeps a refusal for an account.

@@ -42,7 +42,7 @@ class Scenario:
     serves: tuple[str, ...]
     """Requirement ids, in which `*` means any text, such as "executePix.*"."""
     needs: str = ""
-    """A permission of the profile, beyond those of the operations; empty if it needs none."""
+    """A permission of the profile that no operation needs by itself, such as "fuzz"; empty if it needs none."""
 
     def is_for(self, requirement_id: str) -> bool:
         """True if the scenario serves the requirement, so that its requests show whether the requirement is met.
@@ -76,6 +76,7 @@ class Traffic:
     def __init__(
         self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction | None = None
     ) -> None:
+        """`client` sends the requests; `profile` and `selection` decide which of them are sent."""
         self.client = client
         self.profile = profile  # what the user says of the tested service, and permits to send
         self.selection = selection  # the requirements that the command line selects, and their operations

@@ -55,7 +55,9 @@ or after it. Drawn sequences have few of these, because most drawn executions ha
 A request without a token comes right before two executions, on the same connection. It is in no drawn sequence, because
 it changes nothing. With the one of `neighbours.py`, there are three, because one node of several may be at fault."""
 _OPERATION_BY_READING_STEP = {Step.LIST: "listPixKeys", Step.BALANCE: "getBalance"}
+"""The steps that only read, each with its operation."""
 _EXECUTING_STEPS = frozenset({Step.EXECUTE, Step.EXECUTE_AGAIN})
+"""The steps that send a real transaction code, so that they may move money."""
 StepsWithAnswers = list[tuple[Step, Exchange]]
 """The steps of a sequence that were sent, with their answers."""
 
@@ -115,10 +117,11 @@ def situations_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
 
 
 def situations_of_transfers(sequence: Sequence[Step]) -> set[Hashable]:
-    """The situations that a sequence with transfers reaches: each two steps in a row of which one executes, and each
-    three of which one prepares and one executes.
+    """The situations in which a sequence with transfers tests the service, as values that are equal for equal ones.
 
-    All situations of three steps would be too many, because no run executes as many transfers.
+    They are each two steps in a row of which one executes, and each three steps of which one prepares and one executes.
+    Of the sequences that are drawn, those are chosen that together have the most situations. All situations of three
+    steps would be too many, because no run executes as many transfers.
     """
     situations: set[Hashable] = {pair for pair in pairwise(sequence) if executes(pair)}
     for steps in zip(sequence, sequence[1:], sequence[2:], strict=False):
@@ -189,7 +192,7 @@ class SequenceSender:
                 return self._execute()
             case Step.REFUSED_CALLER:
                 return self._send_without_token()
-        return self._execute_again()
+        return self._execute_again()  # Step.EXECUTE_AGAIN: no other step is left
 
     def _read(self, operation: str) -> Exchange | None:
         """Read the list of keys, or the balance, of the first account, and return the exchange.
@@ -211,6 +214,7 @@ class SequenceSender:
         if self.key is None or "registerPixKey" not in self.selection.operations:
             return None
         exchange = self.registrar.register(self.key, self.purpose)
+        # A refused second registration leaves the key registered.
         self.key_is_registered = self.key_is_registered or registered(exchange)
         return exchange
 
@@ -254,7 +258,7 @@ class SequenceSender:
         code = self._prepared.pop(0)  # the oldest one
         exchange = client.send("executePix", code, valid=True, purpose=self.purpose)
         if succeeded(exchange):
-            self._executed = code
+            self._executed = code  # a later step may execute it again
         return exchange
 
     def _send_without_token(self) -> Exchange | None:

@@ -39,6 +39,7 @@ from tests.traffic.sequences import (
 )
 
 SEQUENCES = "sequences"
+"""The part of generated traffic that the requests of sequences belong to. The log finds them by it."""
 _SEQUENCES_PER_EXAMPLE = 0.4
 """With the default of 18 examples there are seven sequences, each of five to eight steps: about 55 requests."""
 _TRANSFERS_PER_EXAMPLE = 0.33
@@ -69,6 +70,7 @@ class DrawnSequences:
     """
 
     def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
+        """`reproduction` judges the answers; it knows which deviations were seen a second time."""
         self.client = client.of_part(SEQUENCES)  # its requests are marked as those of sequences
         self.profile = profile
         self.selection = selection  # the requirements that the command line selects, and their operations
@@ -81,8 +83,11 @@ class DrawnSequences:
         self.executions_losing_a_key: list[Exchange] = []
         """Executions after which the lists lack a key that they showed before."""
         self._with_keys: list[tuple[Step, ...]] = []
+        """The drawn sequences without transfers."""
         self._with_transfers: list[tuple[Step, ...]] = []
+        """The drawn sequences with transfers."""
         self._drawn: Future[None] | None = None
+        """Done when the sequences are drawn; None until `begin` is called."""
 
     def begin(self, thread: Executor, seed: int, examples: int) -> None:
         """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
@@ -126,8 +131,10 @@ class DrawnSequences:
     def send(self) -> None:
         """Send the requests of all sequences that were drawn, and execute one transfer twice. Answers are kept.
 
-        The first sequence registers and deletes a key of the profile, if the run may delete one. Each other sequence
-        has a made-up key of its own, so that they can be sent at the same time, on a sandbox with the first one.
+        The first sequence registers and deletes a key of the profile, if the run may delete one. On a sandbox it is
+        sent at the same time as the other sequences, elsewhere alone, because the key belongs to somebody. Each other
+        sequence has a made-up key of its own, so that all of them can be sent at the same time.
+
         Sequences with transfers are sent one after the other. At the end, sequences with a deviation are sent again.
         """
         if self._drawn is not None:

@@ -49,6 +49,7 @@ class Together:
     """
 
     def __init__(self, client: Client) -> None:
+        """`client` sends the companions. Its door sends every request of the run."""
         self._client = client
         self._door = client.door  # sends every request, and keeps all exchanges of the run
         self._count_examined = 0  # exchanges of the run that `send_deviating_again` has examined

@@ -199,7 +199,7 @@ def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
 # -- questions to the log -------------------------------------------------------------------------------------------
 
 
-def reads_or_preparations(log: Log, operation: str) -> list[Exchange]:
+def requests_of_undescribed_operation(log: Log, operation: str) -> list[Exchange]:
     """The requests to an operation whose answers are not described: its reads, or its preparations of transfers.
 
     The read with the token comes first. Raises NotExercised, which skips the running test, if there are none: then the
@@ -219,7 +219,7 @@ def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
     They are the valid requests of the scenarios, and the read without the token, which may succeed, too. Raises
     NotExercised, which skips the running test, if the profile has no account.
     """
-    exchanges = reads_or_preparations(traffic.log, operation)
+    exchanges = requests_of_undescribed_operation(traffic.log, operation)
     answers = exchanges + [exchange for exchange in traffic.log.valid(operation) if exchange not in exchanges]
     # Requests that were not sent (number 0) come last: the answer to an earlier one is the reason, and is shown first.
     return sorted(answers, key=lambda exchange: exchange.number == 0)

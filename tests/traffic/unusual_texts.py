@@ -15,12 +15,15 @@ letter or a digit of another script, or that nobody sees."""
 LENGTHS = (300, 5_000)
 """Lengths of long texts: longer than a database column of 255 characters, and than a buffer of 4 KiB."""
 LETTERS, ONE_DIGIT = "AB", "7"
+"""Short usual texts, of letters and of a digit."""
 ALL_SPECIAL = f"{SPECIAL}{_SPECIAL_IN_A_ROW}ã🏦"
+"""All signs that mean something in SQL, JSON, URLs, shells or templates, and two characters of several bytes."""
 ALL_UNUSUAL = f" {UNUSUAL}{'漢' * 100} "
 """Also a text of less than 255 characters that takes more than 255 bytes."""
 VERY_LONG = "x" * max(LENGTHS)
+"""The longest of the long texts, of usual characters."""
 EVERYTHING = f"{ALL_SPECIAL}{ALL_UNUSUAL}{VERY_LONG}"
-"""A text that is long, special and unusual. In bodies with several unusual members it stands for most unusual texts,
+"""A text that is long, special and unusual. In bodies with several unusual members it represents most unusual texts,
 because the number of pairs grows with the square of the number of values."""
 HALF_A_PAIR = "\ud83d"
 """Half of a surrogate pair. JSON can write it, and no encoding of texts can."""

@@ -231,7 +231,7 @@ def test_nothing_that_may_move_money_is_sent_for_a_smaller_case(operation, is_sa
     profile = SANDBOX if is_sandbox else replace(SANDBOX, base_url="https://bank.example", sandbox=None)
     client = FailsOnADollarOrATilde()
     generation = Generation(client, profile, Reproduction(client.log))
-    generation.draw(operation, seed=1, examples=20)
+    generation.add_operation(operation, seed=1, examples=20)
     generation.send(SimpleNamespace(send_all=lambda sends: [send() for send in sends]))
     before = len(client.log)
     generation.send_smaller_cases()

@@ -69,9 +69,12 @@ _LISTS_ARE_READ_AFTER_IF_GRANTED = (
 """Purposes of registrations after which the list is read twice. A number as type is not among them: the interface
 document says neither which type it means, nor what a list shows of such a key."""
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
+"""Reason why a key type is not tested, if a list showed its keys before the run. `disposable` at a key of the profile
+permits the run to delete the key if an earlier run registered it."""
 LISTED_BEFORE = say(
     "a list showed the key before the run, so it is not touched; delete it by hand, and it is tested again"
 )
+"""The same reason, if the key is disposable, but no earlier run registered it."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,12 @@ class KeyLists:
     """
 
     def __init__(self, log: Log, profile: Profile) -> None:
-        """`log` has all requests of the run with their answers."""
+        """`log` has all requests of the run with their answers. `profile` says where in a list the keys are."""
         self._log = log
         self._profile = profile
         self._last_listings: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
         account = next(iter(profile.accounts), "")
+        # Without the list that is read at the same moment as a registration: nobody knows which of both came first.
         reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
         # The exchanges that asked for a list of this account. Their answers are parsed only if they are needed.
         self._reads = [read for read in reads if read.request.last_segment == account]
@@ -152,9 +156,10 @@ class KeyLists:
 
     @cached_property
     def _granted_with_first_list(self) -> list[tuple[Exchange, Listing]]:
-        """The registrations that registered a key for the first time, each with the next list of keys that was read.
+        """The granted first registrations of keys, each with the next list of keys that was read.
 
-        A registration is left out if that list could not be read, or if its key was deleted before the list was read.
+        Of some keys the run did not know whether they were registered already (PERHAPS_REGISTERED). A registration is
+        left out if that list could not be read, or if its key was deleted before the list was read.
         """
         purposes = (Registering.FIRST_TIME, Registering.PERHAPS_REGISTERED)
         granted = []
@@ -211,7 +216,7 @@ class KeyLists:
             values_beside_keys |= listing.values_beside(key_sent(registration))
         first_list = self._first_list()
         if not self._registrations_with_list and first_list is not None:
-            for key in islice(first_list.values, _MOST_REFERENCES):
+            for key in islice(first_list.values, _MOST_REFERENCES):  # a few keys are enough to compare with
                 values_beside_keys |= first_list.values_beside(key)
         return values_beside_keys
 
@@ -364,7 +369,9 @@ class KeyLists:
         """
         not_in_later_lists = self._not_in_later_lists()
         never_listed = self._never_listed()
-        if never_listed:  # lists that lack a documented type prove nothing about keys of undocumented types
+        if never_listed:
+            # The lists perhaps show no keys of some types at all. Then a missing key of an undocumented type proves
+            # nothing, so only the valid registrations stay, whose types are documented.
             not_in_later_lists = [registration for registration in not_in_later_lists if registration.valid]
         last_list = self._listing_of(self._reads[-1]) if self._reads else None
         if last_list is None:  # the key may be in the list that could not be read
@@ -390,11 +397,15 @@ class KeyLists:
         return missing
 
     def _never_listed(self) -> list[Exchange]:
-        """The registrations that were granted, of documented types of which no list ever showed a key.
+        """The granted registrations of documented key types that lists do not show: no list has a key of such a type.
 
-        A key may also be in a list in another way: masked, such as `***.456.789-**`; or, if it is of the profile, in
-        another spelling, such as a phone number with spaces; or at another place than `key_at` says. Such keys are left
-        out. RANDOM is left out, because no request names such a key.
+        Keys are left out that may be in a list in another way:
+
+        - masked, such as `***.456.789-**`
+        - in another spelling, such as a phone number with spaces, if it is a key of the profile
+        - at another place than `key_at` of the profile says
+
+        RANDOM is left out, because no request names such a key.
         """
         listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._registrations_with_list)}
         missing_keys = set()

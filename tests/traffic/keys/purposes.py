@@ -1,4 +1,4 @@
-"""Why requests about keys are sent, and which registrations of a run were sent for which purpose.
+"""Why requests about keys are sent, and functions that find the registrations and deletions of a run by that reason.
 
 The scenarios of this folder give each request one of these purposes. The tests find the requests of a purpose in the
 log, which has all requests of a run with their answers.
@@ -24,8 +24,11 @@ from spec.json_text import read_json
 from spec.log import Log
 
 REGISTER = "registerPixKey"
+"""POST /v1/pix/keys/{accountId}."""
 LIST = "listPixKeys"
+"""GET /v1/pix/keys/{accountId}."""
 DELETE = "deletePixKey"
+"""DELETE /v1/pix/keys/{accountId}."""
 
 
 class Registering(Purpose):

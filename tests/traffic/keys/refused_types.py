@@ -58,9 +58,11 @@ _OTHER_NAMES = {
 _FIELDS_OF_EARLIER_VERSIONS = ("from", "to", "value", "date", "description")
 """Fields that the body had once: "Versioning" in the interface document, registration of a key."""
 _ACCOUNT_MAY_BE_FULL = say("the account may hold no more keys: delete some, or name another account")
+"""What the user may do if the service may have refused a key type because the account is full."""
 _KEY_MAY_BE_LISTED = say(
     "the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
 )
+"""Why a refused key type is no deviation, if a list shows its key."""
 _WAITS_S = (0.0, 0.2, 0.5)
 """Waits before each repetition of a refused registration, because the account may be busy for a moment. In all they are
 well below a second, because every refused type waits so long."""
@@ -212,7 +214,9 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
     refused = registrations[-1]
     why = say("no {type} key was registered: {answer}", type=key_type, answer=answer_in_words(refused))
     may_be_about_the_type = refusal_or_failure(refused) in _REFUSALS_PERHAPS_ABOUT_THE_TYPE
-    if deviations_if_more_is_needed(log) or not may_be_about_the_type:
+    # A service that needs more than is documented refuses every type. Another requirement reports that.
+    needs_more = bool(deviations_if_more_is_needed(log))
+    if needs_more or not may_be_about_the_type:
         return inconclusive(why, refused)
 
     sent_again = _sent_again(log, key_type)
@@ -317,7 +321,7 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     if not sent_again:
         return []
     last_number = sent_again[-1].number
-    # The next registration after the repetitions: if it is a repetition, it is that of the next refused type.
+    # The next registration after the repetitions: if it is a repetition, it repeats the next refused type.
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:
@@ -339,6 +343,7 @@ def deviations_if_more_is_needed(log: Log) -> dict[str, Judgement]:
     with_difference = log.of(REGISTER, Registering.WITH_A_DIFFERENCE)
     if not with_difference or not registered(with_difference[-1]):
         return {}
+    # The first refusal of the run: `send_refused_types_again` has sent this registration with the differences.
     refused = next(filter(is_refused_for_its_content, first_registrations(log)))
     without_difference = log.of(REGISTER, Registering.WITHOUT_THE_DIFFERENCE)
     are_all_sent = len(without_difference) == len(_WAITS_S)  # fewer are sent if an answer differs from the refusal

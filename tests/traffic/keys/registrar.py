@@ -42,11 +42,13 @@ UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
 )
+"""Reason why no RANDOM key is asked for, if the profile does not say where a list has the keys."""
 FORGET_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: delete it by hand; then python -m "
     "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on "
     "the RANDOM entry of pix_keys has a run delete the key by what the list shows"
 )
+"""Reason why no RANDOM key is asked for, if the profile says where a list has the keys."""
 _UNMASKED_KEY = re.compile(r"[\w-]{1,200}")
 """A key that the service made, such as a UUID. If it is masked, it has other characters, such as `*`. The limit of 200
 characters is a choice."""
@@ -69,6 +71,10 @@ class Registrar:
     """Registers keys at the first account of the profile, and deletes those that the run may delete."""
 
     def __init__(self, client: Client, profile: Profile) -> None:
+        """`client` sends the requests. `profile` has the keys and the account, and says whether keys may be deleted.
+
+        The profile must name an account.
+        """
         self.client = client
         self.profile = profile
         self.together = Together(client)
@@ -81,8 +87,11 @@ class Registrar:
         self.last_list: Listing | None = None
         """The last list of keys of this account; None if it could not be read."""
         self.may_read_list = "read" in profile.allow
+        """True if the profile permits to read the list of keys."""
         self.deletes_keys = profile.deletes_keys
+        """True if the profile permits to delete keys, and has all that a deletion needs."""
         self._own_synthetic_key = _new_synthetic_key()
+        """The synthetic key that this object returns again and again, for deletions for example."""
 
     # -- which keys -------------------------------------------------------------------------------------------
 
@@ -189,6 +198,7 @@ class Registrar:
         key = self.keys.key_of(registration)
         if key and key.state is KeyState.REGISTERED and self.deletes_keys:
             has_type_of_made_keys = key.type in ("RANDOM", "")  # "" is an undocumented type
+            # The value of a key of the profile is known, so it need not be looked for.
             service_may_have_made_it = has_type_of_made_keys and not key.is_of_profile
             if service_may_have_made_it:
                 self._learn_value_that_was_made(key, registration)
@@ -341,8 +351,8 @@ class Registrar:
     def _is_certainly_new(self, value: str, number: int, listing: Listing | None) -> bool:
         """True if `value`, the key in an answer, is certainly a new key, so that the run may delete it.
 
-        No list before the exchange with this number may show it, and `listing`, the list after it, must show it. On a
-        sandbox the first condition is enough, because no key there belongs to anybody.
+        It is new if no list before the exchange with this number shows it, and if `listing`, the list after that
+        exchange, shows it. On a sandbox the first condition is enough, because no key there belongs to anybody.
         """
         if not self.keys.lists.may_be_made_since(value, number) or self.keys.was_there_before(value):
             return False

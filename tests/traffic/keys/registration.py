@@ -71,7 +71,9 @@ _REGISTER = "registerPixKey"
 _NOTHING_TO_DELETE = say(
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
+"""Reason for a verdict on deletions: the run deletes only keys that it registered, and whose value it knows."""
 _ROBUSTNESS_IDS = tuple(f"registerPixKey.{end_of_id}" for end_of_id in ROBUSTNESS)
+"""The requirements such as "no server error". Every answer to a registration is judged by them."""
 TESTED_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUSTNESS_IDS)
 """The requirements for which registrations are sent without the valid token."""
 _REQUESTS_FOR_A_REGISTERED_KEY = [
@@ -125,7 +127,7 @@ def register(traffic: Traffic) -> None:
     if not profile.accounts or not profile.pix_keys:
         traffic.why_not_sent[_REGISTER] = NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts")
         return
-    context = _context_of_steps(traffic)
+    context = _prepare_steps(traffic)
     for step in _STEPS:
         step(context)
 
@@ -170,10 +172,10 @@ class _StepContext:
         return requests
 
 
-def _context_of_steps(traffic: Traffic) -> _StepContext:
-    """What the steps of the scenario need. Before, keys of the profile that an earlier run left are deleted.
+def _prepare_steps(traffic: Traffic) -> _StepContext:
+    """Read the lists of keys, delete keys of the profile that an earlier run left, and return what the steps need.
 
-    The function reads the lists of keys, because a key that was listed before the run must not be registered.
+    The lists are read because a key that was listed before the run belongs to somebody, so it must not be registered.
     """
     registrar = Registrar(traffic.client, traffic.profile)
     keys = registrar.make_keys_free()
@@ -200,9 +202,11 @@ def _register_synthetic_key(context: _StepContext) -> None:
 
 
 def _send_keys_without_a_token(context: _StepContext) -> None:
-    """Send registrations without a token, which must be refused: of the keys of the profile on a sandbox.
+    """Send registrations without a token, which must be refused.
 
-    Outside a sandbox a made-up (synthetic) key is sent instead, because a service at fault may register it.
+    On a sandbox the keys of the profile are sent. Outside a sandbox a made-up (synthetic) key is sent instead, because
+    a service at fault may register it. Each is sent at the same moment as a valid request that does nothing:
+    some services accept a request without the token while a valid request is under way.
 
     On a sandbox the keys that are no e-mail addresses are also sent with a wrong token, because the check of
     the token may depend on the key type. E-mail addresses are tested by other steps: made-up keys are of that type.
@@ -212,24 +216,31 @@ def _send_keys_without_a_token(context: _StepContext) -> None:
     purpose = Registering.WITHOUT_A_TOKEN
     keys = context.keys_for_wrong_tokens or [context.registrar.synthetic_key()]
     without_header = [_Attempt(key, purpose, NO_HEADER) for key in keys]
-    _send_and_delete(context.registrar, without_header, with_companions=True)
+    _send_and_delete(context.registrar, without_header, beside_valid_requests=True)
     keys_but_email = [key for key in context.keys_for_wrong_tokens if key.type != "EMAIL"]
     with_another_token = [_Attempt(key, purpose, WRONG_TOKEN) for key in keys_but_email]
-    _send_and_delete(context.registrar, with_another_token, with_companions=True)
+    _send_and_delete(context.registrar, with_another_token, beside_valid_requests=True)
 
 
 def _send_other_schemes(context: _StepContext) -> None:
     """Send registrations of made-up keys with the valid token under a scheme other than Bearer, such as Digest.
 
-    A service may accept them, so they are sent only if the profile permits deletions, and if a selected requirement is
-    about them.
+    They are sent only if both of this is true:
+
+    - The profile permits deletions, because a service may accept them.
+    - A selected requirement needs their answers: the one on the scheme, or one on robustness, such as "no server
+      error", by which every answer is judged.
+
+    Each is sent at the same moment as a valid request that does nothing, because a service may accept a wrong
+    credential while a valid request is under way.
     """
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        requests = [UnauthorizedRequest(form.name) for form in permitted_forms(registrar.profile, among=OTHER_SCHEMES)]
+        schemes = permitted_forms(registrar.profile, among=OTHER_SCHEMES)  # those that this profile lets a run send
+        requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
-        _send_and_delete(registrar, attempts, with_companions=True)
+        _send_and_delete(registrar, attempts, beside_valid_requests=True)
 
 
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
@@ -340,14 +351,15 @@ def _register_keys_at_once(context: _StepContext) -> None:
 def _send_remaining_wrong_tokens(context: _StepContext) -> None:
     """Send the requests without the valid token that no earlier step has sent, each with a made-up (synthetic) key.
 
-    First those that are written in the usual way, each at the same moment as a valid request: some services accept a
-    wrong token while a valid request is under way. Then those with an unusual spelling.
+    First those that are written in the usual way, each at the same moment as a valid request that does nothing: some
+    services accept a wrong token while a valid request is under way. Then those that are written in an unusual way,
+    such as with two spaces behind the word Bearer (`spelling`).
     """
     registrar = context.registrar
     purpose = Registering.WITHOUT_A_TOKEN
     usual_requests = [request for request in context.unsent_requests if not request.spelling]
     unusual_requests = [request for request in context.unsent_requests if request.spelling]
-    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, usual_requests), with_companions=True)
+    _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, usual_requests), beside_valid_requests=True)
     _send_and_delete(registrar, _with_synthetic_keys(registrar, purpose, unusual_requests))
 
 
@@ -387,23 +399,31 @@ def _register_random_keys(context: _StepContext) -> None:
 def _register_until_enough(context: _StepContext) -> None:
     """Register a key of each type again and again, and delete it, until the run has enough answers for each type.
 
-    If one server of several is at fault, only several answers show it. Right before each of the first registrations
-    another request is sent, which is refused, or a read: the answer of a service at fault may depend on it. One of each
-    sort is sent alone, because the service may be at fault after any such request. The others are sent side by side,
-    because the fault may be one of the connection that carried them. Outside a sandbox only the made-up (synthetic) key
-    is registered again.
+    If one server of several is at fault, only several answers show it. Outside a sandbox only the made-up (synthetic)
+    key is registered again. The registrations are sent in rounds, one of each key type in a round.
 
-    RANDOM keys, whose values the service makes, are deleted when a few of them are registered.
+    Right before each of the first registrations another request is sent: a read, or a request that is refused. The
+    answer of a service at fault may depend on that request. There are two lists of such requests:
+
+    - One request of each sort. Each is sent alone with its registration, because a fault may show after any request,
+      whichever connection carried it.
+    - The refused requests once more. They are sent side by side, each on the connection of its registration, because a
+      fault may show only on the connection that carried the refused request.
+
+    RANDOM keys, whose values the service makes, are deleted when a few of them are registered: a list of keys has to be
+    read before the deletion, and one list shows the values of all of them.
     """
     registrar = context.registrar
     if not registrar.deletes_keys:
         return
     bodies = _bodies_to_send_again(registrar)
     before_one_alone, before_one_beside_others = requests_before_registrations(context.traffic)
-    random_registrations: list[Exchange] = []
+    random_registrations: list[Exchange] = []  # their keys are not deleted yet
     while bodies:
-        if not before_one_alone and not before_one_beside_others:
-            bodies = _with_more_random(registrar.log, bodies, _MOST_RANDOM_KEYS_AT_ONCE - len(random_registrations))
+        are_all_sent_before = not before_one_alone and not before_one_beside_others
+        if are_all_sent_before:  # from now on several RANDOM keys are registered in one round, which saves rounds
+            most_random = _MOST_RANDOM_KEYS_AT_ONCE - len(random_registrations)
+            bodies = _with_several_random(registrar.log, bodies, most_random)
         answers = _register_right_after(registrar, bodies[: len(before_one_alone)], before_one_alone)
         answers += _register_side_by_side(registrar, bodies[len(answers) :], before_one_beside_others)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
@@ -453,10 +473,12 @@ def _send_in_order(*sends: Send) -> Exchange:
     return exchanges[-1]
 
 
-def _with_more_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """The bodies, in which that of a RANDOM key stands as often as the type needs answers, but at most so often.
+def _with_several_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The bodies for one round of registrations: the body for a RANDOM key several times, any other body once.
 
-    Each of these registrations makes another key, so they can be sent at the same time.
+    The body for a RANDOM key is there as often as the run still needs answers for this type, but at most `most` times.
+    The service makes another key for each of them, so they can be sent at the same time. Any other key is registered
+    once in a round, because it has to be deleted before it can be registered again.
     """
     bodies_of_round: list[dict[str, Any]] = []
     for body in bodies:
@@ -494,7 +516,7 @@ def _bodies_to_send_again(registrar: Registrar) -> list[dict[str, Any]]:
 
 
 def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Container[str] = ()) -> bool:
-    """True if the run has too few registrations of the key type in this body, accepted or refused.
+    """True if the run has sent too few registrations of the key type in this body, whether accepted or refused.
 
     False for a type in `refused_types`, which the service refused in the last round: it would refuse the next one, too.
     """
@@ -504,13 +526,20 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
 def _bodies_that_need_more_answers(
     log: Log, bodies: Iterable[dict[str, Any]], refused_types: Container[str]
 ) -> list[dict[str, Any]]:
-    """The bodies whose key types need more answers, one of each type."""
+    """The bodies for the next round of registrations: one for each key type of which the run needs more answers.
+
+    `bodies` are those of the last round. A type in `refused_types` was refused in it, so it is left out.
+    """
     body_of_type = {body["pixKeyType"]: body for body in bodies}
     return [body for body in body_of_type.values() if _needs_more_answers(log, body, refused_types)]
 
 
 def _count_of_missing_answers(log: Log, body: Mapping[str, Any]) -> int:
-    """Number of registrations of the key type in this body that the log needs beside those that it has."""
+    """How many more registrations of a key type the run has to send until it has enough answers to judge the type.
+
+    The body names the type. RANDOM needs more answers than other types: a key of another type is registered a second
+    time while it is registered, and that gives further answers.
+    """
     key_type = body["pixKeyType"]
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
     enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH_ANSWERS
@@ -538,6 +567,8 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
         key = registrar.keys.key_of(refused.exchange) if refused.is_certain else None
         if key is None:
             continue
+        # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
+        # if the profile says that nobody else registers RANDOM keys at this account.
         if key.value is not None or registrar.keys.may_tell_random_by_lists:
             registrar.keys.learn_value(key, refused.key)
 
@@ -597,18 +628,22 @@ def _with_synthetic_keys(
     return [_Attempt(registrar.synthetic_key(), purpose, request.credential, request.spelling) for request in requests]
 
 
-def _send_and_delete(registrar: Registrar, attempts: Sequence[_Attempt], *, with_companions: bool = False) -> None:
+def _send_and_delete(
+    registrar: Registrar, attempts: Sequence[_Attempt], *, beside_valid_requests: bool = False
+) -> None:
     """Send registrations at the same time that the service must refuse, or may refuse. Delete the keys it registers.
 
-    With `with_companions`, each is sent at the same moment as a valid request that does nothing: some services accept a
-    wrong token while a valid request is under way. After some purposes, such as an undocumented type, the list of keys
+    With `beside_valid_requests`, each is sent at the same moment as a companion of its own, which is a valid request
+    that does nothing: some services accept a wrong token while a valid request is under way.
+
+    After some purposes, such as an undocumented type, the list of keys
     is read before the deletion, to see whether the key was registered.
     """
     sends: list[Send] = []
     for attempt in attempts:
         register = partial(registrar.register, attempt.key_or_body, attempt.purpose, valid=False)
         sends.append(partial(register, credential=attempt.credential, spelling=attempt.spelling))
-    if with_companions:
+    if beside_valid_requests:
         answers = registrar.together.send_each_with_a_companion(_REGISTER, *sends)
     else:
         answers = registrar.together.send_all(sends)
@@ -624,7 +659,7 @@ def _send_and_delete(registrar: Registrar, attempts: Sequence[_Attempt], *, with
 def _register_and_delete(
     registrar: Registrar, key: PixKey, requests_to_send: Callable[[], list[UnauthorizedRequest]]
 ) -> bool:
-    """Register a key twice, and delete it. Returns True if it is deleted, so that it can be registered again.
+    """Register a key twice, and delete it. Returns True if it can be registered again afterwards.
 
     The second registration shows how the service answers if a key is registered already.
 
@@ -645,15 +680,19 @@ def _register_and_delete(
         registrar.register(key, Registering.SECOND_TIME)
     elif was_list_readable:
         _read_lists_after_refusal(registrar, first_answer)
-    is_deleted = registrar.delete_key_of(first_answer)
+    is_deleted = registrar.delete_key_of(first_answer)  # also True if the registration was refused
+    # A refused key may be registered nevertheless, by this run or by somebody else. Then it is not free.
     return is_deleted and registrar.keys.seems_free(key.key)
 
 
 def _send_right_behind(registrar: Registrar, registered_key: PixKey, requests: Sequence[UnauthorizedRequest]) -> None:
-    """Send unauthorized requests right after a granted registration: with its key if they say so, else a synthetic key.
+    """Send registrations without the valid token right after a granted registration, which must be refused.
 
-    The first one goes alone, because it has to be the next request on the connection of the registration. The others
-    go at the same time.
+    They name a made-up (synthetic) key. A request whose spelling has the marker FOR_A_REGISTERED_KEY names the
+    registered key instead, because a service may look up the key before it checks the token.
+
+    The first one is sent alone, because it has to be the next request on the connection of the registration. The others
+    are sent at the same time.
     """
     attempts = []
     for request in requests:
@@ -694,6 +733,7 @@ def _register_random(registrar: Registrar, key: PixKey) -> Text:
     for body in _bodies_for_random(registrar, key):
         listing = registrar.read_key_list()  # first, because it may show that a key of unknown value is gone
         if registrar.holds_an_unknown_key():
+            # The reason says how the user can get rid of the key. If `key_at` is set, a list shows the value to delete.
             list_shows_values = registrar.profile.key_at is not None
             return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if list_shows_values else UNKNOWN_KEY
         answer = registrar.register(body, Registering.FIRST_TIME)

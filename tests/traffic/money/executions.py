@@ -1,6 +1,7 @@
-"""Why transfers are prepared and executed, and questions to the log about executions.
+"""Why transfers are prepared and executed, and functions that find executions of a run by that reason.
 
-`execution.py` gives each execution one of these purposes. Judgements and tests ask the log by them.
+`execution.py` gives each execution one of these purposes. Judgements and tests find the executions of a purpose in the
+log, which has all requests of a run with their answers.
 
 A code is the transaction code of a transfer. It is supplied by the profile, or the run has prepared its transfer. Most
 codes are sent without the valid token before they are executed, which must not execute them. A code is spent if the
@@ -25,6 +26,7 @@ from spec.log import Log
 from spec.observed import indistinguishable
 
 EXECUTE = "executePix"
+"""GET /v1/execute/pix/{transactionId}."""
 _WrongToken = tuple[str, tuple[str, ...]]
 """The name of a wrong token (or of no token), and the unusual ways in which its request was written, such as
 `("no header", ("a slash at the end",))`."""
@@ -62,7 +64,7 @@ def answers_to_real_codes(log: Log) -> list[Exchange]:
 
 
 def successful_executions(log: Log) -> list[Exchange]:
-    """The executions of real codes (those of transfers) that succeeded.
+    """The executions of real codes (transaction codes of transfers) that succeeded.
 
     First come those that were sent as documented, then those with extra parts: a body, more headers and a query. The
     extra parts are sent if the service seems to need more than is documented.
@@ -74,11 +76,12 @@ def successful_executions(log: Log) -> list[Exchange]:
 def repeated_executions(log: Log) -> list[Exchange]:
     """The executions of a code that had been executed before, if their answer says success or has a result.
 
-    The rules for results judge such an answer, too, like that of the first execution. The run sends a code a second
-    time on a sandbox, to see whether money moves again.
+    The rules for results judge such an answer, too, like the answer to the first execution. On a sandbox the run sends
+    a code a second time, to see whether money moves again.
     """
     codes_executed: set[str] = set()
     repeated = []
+    # Every execution in the order of sending, whatever its purpose: one of them may have executed the code first.
     for exchange in log.attempts(EXECUTE):
         is_repeated = exchange.credential == VALID and _transaction_code_of(exchange) in codes_executed
         if is_repeated and grants_protected_result(exchange):

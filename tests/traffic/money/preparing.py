@@ -49,7 +49,7 @@ def prepare_executable_transfers(
     if profile.is_sandbox:
         preparations = _prepare_at_once(client, profile, plan, most, purpose)
     while len(preparations) < most:
-        one_has_no_code = client.door.guard.prepared.has("")  # "" is kept if the code was not found
+        one_has_no_code = client.door.guard.prepared.has("")  # the door keeps "" if an answer has no usable code
         if one_has_no_code:
             break
         preparations.append(prepare_one_transfer(client, profile, plan, len(preparations), purpose))
@@ -61,7 +61,9 @@ def _prepare_at_once(
 ) -> list[Exchange]:
     """Prepare the first of these transfers alone, and if that gave a code, the others at the same time.
 
-    Returns the exchanges without those that were refused beside others, because a service may do one at a time.
+    `most` is the number of transfers. Returns the exchanges (requests with their answers). A preparation that was
+    refused while others were under way is left out, because a service may prepare only one transfer at a time; the
+    caller prepares another one instead.
     """
     preparations = [prepare_one_transfer(client, profile, plan, 0, purpose)] if most else []
     if not client.door.guard.prepared.codes_of(preparations):
@@ -77,10 +79,11 @@ def _prepare_at_once(
 def prepare_one_transfer(
     client: Client, profile: Profile, plan: Prepare, number_of_payee: int = 0, purpose: Purpose | None = None
 ) -> Exchange:
-    """Prepare one transfer, and return the exchange. The door keeps the transaction code of its answer.
+    """Prepare one transfer, and return the exchange: the request with its answer.
 
-    `plan` says which request prepares a transfer, and where its answer has the code. `number_of_payee` says which key
-    of the profile is the payee (see `filled_body`).
+    The door, through which all requests of a run are sent, keeps the transaction code of the answer. `plan` says which
+    request prepares a transfer, and where its answer has the code. `number_of_payee` says which key of the profile is
+    the payee (see `filled_body`).
     """
     exchange = _send_preparation(client, profile, plan, number_of_payee, purpose)
     _learn_code(client, profile, plan, exchange)
@@ -96,7 +99,9 @@ def _send_preparation(
 
 
 def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Exchange) -> None:
-    """Have the door keep the transaction code of an answer.
+    """Read the transaction code in the answer to a preparation, and have the door keep it for an execution.
+
+    All requests of a run are sent through the door. It also hides the code in reports.
 
     If the answer has no code that may be sent, a note for the report says why. There is no note if the answer is not as
     documented, because that is a fault of the service and not of the profile.

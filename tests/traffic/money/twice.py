@@ -24,6 +24,7 @@ from spec.observed import answer_of, is_evidence
 from tests.traffic.money.preparing import prepare_executable_transfers
 
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
+"""What the report says if money moved a second time. In capital letters, because a bank loses money then."""
 _Numbers = Mapping[JsonPath, Decimal]
 """Every number in the answers to balance requests. Its key is the account, followed by the path to the number in the
 JSON: `{("ac-0001", "data", "balance"): Decimal("12.50")}`."""

@@ -50,6 +50,7 @@ from tests.traffic.trust.let_in import (
 from tests.traffic.trust.stand_ins import StandIn, cookies_of, stand_ins
 
 _REQUIRED = {"executePix": "executePix.token.required", "registerPixKey": "registerPixKey.token.required"}
+"""By operation, the requirement that it needs the token. They are the two operations that document the token."""
 _MOST_SHOWN = 3
 """Most stand-ins of an operation that are proved to be let in: further proofs cost time, and say no more."""
 _MOST_PARTS = 60
@@ -62,7 +63,8 @@ _MOST_NAMED = 6
 def send_without_token_at_the_start(traffic: Traffic) -> None:
     """Send requests without a token in the first second of the run, because a service may not check tokens yet.
 
-    They have synthetic codes and accounts. After a temporary answer, such as a lock, this operation gets no more.
+    They have synthetic (made-up) codes and accounts. After a temporary answer, such as a rate limit, no further one is
+    sent to the operation.
     """
     for sender in _senders(traffic):
         for _ in range(REQUESTS_AT_THE_START):
@@ -151,10 +153,11 @@ class _Sender:
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
     def _send_with_the_token(self, answer: Exchange) -> None:
-        """Send the same request as that of an answer with the valid token, so that its answer can be compared.
+        """Send a request once more with the valid token, to compare both answers. `answer` is the first exchange.
 
-        It is sent once for each key type. It is not sent if the answer is a refusal of the caller, such as a 401,
-        because the valid token gets another one in any case.
+        If both answers are the same, the first request may have been let in without the valid token. It is sent once
+        for each key type. It is not sent if the first answer refuses the caller, such as a 401, because the valid token
+        gets another answer in any case.
         """
         if is_about_the_identifier(answer) and not answer_with_the_token(answer, self._log):
             self._send(Trust.WITH_THE_TOKEN, key_type_of(answer))
@@ -175,6 +178,7 @@ class _Sender:
     def send_series(self, reads: int = 1) -> None:
         """Send some reads, and right after them, on the same connection, three requests without the valid token.
 
+        `reads` is the number of reads.
         Two of them have no token, and one has a wrong token (WRONG_TOKEN). Some services do not check the token on a
         connection that was authorized before.
         """
@@ -252,7 +256,7 @@ class _Sender:
             self._prove_that_it_is_let_in(stand_in)
 
     def _number_let_in(self) -> int:
-        """Number of stand-ins that this operation certainly let in so far: it took them for the valid token."""
+        """Number of stand-ins (such as a header) that this operation certainly accepted instead of the valid token."""
         return len(stand_ins_let_in(self._log, self.operation))
 
     def _send_parts_of(self, stand_in: StandIn) -> None:

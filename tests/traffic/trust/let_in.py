@@ -61,7 +61,7 @@ REQUESTS_AT_THE_START = 2
 three."""
 PURPOSES_IN_A_SERIES = (Trust.RIGHT_AFTER_A_SUCCESS, Trust.RIGHT_AFTER_A_REFUSAL, Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 """A series: these requests one after the other, on one connection, right after a read that succeeds."""
-_PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}
+_PURPOSE_BY_SIGN = {"-": Trust.NO_TOKEN_IN_BETWEEN, "+": Trust.STAND_IN_AGAIN}  # for the order of the next constant
 ORDER_OF_PROOF = tuple(_PURPOSE_BY_SIGN[sign] for sign in "-++-+--++--+-++-")
 """Requests without a token (-) and with a stand-in (+) that show whether the stand-in was let in.
 
@@ -78,7 +78,7 @@ TIMES_SENT_AGAIN = 5
 def is_about_the_identifier(answer: Exchange) -> bool:
     """True if the answer seems to be about the identifier in the request: its code or account.
 
-    Such an answer is, for example, a 404 for an unknown code, which the valid token gets as well. An answer about the
+    Such an answer is, for example, a 404 for an unknown code, which the valid token gets, too. An answer about the
     caller, such as a 401, is none, and nothing temporary, such as a server error or a rate limit.
     """
     if answer.response is None:
@@ -168,11 +168,12 @@ def let_in_by_their_position(log: Log, operation: str) -> list[Exchange]:
     several times. The requests at one position, such as right after the read, count if each of them got the answer of
     the valid token, while at another position each was refused.
 
-    Empty if the series was not sent more often than TIMES_SENT_AGAIN, because a service of several servers may answer
-    so by chance.
+    Empty if the series was sent too few times: the first time and TIMES_SENT_AGAIN times more. A service of several
+    servers may answer a few series so by chance.
     """
     answers_by_position = [log.of(operation, purpose) for purpose in PURPOSES_IN_A_SERIES]
-    if any(len(answers) <= TIMES_SENT_AGAIN for answers in answers_by_position):  # the first one, and those sent again
+    times_needed = 1 + TIMES_SENT_AGAIN
+    if any(len(answers) < times_needed for answers in answers_by_position):
         return []
     if not any(_are_all_refused_for_the_token(answers, log) for answers in answers_by_position):
         return []
@@ -188,7 +189,7 @@ def is_refused_like_without_any_token(answer: Exchange, log: Log) -> bool:
 
     Then the service did not look at the stand-in (what some services trust instead of a token).
     """
-    without_any_token = log.of(answer.operation, Trust.RIGHT_AFTER_A_SUCCESS)[0]
+    without_any_token = log.of(answer.operation, Trust.RIGHT_AFTER_A_SUCCESS)[0]  # sent before each stand-in
     if answer.response is None or without_any_token.response is None:
         return False
     return refusal_kind(answer.response) is refusal_kind(without_any_token.response)
@@ -226,8 +227,8 @@ def is_as_expected_if_let_in(answer: Exchange, log: Log) -> bool:
     """True if an answer is the one that is expected if a stand-in is let in: accepted as if it was the valid token.
 
     A stand-in is what some services trust instead of a token. Requests with it and requests without any token are sent
-    alternately (ORDER_OF_PROOF). With the stand-in the expected answer is that of the valid token. Without any token it
-    is a refusal.
+    alternately (ORDER_OF_PROOF). With the stand-in the same answer is expected as with the valid token. Without any
+    token a refusal is expected.
     """
     if answer.purpose is Trust.STAND_IN_AGAIN:
         return is_answered_as_with_the_token(answer, log)
@@ -247,8 +248,8 @@ def is_stand_in_proved_by_last_answers(log: Log, operation: str) -> bool:
 def _is_stand_in_proved_by(answers: Sequence[Exchange], log: Log) -> bool:
     """True if these answers prove that a stand-in is let in: it gets the answer of the valid token each time.
 
-    They must answer all requests with the stand-in and without any token, in ORDER_OF_PROOF. Each must be the one that
-    is expected if the stand-in is let in.
+    They must answer all requests with the stand-in and without any token, in ORDER_OF_PROOF. Each must be the answer
+    that is expected if the stand-in is let in.
     """
     purposes = tuple(answer.purpose for answer in answers)
     return purposes == ORDER_OF_PROOF and all(is_as_expected_if_let_in(answer, log) for answer in answers)
@@ -300,12 +301,11 @@ def _is_filtered(answer: Exchange, read: Exchange) -> bool:
 
 
 def let_in(log: Log, operation: str) -> tuple[tuple[str, list[Exchange]], ...]:
-    """The requests without the valid token that an operation accepted as if they had it, by the code of a finding.
+    """The requests without the valid token that an operation accepted as if they had it, in two pairs.
 
-    A finding is a sentence in the report. The codes and the requests are pairs.
-
-    For example `(("let-in", [...]), ("let-in-at-first", []))`: the second pair has those of the first second, if the
-    service checks tokens later.
+    Each pair has the code of the finding (the sentence in the report) and the requests that show it, if any:
+    `(("let-in", [...]), ("let-in-at-first", []))`. The second pair is about the first second of the run, in which a
+    service may not check tokens yet.
     """
     requests = let_in_by_their_position(log, operation)
     for with_the_stand_in in stand_ins_let_in(log, operation):
@@ -314,8 +314,8 @@ def let_in(log: Log, operation: str) -> tuple[tuple[str, list[Exchange]], ...]:
 
 
 def granted_to_anybody(log: Log, operation: str) -> list[Exchange]:
-    """The requests of this module that got a result of an execution or registration without the valid token.
+    """The requests for made-up codes or accounts that got the result of an execution or registration without the token.
 
-    Nobody may get such a result without the valid token, even for a made-up code or account.
+    Nobody may get such a result without the valid token, even if the code or account does not exist.
     """
     return [exchange for exchange in log.sent(operation, *WITHOUT_THE_TOKEN) if grants_protected_result(exchange)]

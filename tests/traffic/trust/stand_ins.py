@@ -38,6 +38,7 @@ _FLAGS = (
     "X-Token-Verified", "X-Verified", "X-Authorized", "X-Skip-Auth", "X-Auth-Skip", "X-Bypass-Auth", "X-Auth-Bypass",
     "X-No-Auth", "X-Admin", "X-Is-Admin", "X-Debug", "X-Test", "X-Test-Mode", "X-Health-Check", "X-Preview",
 )  # fmt: skip
+"""Headers that mark an internal or trusted caller. They are sent with the value `true`."""
 _NAMES = {
     "X-Service-Name": "gateway", "X-Source": "internal", "X-Caller": "internal", "X-Env": "test",
     "X-Environment": "test", "X-Requested-With": "XMLHttpRequest", "Origin": "http://localhost",
@@ -55,26 +56,32 @@ _USERS = {
     "X-Principal": "admin", "X-Ms-Client-Principal-Name": "admin", "X-Amzn-Oidc-Identity": "admin", "X-Role": "admin",
     "X-Roles": "admin", "X-User-Role": "admin", "X-User-Roles": "admin", "X-Scope": "pix", "X-Scopes": "pix",
 }  # fmt: skip
+"""Headers by which a gateway names the user whom it has authenticated, with a value that a service may accept."""
 _CERTIFICATES = {
     "X-SSL-Client-Verify": "SUCCESS", "X-Client-Verify": "SUCCESS", "SSL-Client-Verify": "SUCCESS",
     "X-Client-Cert-Verified": "true", "X-SSL-Client-S-DN": "CN=localhost", "X-Client-DN": "CN=localhost",
     "X-Client-Cert-Subject": "CN=localhost", "X-Client-Cert": "localhost", "X-SSL-Cert": "localhost",
     "X-Forwarded-Client-Cert": 'Subject="CN=localhost"',
 }  # fmt: skip
+"""Headers by which a gateway says that it has verified the certificate of the client."""
 _KEYS = {
     "X-Api-Key": "test", "Api-Key": "test", "Apikey": "test", "X-Auth-Token": "test", "X-Access-Token": "test",
     "X-Token": "test", "X-Auth-Key": "test", "X-Service-Token": "test", "X-Internal-Token": "test",
     "X-Authorization": "Bearer test", "Proxy-Authorization": "Bearer test",
 }  # fmt: skip
+"""Headers that some services read instead of Authorization, each with a key or token that is easy to guess."""
 _PATHS = (
     "X-Original-URL", "X-Original-URI", "X-Original-Path", "X-Rewrite-URL", "X-Rewrite-URI", "X-Override-URL",
     "X-Forwarded-URI", "X-Forwarded-URL", "X-Forwarded-Path", "X-Request-URI", "X-Envoy-Original-Path",
 )  # fmt: skip
+"""Headers that tell a service which path the client asked for, if a proxy has changed it."""
 _METHODS = ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-Method", "X-Forwarded-Method")
+"""Headers that tell a service which HTTP method it is to use instead of the method of the request."""
 _PARTS_OF_A_QUERY = {
     "debug": "true", "test": "true", "admin": "true", "internal": "true", "access_token": "test", "token": "test",
     "api_key": "test", "apikey": "test", "user": "admin", "auth": "none",
 }  # fmt: skip
+"""Names and values in a query that some services trust."""
 _COOKIES = ("session", "sessionid", "SESSION", "JSESSIONID", "connect.sid", "sid", "auth", "token", "access_token")
 """Usual names of a session, for a service that sets no cookie."""
 
@@ -92,6 +99,7 @@ def _with_one_value(names: Iterable[str], value: str) -> Headers:
     return tuple((name, value) for name in names)
 
 
+# Names of families: a family is a group of headers with one meaning, which are sent in one request.
 _LOOPBACK = "a loopback address as that of the client"
 _USER = "a user whom a gateway has authenticated"
 _INTERNAL = "marks of an internal caller"
@@ -110,9 +118,11 @@ FAMILIES: Mapping[str, Headers] = {
 """Families of headers, by what a service may take them for."""
 _FAMILIES_IN_ONE_REQUEST = (_LOOPBACK, _INTERNAL, _USER, _CERTIFICATE, _KEY)
 """Families that do not disturb each other: beside a wrong token they go in one request."""
+# Names of the other stand-ins.
 QUERY = "parts of a query"
 COOKIE = "a session cookie"
 EVERYTHING = "all that a gateway sets"
+"""The headers of several families in one request."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,7 @@ class StandIn:
     credential: str = NO_HEADER
     """The name of a wrong token, or of no Authorization header."""
     name: str = ""
-    """What stands in for the token, in words; empty if nothing does but the credential."""
+    """What the request has instead of the token, in words; empty if it has nothing but the credential."""
     headers: Headers = ()
     query: Headers = ()
     key_type: str = "EMAIL"
