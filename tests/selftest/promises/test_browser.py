@@ -26,7 +26,7 @@ REPETITIVE = (
 """Parts of the page with many equal siblings, because axe-core takes its time for each."""
 MOST_NODES, MOST_PIXELS = 10_000, 17_000
 """A third of the size that the page had before it showed only the exchanges that it cites."""
-INJECTED = "<script>window.ran = 1</script><img src='http://127.0.0.1:9/x' onerror='window.ran = 1'>"
+SCRIPT_THAT_SETS_RAN = "<script>window.ran = 1</script><img src='http://127.0.0.1:9/x' onerror='window.ran = 1'>"
 
 
 @pytest.fixture(scope="module")
@@ -85,74 +85,126 @@ def element_with_id(page, name):
     return page.locator(f"[id='{name}']")
 
 
-def test_the_first_screen_the_filters_and_paper(open_report):
-    """The first screen has verdict, omissions, provenance and the headline of the findings.
+def test_the_page_is_small(open_report):
+    """report.html has less than 10,000 elements and 17,000 pixels of height, so that a browser shows it fast.
 
-    A filter announces the number of entries to screen readers, and the address keeps it. A link to a hidden entry
-    clears the filter. On paper the findings begin on the second page.
+    It shows only the exchanges (a request and its answer) that its findings cite.
+    """
+    page = open_report()
+    number_of_elements = page.evaluate("document.querySelectorAll('*').length")
+    height_in_pixels = page.evaluate("document.documentElement.scrollHeight")
+
+    assert number_of_elements < MOST_NODES
+    assert height_in_pixels < MOST_PIXELS
+
+
+def test_the_first_screen_shows_the_verdict_and_where_the_findings_begin(open_report):
+    """Without scrolling a reader sees, from top to bottom: the verdict of the run, what the run did not test, where the
+    report comes from, and the headline above the findings.
+    """
+    page = open_report()
+    parts_from_top_to_bottom = (".banner", ".tiles", ".provenance", "#findings")
+    top_edges = [page.locator(part).bounding_box()["y"] for part in parts_from_top_to_bottom]
+
+    assert top_edges == sorted(top_edges)
+    assert 0 <= top_edges[0] < top_edges[-1] < DESK["height"]
+
+
+def test_a_filter_in_the_address_hides_all_other_requirements(open_report):
+    """An address that ends in `verdict=warn` opens the report with that filter: only requirements with a warning are
+    shown, and only their findings. The most harmful finding stands first.
     """
     page = open_report("#?verdict=warn")
-    parts = map(page.locator, (".banner", ".tiles", ".provenance", "#findings"))
-    first_screen = [element.bounding_box()["y"] for element in parts]
-    ids_before = ids_shown(page)
-    findings_before = ids_shown(page, "finding")
+
+    assert ids_shown(page) == ["executePix.fields.extra", "getBalance.status"]
+    assert ids_shown(page, "finding") == ["finding-getBalance.status", "finding-executePix.fields.extra"]
+
+
+def test_a_filter_tells_screen_readers_how_many_requirements_are_shown(open_report):
+    """Once the user chooses an operation, only its requirements are shown, and a screen reader reads their number."""
+    page = open_report("#?verdict=warn")
     page.get_by_label("Operation").select_option("getBalance")
     wait_for_filters(page)
+    text_that_a_screen_reader_reads = page.locator('output[aria-live="polite"]').inner_text()
 
-    assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
-    assert page.evaluate("document.documentElement.scrollHeight") < MOST_PIXELS
-    assert first_screen == sorted(first_screen)
-    assert 0 <= first_screen[0] < first_screen[-1] < DESK["height"]
-    assert ids_before == ["executePix.fields.extra", "getBalance.status"]
-    assert findings_before == [f"finding-{id}" for id in reversed(ids_before)]  # by harm
     assert ids_shown(page) == ["getBalance.status"]
-    assert "requirements 1" in page.locator('output[aria-live="polite"]').inner_text()
+    assert "requirements 1" in text_that_a_screen_reader_reads
 
+
+def test_the_button_clear_removes_the_filter(open_report):
+    """After a click on "Clear" all requirements are shown, and the address has no filter."""
+    page = open_report("#?verdict=warn")
     page.get_by_role("button", name="Clear").click()
     wait_for_filters(page)
-    assert len(ids_shown(page)) == len(shared_run("failing").document["requirements"])
+    number_of_requirements = len(shared_run("failing").document["requirements"])
+
+    assert len(ids_shown(page)) == number_of_requirements
     assert page.evaluate("location.hash") == ""
 
+
+def test_a_search_stays_when_the_page_is_loaded_again(open_report):
+    """A search finds the requirement whose id has both words, in capitals or not. The address of the page keeps it."""
+    page = open_report()
     page.get_by_role("searchbox").focus()
     page.keyboard.type("Document MASKED")
     wait_for_filters(page)
     page.reload()
-    assert ids_shown(page) == [MASKED]
+
+    assert ids_shown(page) == ["executePix.document.masked"]
+
+
+def test_a_link_to_a_requirement_shows_it_although_a_filter_hid_it(open_report):
+    """A link to a requirement clears the filter that hides it. The fragment of the address is such a link."""
+    page = open_report("#?verdict=warn")
     page.evaluate("location.hash = '#executePix.id.present'")
     wait_for_filters(page)
+
     assert element_with_id(page, "executePix.id.present").is_visible()
 
+
+def test_on_paper_the_findings_begin_on_the_second_sheet(open_report):
+    """The part before the findings fits on one sheet of paper, and a page break follows it."""
+    page = open_report()
     page.emulate_media(media="print")
     page.set_viewport_size(PAPER)
-    assert page.locator(".first").bounding_box()["height"] < PAPER["height"]
-    assert page.evaluate("getComputedStyle(document.getElementById('findings')).breakBefore") == "page"
+    height_of_first_part = page.locator(".first").bounding_box()["height"]
+    break_before_findings = page.evaluate("getComputedStyle(document.getElementById('findings')).breakBefore")
+
+    assert height_of_first_part < PAPER["height"]
+    assert break_before_findings == "page"
 
 
 @exhaustive
-def test_a_foreign_script_does_not_run(chromium, report, tmp_path):
-    """Markup that got into the page neither runs nor fetches anything. The scripts of the page itself run."""
+def test_a_script_from_an_answer_of_the_service_does_not_run(chromium, report, tmp_path):
+    """Markup that got into the page neither runs nor fetches anything, because the page has a Content-Security-Policy.
+
+    The scripts of the page itself run: one fills the table of results as soon as the user opens it.
+    """
+    rows_of_the_table = "document.querySelectorAll('#results-table tbody').length"
     page = chromium.new_page()
     failed_requests = []
     page.on("requestfailed", lambda request: failed_requests.append(request.failure))
     file = tmp_path / "report.html"
-    file.write_text(report.read_text("utf-8").replace("<main>", f"<main>{INJECTED}"), "utf-8")
+    file.write_text(report.read_text("utf-8").replace("<main>", f"<main>{SCRIPT_THAT_SETS_RAN}"), "utf-8")
     page.goto(file.as_uri())
     page.wait_for_timeout(200)
-
-    assert page.evaluate("window.ran") is None
-    assert page.evaluate("document.querySelectorAll('#results-table tbody').length") == 0
+    rows_before_click = page.evaluate(rows_of_the_table)
     page.locator("#tests > summary").click()
     page.wait_for_timeout(100)
-    assert page.evaluate("document.querySelectorAll('#results-table tbody').length") > 0
+
+    assert page.evaluate("window.ran") is None
     assert failed_requests == ["csp"]
+    assert rows_before_click == 0
+    assert page.evaluate(rows_of_the_table) > 0
     page.close()
 
 
 @exhaustive
 def test_a_finding_leads_to_its_exchange_and_back(open_report):
-    """The deviating part of the exchange is marked and links to the finding.
+    """A finding links to an exchange, which is a request and its answer. The deviating part of the answer is marked, and
+    links back to the finding.
 
-    The button copies the lines that send the request again.
+    A button copies the lines of a shell that send the request again.
     """
     page = open_report(permissions=["clipboard-read", "clipboard-write"])
     element_with_id(page, f"finding-{MASKED}").get_by_role("link", name="Exchange").first.click()
@@ -170,7 +222,10 @@ def test_a_finding_leads_to_its_exchange_and_back(open_report):
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(open_report, viewport, scheme):
-    """axe-core finds no violation in any part of the page, and no part is wider than the screen."""
+    """axe-core, which checks whether people with disabilities can use a page, finds no violation in any part of it.
+
+    No part is wider than the screen.
+    """
     page = open_report(viewport=viewport, color_scheme=scheme, is_mobile=viewport is PHONE)
     page.evaluate(f"document.querySelectorAll({REPETITIVE!r}).forEach(part => part.remove())")
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
@@ -190,22 +245,23 @@ def report_off_sandbox(request, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("media", "viewport", "share"),
+    ("media", "viewport", "least_part_of_the_width"),
     [("print", PAPER, 0.6), ("screen", DESK, 0.15), ("screen", PHONE, 0.6)],
     ids=["paper", "desk", "phone"],
 )
-def test_reasons_of_omissions_have_room(media, viewport, share, report_off_sandbox, chromium):
-    """Off a sandbox the reasons are long.
+def test_reasons_of_omissions_have_room(media, viewport, least_part_of_the_width, report_off_sandbox, chromium):
+    """The three texts that say why requirements were not tested are wide enough to be read.
 
-    On paper and on a phone each has most of the width, and the first page fits on one sheet.
+    These texts are long if the target is no sandbox, which is a target where money and keys are worth nothing. On paper
+    and on a phone each has more than half of the width. On paper they fit on the first sheet.
     """
     page = chromium.new_page(viewport=viewport)
     page.goto(report_off_sandbox.as_uri())
     page.emulate_media(media=media)
-    boxes = [tile.bounding_box() for tile in page.locator(".tile dd").all()]
-    height = page.locator(".first").bounding_box()["height"]
+    widths = [tile.bounding_box()["width"] for tile in page.locator(".tile dd").all()]
+    height_of_first_part = page.locator(".first").bounding_box()["height"]
     page.close()
 
-    assert len(boxes) == 3
-    assert min(box["width"] for box in boxes) > share * viewport["width"]
-    assert media == "screen" or height < PAPER["height"]
+    assert len(widths) == 3
+    assert min(widths) > least_part_of_the_width * viewport["width"]
+    assert media == "screen" or height_of_first_part < PAPER["height"]

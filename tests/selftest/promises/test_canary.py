@@ -97,27 +97,31 @@ def run_with_canaries(service, folder, *options, token=CANARY_TOKEN, **variables
 
 
 def test_nothing_leaves_that_a_service_echoes(tmp_path):
-    """The service echoes each request in bodies of every sort, headers, cookies and redirects.
+    """A run writes no token, code, account, key or personal value, although the service sends all of them back to it.
 
-    So tests fail, and pytest prints as much as it can. No canary is found, and no file is missing in the report.
+    Such values are canaries here: texts that occur nowhere else. The service echoes each request in bodies of every
+    sort, headers, cookies and redirects, so tests fail, and pytest prints as much as it can. Neither a half of the token
+    is found.
     """
     with EchoesInTurn() as service:
         result = run_with_canaries(service, tmp_path, *LOUD, "-k", "executePix or listAccounts or transferInternal")
 
-    assert canaries_found(result, tmp_path, (CANARY_TOKEN, CANARY_TOKEN[:16], CANARY_TOKEN[16:], *CANARIES)) == []
+    token_and_its_halves = (CANARY_TOKEN, CANARY_TOKEN[:16], CANARY_TOKEN[16:])
+    assert canaries_found(result, tmp_path, (*token_and_its_halves, *CANARIES)) == []
     assert result.document["traffic"]["requests"] > 30
     assert {path.name for path in result.folder.iterdir()} == {*OUTPUTS, PAGE, SUMS}
 
 
 def test_no_file_has_a_part_of_a_signed_token(tmp_path):
-    """Neither the token, nor wrong tokens that are made from it, nor its claims are in files or output.
+    """Neither the token, nor wrong tokens that are made from it, nor its claims are in files or output of a run.
 
-    The file of observed behaviour, the journal and the files of Hypothesis are searched, too. The report, the journal
-    and the summary can be read by their owner alone. Several wrong tokens were sent, so there was something to hide.
+    A signed token (JWT) has claims, which may name a person, and a signature. The files of the run are those of its
+    report, of the journal (the codes that it sent), of the observed behaviour and of Hypothesis. Only their owner can
+    read them. The run sent more than eight wrong tokens, so there was something to hide.
     """
     token = SignedCanary().token
     claims, signature = token.split(".")[1:]
-    secrets = (
+    parts_of_the_token = (
         *wrong_tokens(token).values(),
         token,
         claims,
@@ -129,11 +133,12 @@ def test_no_file_has_a_part_of_a_signed_token(tmp_path):
         options = ("-m", "property or not property", "--examples=1", "-k", "executePix or registerPixKey")
         result = run_with_canaries(service, tmp_path, *VERBOSE, *options, token=token)
     credentials_sent = {request.header("Authorization").rpartition(" ")[2] for request in service.received}
+    wrong_tokens_sent = credentials_sent & set(wrong_tokens(token).values())
     names_beside_report = ("journal.jsonl", "journal.key", "summary.md")
     files = [*result.folder.iterdir(), *map(tmp_path.joinpath, names_beside_report)]
 
-    assert canaries_found(result, tmp_path, (*secrets, *CANARIES)) == []
-    assert len(credentials_sent & set(wrong_tokens(token).values())) > 8
+    assert canaries_found(result, tmp_path, (*parts_of_the_token, *CANARIES)) == []
+    assert len(wrong_tokens_sent) > 8
     assert (tmp_path / "profile.observed.yaml").exists()
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
@@ -155,9 +160,10 @@ class TrustsItsSession(Service):
 
 
 def test_no_file_has_the_session_cookie_of_a_service(tmp_path):
-    """The service lets in whoever sends its cookie, so the requirement of the token fails.
+    """No file of a run has the value of a session cookie that the service set.
 
-    The report shows that request without the value of the cookie.
+    The service accepts its cookie in the place of a token, so the requirement that a token is needed fails. The report
+    shows the request with the cookie, but not the value of the cookie.
     """
     with Server(TrustsItsSession(token=CANARY_TOKEN)) as server:
         profile = write_profile(tmp_path, server.base_url)
@@ -168,7 +174,7 @@ def test_no_file_has_the_session_cookie_of_a_service(tmp_path):
 
 
 OLD_KEY = "0b8c7a5e-41d3-4f6a-9c27-5e1f60d2b934"
-UNLISTED = ("unlisted-account-8812", "UNLISTED-77310-4", "90417734")
+ACCOUNTS_OF_OTHERS = ("unlisted-account-8812", "UNLISTED-77310-4", "90417734")
 
 
 class TellsMore(Service):
@@ -194,7 +200,7 @@ class TellsMore(Service):
         return {"idTransaction": result.pop("transactionId"), **result} if len(self.codes) % 2 else result
 
     def list_accounts(self, request):
-        first, number, second = UNLISTED
+        first, number, second = ACCOUNTS_OF_OTHERS
         theirs = [{"id": first, "kind": "CHECKING"}, {"accountNumber": int(second), "iban": number, "kind": "SAVINGS"}]
         return {"accounts": [*super().list_accounts(request)["accounts"], *theirs]}
 
@@ -204,23 +210,24 @@ class TellsMore(Service):
         return {"all": ";".join(keys), "made": [key.replace("-", "") for key in keys], **named}
 
     def finish(self, request, operation, response):
-        return replace(response, headers=(*response.headers, ("X-Told", " ".join((*UNLISTED, *self.codes)))))
+        return replace(response, headers=(*response.headers, ("X-Told", " ".join((*ACCOUNTS_OF_OTHERS, *self.codes)))))
 
 
 def test_no_file_has_codes_or_keys_that_only_the_service_names(tmp_path):
-    """Codes that could still be executed, and accounts and keys of others, are in no file and not in the output.
+    """Codes, accounts and keys that an answer of the service names, and the profile does not, are nowhere in a report.
 
-    A name of a member that is an ordinary word, such as accountNumber, is shown.
+    Such a code could still be executed, and such accounts and keys belong to other people. The name of a JSON member
+    that is an ordinary word, such as accountNumber, is shown.
     """
     with SocketService() as service:
         service.sandbox = TellsMore()
         options = ("-k", "executePix or listAccounts or listPixKeys or createPix or transferP2p")
         result = run_suite(write_profile(tmp_path, service.base_url), *options, PIX_TOKEN=CANARY_TOKEN)
+    codes_in_answers = service.sandbox.codes
+    forms_of_the_key = (OLD_KEY, OLD_KEY.replace("-", ""))
 
-    assert len(service.sandbox.codes) > 1
-    assert (
-        canaries_found(result, tmp_path, (*service.sandbox.codes, *UNLISTED, OLD_KEY, OLD_KEY.replace("-", ""))) == []
-    )
+    assert len(codes_in_answers) > 1
+    assert canaries_found(result, tmp_path, (*codes_in_answers, *ACCOUNTS_OF_OTHERS, *forms_of_the_key)) == []
     assert "accountNumber" in (result.folder / PAGE).read_text()
 
 
@@ -233,24 +240,29 @@ def people_found(result, *folders):
 
 @pytest.mark.parametrize("language", ["en", "pt-BR"])
 def test_no_name_of_a_person_in_an_answer_is_shown(language, tmp_path):
-    """The service names people in all parts of its answers, and in answers that are not HTTP.
+    """A run shows no name of a person whom an answer of the service names, in whatever part of the answer it stands.
 
-    Such parts are the members status and type, refusals, names of members, the status line, headers and redirects. No
-    name is in the files or the output, in either language. Harmless words of the same answers are shown.
+    Such parts are the members status and type, refusals, names of members, the status line, headers and redirects. Some
+    answers are not even HTTP. Harmless words of the same answers are shown. The report has either language.
     """
     with NamesPeople(CANARY_TOKEN) as service:
         result = run_with_canaries(service, tmp_path, *LOUD, "--accept", f"--report-language={language}")
 
+    harmless_words = (
+        "erro [Aa]{4}|bloqueada|no account for|incorreta:|sem aaaaaa"  # `aaaa` hides a word of four letters
+    )
+
     assert people_found(result, tmp_path) == []
     assert len(service.received) > 60
-    assert re.search("erro [Aa]{4}|bloqueada|no account for|incorreta:|sem aaaaaa", (result.folder / PAGE).read_text())
+    assert re.search(harmless_words, (result.folder / PAGE).read_text())
 
 
 @pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
 def test_no_canary_is_printed_when_the_suite_itself_fails(spill, tmp_path):
-    """A plugin puts canaries into exceptions, variables, prints, logs, warnings, skips and internal errors.
+    """If the suite itself fails or crashes, its output has a placeholder, such as `<token>`, in the place of each secret.
 
-    The output has a placeholder, such as `<token>`, in the place of each.
+    A plugin of pytest puts canaries into exceptions, variables, prints, logs, warnings, skips and internal errors.
+    Canaries are secret or personal values that occur nowhere else, so that the test can search for them.
     """
     with SocketService() as service:
         plugin = ("-p", "tests.selftest.services.spilling", "-k", "executePix.id")
@@ -261,9 +273,10 @@ def test_no_canary_is_printed_when_the_suite_itself_fails(spill, tmp_path):
 
 
 def test_log_lines_of_libraries_are_masked():
-    """A library may log a header as it came, so each argument of a log line is shown as its shape: `Aaaaa` for Maria.
+    """Texts that a library puts into a log line are shown as their shape: `A-Aaaa Aaaaa` for `X-Name Maria`.
 
-    Numbers and the words of the library itself are shown. A known value becomes a placeholder.
+    The reason is that a library may log a header of the service as it came. Numbers and the words of the library itself
+    are shown. A known value, such as an account of the profile, becomes a placeholder.
     """
     pen = Pen(Display(Secrets({"account": [ACCOUNT]})), quiet=True)
     make_record = logging.getLogRecordFactory()
@@ -273,8 +286,8 @@ def test_log_lines_of_libraries_are_masked():
     assert record.getMessage() == "Failed for <account>: A-Aaaa Aaaaa, 3 times"
 
 
-NEITHER_KEY_NOR_NUMBER = ("presente para Berenice", "cavalobranco", "Hermenegildo Tourinho", "plainclientcanary")
-SHORT = ("8842", "554433", "q7", "91")
+LONG_VALUES = ("presente para Berenice", "cavalobranco", "Hermenegildo Tourinho", "plainclientcanary")
+SHORT_VALUES = ("8842", "554433", "q7", "91")
 
 
 class AnswersCreated(Service):
@@ -286,13 +299,13 @@ class AnswersCreated(Service):
 
 
 def test_nothing_leaves_of_the_bodies_and_headers_of_a_profile(tmp_path):
-    """Texts and numbers of the profile's bodies and headers are hidden, even short and nested ones.
+    """A report shows no text and no number from the bodies and headers of the profile, even short and nested ones.
 
-    The line that reproduces has a variable, and says which key of the profile has its value. The amount, key types,
-    booleans and null are shown.
+    The lines that send a request again have a variable in the place of each, and say which key of the profile has its
+    value. Amounts, key types and booleans are shown, because they are no secrets.
     """
-    gift, password, payee, client = NEITHER_KEY_NOR_NUMBER
-    pin, one_time, short, number = SHORT
+    gift, password, payee, client = LONG_VALUES
+    pin, one_time, short, number = SHORT_VALUES
     hidden_members = {
         "pin": pin,
         "senha": password,
@@ -328,16 +341,20 @@ def test_nothing_leaves_of_the_bodies_and_headers_of_a_profile(tmp_path):
         )
         result = run_suite(profile, *VERBOSE, "-k", "createPix or transferP2p or executePix", PIX_TOKEN=CANARY_TOKEN)
     assert result.status == 1, result.output
-    lines = "\n".join(finding["reproduce"] for finding in result.document["findings"])
-    lines_and_page = lines + html.unescape(re.sub("<[^>]+>", "", result.text(PAGE)))
+    lines_that_send_again = "\n".join(finding["reproduce"] for finding in result.document["findings"])
+    text_of_the_page = html.unescape(re.sub("<[^>]+>", "", result.text(PAGE)))
+    shown = lines_that_send_again + text_of_the_page
+    short_values_shown = [value for value in SHORT_VALUES if re.search(rf'": *\[?"?{value}\b', shown)]
+    harmless_members = ('"value": 7.75', '"value": 1.25', '"tipo": "EMAIL"', '"ok": true')
+    keys_of_the_profile = (
+        "requests.transferP2p.json.aviso", "requests.transferP2p.json.date", "requests.createPix.json.pin",
+        "requests.createPix.json.otp", "requests.createPix.json.favorecido.nome.0",
+        "requests.createPix.json.favorecido.n", "requests.createPix.json.message",
+    )  # fmt: skip
 
-    assert canaries_found(result, tmp_path, NEITHER_KEY_NOR_NUMBER) == []
-    assert [value for value in SHORT if re.search(rf'": *\[?"?{value}\b', lines_and_page)] == []
-    assert f"X-Part: {short}" not in lines_and_page
-    assert all(text in lines_and_page for text in ('"value": 7.75', '"value": 1.25', '"tipo": "EMAIL"', '"ok": true'))
-    for key in (
-        "transferP2p.json.aviso", "transferP2p.json.date", "createPix.json.pin", "createPix.json.otp",
-        "createPix.json.favorecido.nome.0", "createPix.json.favorecido.n", "createPix.json.message",
-    ):  # fmt: skip
-        assert f"profile.yaml, requests.{key}, " in lines_and_page
-    assert "HEADER_X_CLIENT: profile.yaml, headers.X-Client, aaaa" in lines
+    assert canaries_found(result, tmp_path, LONG_VALUES) == []
+    assert short_values_shown == []
+    assert f"X-Part: {short}" not in shown
+    assert [member for member in harmless_members if member not in shown] == []
+    assert [key for key in keys_of_the_profile if f"profile.yaml, {key}, " not in shown] == []
+    assert "HEADER_X_CLIENT: profile.yaml, headers.X-Client, aaaa" in lines_that_send_again

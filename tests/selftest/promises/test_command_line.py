@@ -20,7 +20,8 @@ from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_
 
 
 def test_the_default_run_needs_no_set_up(tmp_path):
-    """The exit status is 0, and the last lines name the verdict and the report.
+    """pytest without a profile tests the sandbox of the suite: its exit status is 0, and its last lines name the verdict
+    and the report.
 
     Only the owner can read the files. -v shows no variable of a CI system, because some of them name people.
     """
@@ -37,7 +38,10 @@ def test_the_default_run_needs_no_set_up(tmp_path):
 
 
 def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
-    """pytest finds them if the rootdir is another folder with other tests."""
+    """Without a path on the command line pytest collects the conformance tests, and no self-test of the suite.
+
+    That is so even if its rootdir is another folder.
+    """
     options = ["-p", "no:cacheprovider", "-q", "--collect-only", f"--rootdir={tmp_path}", "-k", "executePix.branch"]
     status, output, _ = run_pytest(options, clean_environment())
 
@@ -46,48 +50,68 @@ def test_without_a_path_the_conformance_tests_are_collected(tmp_path):
     assert "selftest" not in output
 
 
-def test_the_files_have_a_line_for_every_requirement():
-    """Requirements stand in the order of the document, and each names exchanges of the report. junit.xml begins with
-    the run itself.
+def test_conformance_json_has_every_requirement_in_the_order_of_the_document():
+    """conformance.json has each requirement, and those exchanges of a request and its answer that each of them cites.
+
+    The run of a service without faults is conformant, and its exit status is 0. The file has the seed of generated
+    traffic, because the seed repeats that traffic.
     """
     run = shared_run("clean")
-    document, cases = run.document, results_in_file(run.folder)
-    numbers = {exchange["number"] for exchange in document["exchanges"]}
+    document = run.document
+    cited_exchanges = set()
+    for requirement in document["requirements"]:
+        cited_exchanges |= set(requirement["exchanges"])
+    exchanges_in_the_file = {exchange["number"] for exchange in document["exchanges"]}
 
-    assert document["verdict"] == "conformant"
-    assert run.status == document["exit_status"] == 0
-    assert [row["id"] for row in document["requirements"]] == list(requirements())
-    assert {number for row in document["requirements"] for number in row["exchanges"]} <= numbers
-    assert list(cases) == ["run", *requirements()]
-    assert {result[0] for result in cases.values() if result} <= {"skipped"}
+    assert [requirement["id"] for requirement in document["requirements"]] == list(requirements())
+    assert cited_exchanges <= exchanges_in_the_file
+    assert (document["verdict"], document["exit_status"], run.status) == ("conformant", 0, 0)
     assert document["generated"]["seed"] == 1
 
 
+def test_junit_xml_has_a_test_case_for_the_run_and_for_every_requirement():
+    """junit.xml begins with the run itself, then has each requirement. If the service has no fault, none fails."""
+    result_by_test_case = results_in_file(shared_run("clean").folder)
+    kinds_of_results = {result[0] for result in result_by_test_case.values() if result}
+
+    assert list(result_by_test_case) == ["run", *requirements()]
+    assert kinds_of_results <= {"skipped"}
+
+
 def test_a_failure_is_printed_once():
-    """The suite prints the failure. Without -v pytest does not print it a second time."""
+    """The suite prints a line that begins with FAIL for a failing requirement. Without -v pytest prints no second one."""
     output = shared_run("failing").output
     lines_with_failure = [line for line in output.splitlines() if "executePix.digit.type" in line]
+    first_words = [line.partition(" ")[0] for line in lines_with_failure]
 
-    assert [line.partition(" ")[0] for line in lines_with_failure] == ["FAIL"]
-    assert "test_execution" not in output
+    assert first_words == ["FAIL"]
+    assert "test_execution" not in output  # the module of that test, which pytest would name
 
 
 def test_a_dead_server_is_unreachable():
-    """The exit status is 7. The reports have no failure, and say why nothing was tested."""
+    """If nobody listens at the address, the run is unreachable (exit status 7), and no requirement fails.
+
+    The output and junit.xml say that the connection is refused.
+    """
     run = shared_run("unreachable")
-    why = "the target cannot be reached: the connection is refused"
-    cases = results_in_file(run.folder)
+    headline = run.document["headline"]
+    result_by_test_case = results_in_file(run.folder)
 
     assert (run.status, run.document["verdict"]) == (7, "unreachable")
     assert run.messages_with_verdict("fail") == {}
     assert f"! {run.run.base_url} cannot be reached: the connection is refused; look at address" in run.output
-    assert f"{run.document['headline']}\n" in run.output
-    assert cases["run"] == ("error", run.document["headline"])
-    assert cases["listAccounts.exists"] == ("skipped", f"not-exercised: {why}")
+    assert f"{headline}\n" in run.output
+    assert result_by_test_case["run"] == ("error", headline)
+    assert result_by_test_case["listAccounts.exists"] == (
+        "skipped",
+        "not-exercised: the target cannot be reached: the connection is refused",
+    )
 
 
 def test_an_unreachable_run_counts_the_selected_requirements(tmp_path):
-    """The headline of a CI job and its annotation count the selected requirements and name the cause."""
+    """If the target of a CI job cannot be reached, its summary and its annotation say so, and the annotation says that
+    none of the three selected requirements was tested.
+    """
     selected = ["executePix.bank.type", "executePix.digit.type", "executePix.id.type"]
     run = run_with_files(tmp_path, None, "-k", " or ".join(selected))
     [annotation] = workflow_commands(document_of(run.run))
@@ -98,45 +122,79 @@ def test_an_unreachable_run_counts_the_selected_requirements(tmp_path):
     assert "cannot be reached: the connection is refused; look at address" in step_summary(document_of(run.run))
 
 
-@pytest.mark.parametrize(("selection", "status"), [("-k=executePix and createPix", 5), ("tests/nowhere.py", 4)])
-def test_a_selection_without_a_test_has_no_verdict(selection, status, tmp_path):
-    """If no test matches, the exit status is 5.
+@pytest.mark.parametrize(
+    ("option", "exit_status", "has_verdict"),
+    [("-k=executePix and createPix", 5, True), ("tests/nowhere.py", 4, False)],
+    ids=["no test matches", "the path does not exist"],
+)
+def test_a_run_without_a_test_is_not_green(option, exit_status, has_verdict, tmp_path):
+    """If no test matches -k, the verdict is NOTHING-SELECTED, with exit status 5.
 
-    If the path does not exist, pytest says so, and the exit status is 4.
+    If the path does not exist, pytest itself says so, with exit status 4 and without a verdict.
     """
-    run = run_with_files(tmp_path, Service, selection)
+    run = run_with_files(tmp_path, Service, option)
 
-    assert run.status == status
-    assert ("NOTHING-SELECTED" in run.output) is (status == 5)
+    assert run.status == exit_status
+    assert ("NOTHING-SELECTED" in run.output) is has_verdict
 
 
-def test_an_address_other_than_that_of_the_profile_has_a_line(service, tmp_path, monkeypatch):
-    """The run and the plan name the address of --base-url, which is no sandbox.
+NOT_THAT_OF_THE_PROFILE = "(of --base-url, not that of the profile), not a sandbox"
+READS_OR_EXECUTES = "-k=listAccounts or executePix.document"
 
-    An address that differs from the profile's by a slash or capitals is the same. The profile of the embedded sandbox
-    only reads elsewhere.
-    """
+
+def line_below_the_verdict(run):
+    """The second line of the summary of a run: which target it tested."""
+    return re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1]
+
+
+@pytest.fixture
+def run_at_base_url(service, tmp_path, monkeypatch):
+    """Runs the suite with these options: `run_at_base_url(address_in_the_profile, *options)`."""
     monkeypatch.setenv("PIX_TOKEN", service.sandbox.token)
-    monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.sandbox.token)
-    profile = write_profile(tmp_path, "http://127.0.0.1:9", transactions={"codes": ["SBX-PHONE-1"]})
-    options = [f"--environment={profile}", "--no-report", "-k=listAccounts or executePix.document"]
-    other_address = run_in_this_process(*options, f"--base-url={service.base_url}")
-    planned = run_in_this_process(*options, f"--base-url={service.base_url}", "--plan")
-    write_profile(tmp_path, service.base_url)
-    same_address = run_in_this_process(*options, f"--base-url=HTTP{service.base_url[4:]}/")
-    embedded_profile = run_in_this_process(
-        "--no-report", "-k=listAccounts or executePix.document", f"--base-url={service.base_url}"
-    )
-    address_in_words = f"at {service.base_url} (of --base-url, not that of the profile), not a sandbox: "
-    second_lines = [
-        re.search(r"(?m)^[A-Z-]+, .*\n(.*)$", run.output)[1] for run in (other_address, same_address, embedded_profile)
-    ]
 
-    assert [address_in_words in line for line in second_lines] == [True, False, True]
-    assert f"profile at {service.base_url}, not a sandbox: " in second_lines[1]
-    assert f"would send to {address_in_words[3:-2]}, " in planned.output
+    def run(address_in_the_profile, *options):
+        profile = write_profile(tmp_path, address_in_the_profile, transactions={"codes": ["SBX-PHONE-1"]})
+        return run_in_this_process(f"--environment={profile}", "--no-report", READS_OR_EXECUTES, *options)
+
+    return run
+
+
+def test_an_address_other_than_that_of_the_profile_has_a_line(service, run_at_base_url):
+    """If --base-url names another address than the profile, the run says so, and says that it is no sandbox.
+
+    So it sends no execution, although the profile has a code and calls its own address a sandbox.
+    """
+    run = run_at_base_url("http://127.0.0.1:9", f"--base-url={service.base_url}")
+
+    assert f"at {service.base_url} {NOT_THAT_OF_THE_PROFILE}: " in line_below_the_verdict(run)
     assert service.executions == []
-    [line] = re.findall("^! (--base-url: .*)$", embedded_profile.output, re.MULTILINE)
+
+
+def test_a_plan_names_an_address_other_than_that_of_the_profile(service, run_at_base_url):
+    """--plan prints what a run would send. It says that the address is that of --base-url."""
+    plan = run_at_base_url("http://127.0.0.1:9", f"--base-url={service.base_url}", "--plan")
+
+    assert f"would send to {service.base_url} {NOT_THAT_OF_THE_PROFILE}, " in plan.output
+
+
+def test_an_address_in_capitals_and_with_a_slash_is_that_of_the_profile(service, run_at_base_url):
+    """HTTP://host/ is the same address as http://host, so the run names no other address."""
+    same_address = f"HTTP{service.base_url.removeprefix('http')}/"
+    run = run_at_base_url(service.base_url, f"--base-url={same_address}")
+
+    assert f"profile at {service.base_url}, not a sandbox: " in line_below_the_verdict(run)
+
+
+def test_with_base_url_the_profile_of_the_sandbox_only_reads(service, monkeypatch):
+    """Without --environment a run has the profile of the sandbox that is a part of the suite. With the --base-url of
+    another service such a run only reads, and a line says so: the codes and keys of that profile exist nowhere else.
+    """
+    monkeypatch.setenv("PIX_SANDBOX_TOKEN", service.sandbox.token)
+    run = run_in_this_process("--no-report", READS_OR_EXECUTES, f"--base-url={service.base_url}")
+    [line] = re.findall("^! (--base-url: .*)$", run.output, re.MULTILINE)
+
+    assert service.executions == []
+    assert f"at {service.base_url} {NOT_THAT_OF_THE_PROFILE}: " in line_below_the_verdict(run)
     assert line == (
         "--base-url: environments/sandbox.yaml is for the embedded sandbox, this run only reads; keys, codes and bodies "
         f"stay there. `python -m environments new NAME` writes a profile for {service.base_url}"
@@ -168,7 +226,10 @@ def pytest_that_sends_nothing(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--setup-plan", "--help", "--plan"])
 def test_options_that_only_list_send_and_write_nothing(option, pytest_that_sends_nothing):
-    """No token is fetched, no request is sent, no folder is made, and the link `latest` stays."""
+    """An option that only lists something ends with exit status 0 and without a verdict.
+
+    The fixture fails if a token is fetched, or if a file or a folder is written. Only --plan says that nothing was sent.
+    """
     status, printed = pytest_that_sends_nothing(option)
 
     assert (status, printed.err) == (0, "")
@@ -179,7 +240,7 @@ def test_options_that_only_list_send_and_write_nothing(option, pytest_that_sends
 HTML = "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR"
 JUNIT = "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR"
 PROCESSES = "-n: a run is one process; --parallel=N puts N requests on the wire at once"
-REFUSED = {
+LINE_BY_WRONG_OPTIONS = {
     "--html=x.html": HTML,
     "--junit-xml=x.xml": JUNIT,
     "--setup-only": "--setup-only sends requests and judges no answer; use --plan to see what would be sent",
@@ -202,15 +263,18 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("options", REFUSED)
-def test_wrong_options_print_one_line(options, pytest_that_sends_nothing, monkeypatch):
-    """The line says what to use instead, and the exit status is 4. No token is fetched and nothing is sent."""
+@pytest.mark.parametrize(("options", "beginning"), LINE_BY_WRONG_OPTIONS.items(), ids=LINE_BY_WRONG_OPTIONS)
+def test_wrong_options_print_one_line(options, beginning, pytest_that_sends_nothing, monkeypatch):
+    """Wrong options end the run with exit status 4 and one line, which says what to use instead.
+
+    The fixture fails if a token is fetched or a file is written.
+    """
     monkeypatch.delenv("PIX_TOKEN", raising=False)
     status, printed = pytest_that_sends_nothing(*options.split())
-    lines = [line for line in printed.err.splitlines() if line and "pytest debug information" not in line]
+    [line] = [line for line in printed.err.splitlines() if line and "pytest debug information" not in line]
 
     assert status == 4
-    assert [line[: len(REFUSED[options]) + 7] for line in lines] == [f"ERROR: {REFUSED[options]}"]
+    assert line.startswith(f"ERROR: {beginning}")
 
 
 @pytest.mark.parametrize(
@@ -223,9 +287,10 @@ def test_wrong_options_print_one_line(options, pytest_that_sends_nothing, monkey
         ("PYTEST_DEBUG", "1", "PYTEST_DEBUG makes libraries write tokens and codes down; unset it"),
     ],
 )
-def test_variables_count_as_given(variable, value, line, pytest_that_sends_nothing, monkeypatch):
-    """An option in a variable is refused like one on the command line. pytest may print a line of its own beside
-    that.
+def test_a_wrong_option_in_a_variable_is_refused(variable, value, line, pytest_that_sends_nothing, monkeypatch):
+    """An option that pytest reads from a variable of the machine is refused like one on the command line.
+
+    One line says so, beside which pytest may print a line of its own.
     """
     monkeypatch.setenv(variable, value)
     status, printed = pytest_that_sends_nothing()

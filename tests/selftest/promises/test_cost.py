@@ -37,12 +37,7 @@ from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_pr
 from tests.selftest.services.serving import SocketService, real_codes_received, response_bytes
 from tests.selftest.shared_runs import run_with_files
 
-LONG = 200_000
-WIDE = {f"member{number}": number for number in range(30_000)}
-NESTED = b"[" * LONG
 RULES_OF_EXECUTION = [id for id in RULES if id.startswith("executePix.")]
-OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
-KEYS = 50
 MOST_CALLS = 700
 """Calls of functions for each value of an answer, over both operations. An array of 20 levels needs most of them."""
 SMALL_WEIGHT = 5_000_000
@@ -74,25 +69,36 @@ def off_sandbox(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("body", [NESTED[:4_000], b"[]," * 1_300, b'{"a":' * 800], ids=range(3))
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 4_000, b"[]," * 1_300, b'{"a":' * 800],
+    ids=["arrays in arrays", "empty arrays", "objects in objects"],
+)
 def test_a_body_is_shown_in_a_bounded_number_of_tokens(body):
-    """Of a long body the report shows the beginning, of at most 1,000 tokens of JSON, and the number of its bytes."""
+    """The report shows only the beginning of a long body, of at most 1,000 tokens of JSON, and the number of its bytes.
+
+    A token is a bracket, a comma, a text or another smallest part of JSON. The page shows each in a colour of its own.
+    """
     shown_text = Display(Secrets({})).body(body)
+    beginning, _, _ = shown_text.partition("…")
 
     assert shown_text.endswith(f"… ({len(body)}{END_OF_CUT_BODY}")
-    assert len(list(tokens(shown_text.partition("…")[0]))) <= 1_000
+    assert len(list(tokens(beginning))) <= 1_000
 
 
 def test_a_finding_points_to_a_bounded_number_of_members():
-    """The answer has 30,000 undocumented members. The finding points to a few, and says how many others there are."""
-    (finding,) = judge("executePix.fields.extra", execution(EXECUTION_RESULT | WIDE)).findings
+    """If an answer has 30,000 undocumented members, the finding points to 100 of them.
 
-    assert len(finding.pointers) == MOST_POINTERS
+    Its sentence names 10 of them, and says that there are 29990 more."""
+    undocumented_members = {f"member{number}": number for number in range(30_000)}
+    (finding,) = judge("executePix.fields.extra", execution(EXECUTION_RESULT | undocumented_members)).findings
+
+    assert len(finding.pointers) == MOST_POINTERS == 100
     assert "29990 more" in str(finding.statement)
 
 
 def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
-    """In each of 10,000 objects a member occurs twice. The finding points to a few of these places."""
+    """If a member occurs twice in each of 10,000 objects, the finding points to at most 100 of these places."""
     item = b'{"a": 1, "a": 2}'
     body = b'{"code": 0, "data": {"x": [%b]}}' % b",".join([item] * 10_000)
     (finding,) = judge("executePix.json.unique", answer("executePix", body)).findings
@@ -101,27 +107,38 @@ def test_a_repeated_member_is_shown_at_a_bounded_number_of_places():
 
 
 def test_a_long_body_is_read_once_for_all_requirements(monkeypatch):
-    """All requirements judge 22 answers with 20 different bodies. Each body is parsed once."""
+    """Each of 20 long bodies is parsed once, although all requirements judge it, and two more answers repeat one of them.
+
+    None of the requirements finds a deviation, and the lines that send a request again ask for errors of the JSON, too.
+    """
     read_json = spec.exchange.read_json
-    lengths_read = []
-    monkeypatch.setattr(spec.exchange, "read_json", lambda body: lengths_read.append(len(body)) or read_json(body))
-    bodies = [EXECUTION_RESULT | {"message": f"{number} " + "x" * LONG} for number in range(20)]
-    exchanges = [execution(data) for data in (*bodies, bodies[-1], bodies[-1])]
+    parsed_bodies = []
+
+    def read_json_and_count(body):
+        parsed_bodies.append(body)
+        return read_json(body)
+
+    monkeypatch.setattr(spec.exchange, "read_json", read_json_and_count)
+    results = [EXECUTION_RESULT | {"message": f"{number} " + "x" * 200_000} for number in range(20)]
+    exchanges = [execution(result) for result in (*results, results[-1], results[-1])]
     conclusions = [judge(id, exchange).conclusion for id in RULES_OF_EXECUTION for exchange in exchanges]
-    errors = {json_error(exchange.response) for exchange in exchanges}  # as the lines that reproduce ask for it
+    errors_of_json = {json_error(exchange.response) for exchange in exchanges}
 
     assert Conclusion.DEVIATES not in conclusions
-    assert errors == {""}
-    assert len(lengths_read) == len(bodies)
+    assert errors_of_json == {""}
+    assert len(parsed_bodies) == 20
 
 
 @pytest.mark.parametrize(
-    "body", [NESTED, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)], ids=["nested", "many values"]
+    "body",
+    [b"[" * 200_000, b'{"code": 0, "data": [%b1]}' % (b"1," * MAX_VALUES)],
+    ids=["nested", "many values"],
 )
 def test_json_that_is_too_large_for_the_suite_fails_nothing(body):
-    """The body is nested too deeply, or has too many values. No rule about JSON fails; they come to no conclusion.
+    """If a body is nested too deeply for the suite, or has too many values for it, no rule about JSON fails.
 
-    A rule that needs no JSON still fails, such as the one about server errors for a status 500.
+    Such a rule comes to no conclusion, because the document sets no such limit. A rule that needs no JSON still fails,
+    such as the one about server errors for a status 500.
     """
     conclusions = {id: judge(id, answer("executePix", body)).conclusion for id in RULES_OF_EXECUTION}
     status_judgement = judge("executePix.serverError", answer("executePix", body, status=500))
@@ -132,15 +149,21 @@ def test_json_that_is_too_large_for_the_suite_fails_nothing(body):
 
 
 def test_a_line_of_the_key_record_is_read_once(tmp_path):
-    """The key record is a file to which each registration adds two lines here. No line is parsed a second time."""
+    """No line of the key record is parsed a second time.
+
+    The key record is a file with the keys that runs registered. Each of 50 registrations adds two lines to it: before
+    the request, and after the answer.
+    """
     record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
     event_in.cache_clear()
     for event in (MAYBE, REGISTERED):
-        for number in range(KEYS):
+        for number in range(50):
             record.note(ACCOUNT, "EMAIL", f"pixconf-{number}@example.com", event, ours=True)
+    keys_in_the_record = record.events()
+    parsed_lines = event_in.cache_info().misses
 
-    assert len(record.events()) == KEYS
-    assert event_in.cache_info().misses == 2 * KEYS
+    assert len(keys_in_the_record) == 50
+    assert parsed_lines == 2 * 50
 
 
 KEY = "qa@example.com"
@@ -188,17 +211,18 @@ def do_work_of_an_answer(data):
 
 @pytest.mark.parametrize("shape", OF_GROWING_SIZE)
 def test_the_work_for_an_answer_grows_with_its_size(shape):
-    """200 values need at most twice the function calls of 100 values.
+    """To judge an answer with 200 values needs at most twice the function calls of an answer with 100 values.
 
-    Each further value needs less than MOST_CALLS of them.
+    So the work does not grow faster than the answer. Each further value needs less than 700 calls.
     """
-    values = OF_GROWING_SIZE[shape]
-    do_work_of_an_answer(values(1))  # fills caches, so that their filling is not counted
-    calls_for_100 = count_calls(partial(do_work_of_an_answer, values(100)))
-    calls_for_200 = count_calls(partial(do_work_of_an_answer, values(200)))
+    data_with_values = OF_GROWING_SIZE[shape]
+    do_work_of_an_answer(data_with_values(1))  # fills caches, so that their filling is not counted
+    calls_for_100 = count_calls(partial(do_work_of_an_answer, data_with_values(100)))
+    calls_for_200 = count_calls(partial(do_work_of_an_answer, data_with_values(200)))
+    calls_for_each_further_value = (calls_for_200 - calls_for_100) / 100
 
     assert calls_for_200 <= 2 * calls_for_100
-    assert calls_for_200 - calls_for_100 < 100 * MOST_CALLS
+    assert calls_for_each_further_value < MOST_CALLS
 
 
 class GivesALongList(SocketService):
@@ -267,10 +291,10 @@ class AnswersWith20000Values(SocketService):
 
 
 def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
-    """Eight long answers to one operation arrive. Three of them are read whole, which takes up the weight.
+    """A run reads only so much of long answers: here three of eight long answers to one operation are read whole.
 
-    Only the beginning of the others is read, and their JSON has the reason. The first long answer of another operation
-    is read whole in any case.
+    After them only the beginning of a long answer is read, and its JSON has the reason. The first long answer of another
+    operation is read whole in any case, so that each operation can be judged. The limit is 5 MB here.
     """
     monkeypatch.setattr(wire, "MOST_WEIGHT", SMALL_WEIGHT)
     with AnswersWith20000Values() as service:
@@ -278,18 +302,21 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
         balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
         first_of_another = manual_run.client.send("listAccounts").response
 
+    reasons_why_json_is_cut = {response.json.limit for response in balances if response.cut}
+
     assert len(service.BODY) > ALWAYS_READ
     assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5
-    assert {response.json.limit for response in balances[3:]} == {BEYOND}
+    assert reasons_why_json_is_cut == {BEYOND}
     assert first_of_another.cut == ""
 
 
 @pytest.mark.parametrize("status", [200, 400, 409])
 @pytest.mark.parametrize("credential", [VALID, NO_HEADER])
 def test_an_execution_whose_answer_is_not_read_whole_has_an_unknown_outcome(status, credential, tmp_path, monkeypatch):
-    """The run reads no more long answers, and the answer to an execution is long. The code is not sent again.
+    """If the suite does not read the whole answer to an execution, nobody knows whether money moved.
 
-    The part that is not read may have the result of a refusal, or the refusal of a 200.
+    The part that is not read may say that a 400 executed the transfer, or that a 200 refused it. So the code is not
+    sent again. The reason here is that the run may read no more long answers.
     """
     monkeypatch.setattr(wire, "MOST_WEIGHT", 0)
     with ExecutesAtLength(status) as service:
@@ -307,9 +334,10 @@ def test_an_execution_whose_answer_is_not_read_whole_has_an_unknown_outcome(stat
 
 @pytest.mark.usefixtures("small_weight")
 def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
-    """The lists of keys are long. Once they are no longer read whole, no deletion follows, and no key is lost.
+    """Once the run reads no list of keys whole any more, it deletes no key, because it cannot see which keys are old.
 
-    The summary says why.
+    Here the first five lists are read whole. The summary says why no key is deleted afterwards, and the service lost
+    none of the keys that it had before the run.
     """
     long = ListsAtLength(MANY_VALUES)
     result = run_over_http(long, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
@@ -324,16 +352,20 @@ def test_nothing_is_deleted_by_a_list_that_is_cut(tmp_path):
 
 @pytest.mark.usefixtures("small_weight")
 def test_with_short_lists_keys_are_deleted_to_the_end(tmp_path):
-    """If the lists are short, keys are still deleted after as many lists as a run reads of long ones."""
+    """Short lists of keys are always read, so the run still deletes keys after more than five lists.
+
+    Five is the number of long lists that a run reads.
+    """
     short = ListsAtLength(values=0)
     run_over_http(short, tmp_path, "deletePixKey", **off_sandbox(tmp_path))
+    lists_before_the_last_deletion = max(short.lists_before_deletions)
 
-    assert max(short.lists_before_deletions) > LISTS_THAT_ARE_READ
+    assert lists_before_the_last_deletion > LISTS_THAT_ARE_READ
 
 
 @pytest.mark.usefixtures("small_weight")
 def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
-    """Each answer of the service is long. The run is incomplete (exit status 6), and nothing fails.
+    """If each answer of the service is long, the run is incomplete (exit status 6), and no requirement fails.
 
     The output says that the suite did not judge the JSON of some answers, and that a transfer may have moved money.
     """
@@ -347,7 +379,10 @@ def test_a_run_with_too_many_long_answers_is_incomplete(tmp_path):
 
 
 def test_a_list_of_10_000_entries_is_judged(tmp_path):
-    """Such a list is ordinary. No requirement is left out because of it, and the run is not incomplete."""
+    """A list of 10,000 entries is read whole and judged, because such a list is ordinary.
+
+    No requirement is left out, so the verdict is "partial", as in every run with -k, and not "incomplete".
+    """
     with GivesALongList() as service:
         result = run_suite(write_profile(tmp_path, service.base_url), "-k", "listEntries")
 

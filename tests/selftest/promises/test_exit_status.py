@@ -18,7 +18,8 @@ from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import ROOT, clean_environment
 from tests.selftest.shared_runs import FailsInManyWays, run_with_files
 
-SHORT = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
+FEW_TESTS = ("-q", "-p", "no:cacheprovider", "-k", "executePix.document")
+"""Options of pytest for a run of a few tests."""
 
 
 def run_in_own_process(folder, *options, python=(), stdout=subprocess.PIPE, before=None, **variables):
@@ -28,7 +29,7 @@ def run_in_own_process(folder, *options, python=(), stdout=subprocess.PIPE, befo
     `python` options of the interpreter. `before` is called in the new process before Python starts.
     """
     process = subprocess.run(
-        [sys.executable, *python, "-m", "pytest", *SHORT, f"--report-dir={folder / 'report'}", *options],
+        [sys.executable, *python, "-m", "pytest", *FEW_TESTS, f"--report-dir={folder / 'report'}", *options],
         cwd=ROOT, env=clean_environment(**variables), stdout=stdout, stderr=subprocess.PIPE, text=True, preexec_fn=before,
     )  # fmt: skip
     return process, document_in(folder)
@@ -60,7 +61,10 @@ FAILING_STARTS = {
 
 @pytest.mark.parametrize(("variables", "python", "options", "line"), FAILING_STARTS.values(), ids=FAILING_STARTS)
 def test_a_run_that_cannot_start_ends_with_exit_status_4(variables, python, options, line, tmp_path):
-    """The run prints one line to standard error, and nothing to standard output. It writes no file."""
+    """If a run cannot start, it prints one line to standard error, and its exit status is 4, not 1.
+
+    1 would say that the service has a fault. Nothing is printed to standard output, and no file is written.
+    """
     process, _ = run_in_own_process(tmp_path, *options, python=python, **variables)
     lines = process.stderr.strip().splitlines()
 
@@ -71,7 +75,10 @@ def test_a_run_that_cannot_start_ends_with_exit_status_4(variables, python, opti
 
 
 def test_without_space_for_a_temporary_file_the_run_ends_with_exit_status_3(tmp_path):
-    """No file may be longer than 0 bytes, as on a full disk. The last line of standard error says what is missing."""
+    """If no temporary file can be written, the exit status is 3, which says that the suite itself failed.
+
+    Here no file may be longer than 0 bytes, as on a full disk. The last line of standard error says what is missing.
+    """
 
     def permit_only_empty_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -84,18 +91,25 @@ def test_without_space_for_a_temporary_file_the_run_ends_with_exit_status_3(tmp_
 
 
 def test_a_user_without_a_home_is_told_which_variable_to_set(monkeypatch):
-    """The journal of sent codes is below the home. A user of a container may have neither HOME nor an entry in passwd."""
+    """If a user has no home folder, the error names the variables that say where the journal of sent codes may be.
+
+    The journal is below the home folder. A user of a container may have neither HOME nor an entry in passwd.
+    """
     for name in ("HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 54_321)  # a number without an entry in passwd
-    with pytest.raises(ProfileError) as refused:
+    with pytest.raises(ProfileError) as error:
         journal_of(None)
 
-    assert str(refused.value) == "the journal has no place, as this user has no home; set XDG_STATE_HOME or HOME"
+    assert str(error.value) == "the journal has no place, as this user has no home; set XDG_STATE_HOME or HOME"
 
 
 def test_an_option_of_a_plugin_that_is_not_loaded_ends_with_exit_status_4(tmp_path):
-    """--maxprocesses is an option of pytest-xdist. The message says how to load a plugin, and names the installed ones."""
+    """An option of a plugin of pytest that is not loaded ends the run with exit status 4.
+
+    The message says how to load a plugin (-p), and names the installed ones. --maxprocesses is an option of
+    pytest-xdist.
+    """
     result = run_with_files(tmp_path, None, "--maxprocesses=2")
     line = (
         "ERROR: unrecognized arguments: --maxprocesses=2; pytest --help lists the options; those of an installed plugin "
@@ -112,28 +126,35 @@ def test_an_option_of_a_plugin_that_is_not_loaded_ends_with_exit_status_4(tmp_pa
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize(
-    ("options", "status", "verdict"),
-    [((), 3, "internal-error"), (("--plan",), 3, None)],
+    ("options", "verdict_and_status_in_the_file"),
+    [((), ("internal-error", 3)), (("--plan",), None)],
     ids=["a run", "a plan"],
 )
-def test_an_output_on_a_full_disk_ends_with_exit_status_3(options, status, verdict, tmp_path):
-    """A verdict or a plan that cannot be printed is an error. conformance.json, if there is one, says the same."""
-    arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", *options]
-    returncode, printed, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
-    document = document_in(tmp_path) or {}
+def test_an_output_on_a_full_disk_ends_with_exit_status_3(options, verdict_and_status_in_the_file, tmp_path):
+    """If the output cannot be printed because the disk is full, the exit status is 3, and one line says so.
 
-    assert (returncode, document.get("verdict"), document.get("exit_status", status)) == (status, verdict, status)
+    conformance.json of a run says the same. A plan, which says what a run would send, writes no such file.
+    """
+    arguments = [*FEW_TESTS, f"--report-dir={tmp_path / 'report'}", *options]
+    returncode, printed, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
+    document = document_in(tmp_path)
+
+    assert returncode == 3
     assert printed == "ERROR: the output cannot be written: No space left on device\n"
+    assert (document and (document["verdict"], document["exit_status"])) == verdict_and_status_in_the_file
 
 
 def test_a_full_disk_hides_no_failure(tmp_path):
-    """A failure of the service is exit status 1, even if it cannot be printed."""
+    """A failing requirement is exit status 1, even if the output cannot be printed because the disk is full.
+
+    The failure here: the profile says strictly that a requirement fails, but the requirement passes.
+    """
     profile_with_known_failure = tmp_path / "failing.yaml"
     text = (ROOT / "environments" / "sandbox.yaml").read_text()
     profile_with_known_failure.write_text(
         text + "known_failures: [{id: executePix.document.type, reason: it passes, strict: true}]\n"
     )
-    arguments = [*SHORT, f"--report-dir={tmp_path / 'report'}", f"--environment={profile_with_known_failure}"]
+    arguments = [*FEW_TESTS, f"--report-dir={tmp_path / 'report'}", f"--environment={profile_with_known_failure}"]
     returncode, _, _ = run_pytest(arguments, clean_environment(), stdout="/dev/full")
     document = document_in(tmp_path)
 
@@ -142,7 +163,10 @@ def test_a_full_disk_hides_no_failure(tmp_path):
 
 
 def test_an_output_that_nobody_reads_ends_with_exit_status_3(tmp_path):
-    """Standard output is a pipe whose reader has gone. The run goes on to its end and writes its files."""
+    """If the program that reads the output has ended, the run goes on to its end and writes its files.
+
+    Its exit status is 3, because nobody saw the verdict. conformance.json has the same status.
+    """
     reading, writing = os.pipe()
     os.close(reading)
     process, document = run_in_own_process(tmp_path, stdout=writing)
@@ -154,11 +178,16 @@ def test_an_output_that_nobody_reads_ends_with_exit_status_3(tmp_path):
 
 
 def test_closed_descriptors_take_no_file(tmp_path):
-    """A caller may close stdin, stdout and stderr.
+    """If the caller closed stdin, stdout and stderr, no output is written into a file of the report by mistake.
 
-    No file of the run gets one of their numbers, so no output is written into a file.
+    Otherwise a file of the run could get one of their numbers. The checksums show that each file is as it was written.
     """
-    _, document = run_in_own_process(tmp_path, before=lambda: [os.close(number) for number in range(3)])
+
+    def close_stdin_stdout_and_stderr():
+        for number in (0, 1, 2):
+            os.close(number)
+
+    _, document = run_in_own_process(tmp_path, before=close_stdin_stdout_and_stderr)
     checksums = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=tmp_path / "report")
 
     assert (document["exit_status"], document["verdict"]) == (0, "partial")
@@ -166,7 +195,9 @@ def test_closed_descriptors_take_no_file(tmp_path):
 
 
 def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
-    """Character sets, warnings, terminals, time zones, umask and folders of the machine do not change the verdict."""
+    """A run is green on a machine with odd settings: its character set, terminal, time zone, umask, folder of temporary
+    files, and what it does with warnings of Python.
+    """
     process, document = run_in_own_process(
         tmp_path, LANG="C", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii:strict", PYTHONWARNINGS="error",
         TERM="odd", COLUMNS="1", TZ="Odd/Zone", TMPDIR="/nowhere", before=lambda: os.umask(0o777),
@@ -190,36 +221,40 @@ def test_the_settings_of_the_machine_do_not_change_the_verdict(tmp_path):
     ids=["a marker that no test has", "a marker", "limits of pytest", "another plugin"],
 )
 def test_last_line_document_and_process_have_one_exit_status(options, verdict, status, tmp_path):
-    """The last line, conformance.json and the process have the exit status of the verdict.
+    """The last line of the output, conformance.json and the process all have the exit status of the verdict.
 
     Limits of pytest do not change it, and neither does a plugin that sets another exit status.
     """
     result = run_with_files(tmp_path, Service, *options)
     document = result.document
+    exit_statuses = {result.status, document["exit_status"], exit_status_in_last_line(result.output)}
 
     assert document["verdict"] == verdict, result.output
-    assert document["exit_status"] == result.status == status
-    assert exit_status_in_last_line(result.output) == status
-    assert "no test reached it" not in result.output
+    assert exit_statuses == {status}
+    assert "no test reached it" not in result.output  # that would be a requirement whose test did not run
 
 
 def test_observations_that_cannot_be_written_end_with_exit_status_3(tmp_path, monkeypatch):
-    """--accept keeps the observed behaviour in staging.observed.yaml, beside the profile. It cannot write that file."""
+    """If --accept cannot write its file, the output says so, and the exit status is 3 everywhere.
 
-    def refuse(path, record):
+    --accept keeps the observed behaviour of the service in the file staging.observed.yaml, beside the profile.
+    """
+
+    def refuse_to_write(path, record):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr(reporter, "write_record", refuse)
+    monkeypatch.setattr(reporter, "write_record", refuse_to_write)
     result = run_with_files(tmp_path, Service, "-k", "listAccounts", "--accept")
+    exit_statuses = {result.status, result.document["exit_status"], exit_status_in_last_line(result.output)}
 
     assert "staging.observed.yaml cannot be written: Permission denied" in result.output
-    assert result.status == result.document["exit_status"] == exit_status_in_last_line(result.output) == 3
+    assert exit_statuses == {3}
 
 
 def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
-    """With -x pytest stops at the first failure.
+    """If pytest stops at the first failure (-x), later requirements still count as testable.
 
-    The requirements after it are counted as testable, and their messages say why they were not tested.
+    Two of three were tested here. The message of the third says that pytest stopped before its test.
     """
     result = run_with_files(tmp_path, FailsInManyWays, "-x", "-k", "executePix.digit")
     untested = result.messages_with_verdict("not-exercised")
@@ -230,7 +265,7 @@ def test_the_first_failure_ends_the_tests_and_not_the_count(tmp_path):
 
 
 def test_without_pytest_html_the_summary_names_conformance_json(tmp_path):
-    """There is no page without pytest-html."""
+    """Without the plugin pytest-html the last lines name conformance.json as the report, because there is no page."""
     result = run_with_files(tmp_path, Service, "-k", "listAccounts", "-p", "no:pytest_html.plugin")
 
     assert f"report: {tmp_path}/report/conformance.json\n" in result.output
@@ -242,7 +277,10 @@ OPTIONS_OF_A_PRINTING_PLUGIN = ("-p", "tests.selftest.services.meddling", "--med
 
 
 def test_output_of_other_plugins_is_printed(tmp_path):
-    """The summary of another plugin, and --durations, are printed before the verdict and without -v."""
+    """What other plugins of pytest print at the end, and --durations, is printed without -v, too.
+
+    The last line is still that of the suite, with the exit status.
+    """
     result = run_with_files(tmp_path, Service, "-k", "listAccounts", "--durations=1", *OPTIONS_OF_A_PRINTING_PLUGIN)
 
     assert "77 % are covered\n" in result.output
@@ -263,7 +301,10 @@ def test_output_of_other_plugins_is_printed(tmp_path):
     ids=["environments", "reports", "spec"],
 )
 def test_an_exception_in_a_command_ends_with_exit_status_3(command, module, name):
-    """The command prints one line with the file and the line of the exception, and not its text, which may be a secret."""
+    """If a command of the suite meets an unexpected exception, it ends with exit status 3 and one line.
+
+    The line has the file and the line number of the exception, and not its text, which may be a secret.
+    """
     program = f"""if True:
         import {module} as broken, runpy, sys
         def breaks(*_, **__):

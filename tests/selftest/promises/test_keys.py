@@ -44,6 +44,7 @@ ALLOW_WITHOUT_READ = ["register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
 """key_at of a profile: where the values of the keys are in a list of keys."""
 AS_A_SANDBOX = {"sandbox": UNUSED_ADDRESS}
+"""Change of a profile: it calls its target a sandbox, where nothing is worth anything."""
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
 RANDOM_KEY_LEFT = "RANDOM, made by the service: registered and not deleted"
 """The line of the report about a RANDOM key that is left."""
@@ -83,20 +84,21 @@ WERE_THERE = {"EMAIL": EMAIL, "PHONE": PHONE}
 
 @pytest.mark.parametrize("make", [DuplicatesAreWelcome, Service])
 def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
-    """The list of keys shows an e-mail address and a phone number before the run, so the run does not send them.
+    """A key of the profile that the list of keys shows before the run is not registered, and stays.
 
-    The requirement of its key type is out of scope, with the reason. No key changes, and nothing fails.
+    The requirement of its key type is out of scope, with the reason, and no requirement fails. Both an e-mail address
+    and a phone number are in the list here.
     """
     service = with_keys(make(), **WERE_THERE)
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
     result = result_of(model, "registerPixKey.pixKeyType.EMAIL")
+    failing = [requirement.id for requirement, result in result_of_run(model).results if result.verdict == "fail"]
 
-    assert result.verdict == "out-of-scope"
-    assert str(result.message) == REGISTERED_BEFORE
+    assert (result.verdict, str(result.message)) == ("out-of-scope", REGISTERED_BEFORE)
     assert keys_of_first_account(service) == keys_before
     assert keys_left(model) == []
-    assert not [row.id for row, result in result_of_run(model).results if result.verdict == "fail"]
+    assert failing == []
 
 
 with_lists_and_without = pytest.mark.parametrize("allow", [ALLOW, ALLOW_WITHOUT_READ], ids=["read", "no read"])
@@ -110,9 +112,10 @@ LISTS_THAT_DO_NOT_SHOW_EACH_KEY = {
 @pytest.mark.parametrize("shown_part", LISTS_THAT_DO_NOT_SHOW_EACH_KEY.values(), ids=LISTS_THAT_DO_NOT_SHOW_EACH_KEY)
 @with_lists_and_without
 def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
-    """No list shows that two keys of the profile are registered already, and the service registers them once more.
+    """No key that the account had before the run is lost, even if no list of keys shows that it had them.
 
-    The run does not delete them, because it cannot know that they are its own.
+    Two keys of the profile are registered already, and the service accepts their registration once more. The run does
+    not delete them afterwards, because it cannot know that it made them.
     """
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
     whole_list = service.list_pix_keys
@@ -124,7 +127,10 @@ def test_no_key_is_lost_that_was_there_before(allow, shown_part, tmp_path):
 
 
 def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
-    """The service shows two disposable keys in its first list, and in no later one. Both stay."""
+    """A key that a single list showed before the run is not deleted, even if no later list shows it.
+
+    The profile calls both keys disposable, which means that a run may register and delete them.
+    """
     service = with_keys(DuplicatesAreWelcome(), **WERE_THERE)
     number_of_lists = itertools.count()
     whole_list = service.list_pix_keys
@@ -140,9 +146,9 @@ def test_a_key_in_any_list_before_the_run_is_not_deleted(tmp_path):
 
 
 def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read(tmp_path):
-    """The run may not read, so no list shows two disposable keys. The service refuses to register them once more.
+    """If a run may not read lists of keys, a refused registration counts as a sign that the key existed: it stays.
 
-    The run takes the refusal as a sign that they are registered already, and does not delete them.
+    The profile calls the two keys disposable, which means that a run may delete what it registered.
     """
     service = with_keys(Service(), **WERE_THERE)
     run_of_keys(service, tmp_path, allow=ALLOW_WITHOUT_READ, disposable=True)
@@ -150,9 +156,13 @@ def test_a_disposable_key_that_is_registered_already_stays_where_no_list_is_read
     assert {EMAIL, PHONE} <= keys_of_first_account(service)
 
 
-@pytest.mark.parametrize("disposable", [True, False])
-def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, tmp_path):
-    """Keys of the profile that are not disposable stay after the run, and the report lists them.
+@pytest.mark.parametrize(
+    ("disposable", "keys_of_profile_that_stay"),
+    [(True, set()), (False, {PHONE, EMAIL, "45000001000174"})],
+    ids=["disposable", "not disposable"],
+)
+def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable, keys_of_profile_that_stay, tmp_path):
+    """Keys of the profile that it does not call disposable stay after the run, and the report lists them.
 
     The RANDOM key stays in any case: no answer of this service gives its value. Deletions are tested with a key that
     the suite made up, so the requirement passes.
@@ -160,11 +170,11 @@ def test_a_key_of_the_profile_is_deleted_only_where_it_is_disposable(disposable,
     service = Service()
     without_keys(service)  # removes the keys that the sandbox has at first
     model = run_of_keys(service, tmp_path, disposable=disposable, key_at=KEY_AT)
-    keys_of_profile_that_stay = set() if disposable else {PHONE, EMAIL, "45000001000174"}
     keys_after_run = keys_of_first_account(service)
+    random_keys = _uuids_among(keys_after_run)
 
-    assert keys_after_run - _uuids_among(keys_after_run) == keys_of_profile_that_stay
-    assert len(_uuids_among(keys_after_run)) == 1  # the RANDOM key
+    assert keys_after_run - random_keys == keys_of_profile_that_stay
+    assert len(random_keys) == 1
     assert len(keys_left(model)) == len(keys_after_run)
     assert result_of(model, "deletePixKey.exists").verdict == "pass"
 
@@ -199,10 +209,10 @@ class TakesAnything(FakeBank):
     ids=["a bank", "a sandbox", "no key of the profile"],
 )
 def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
-    """After the run this service, which registers anything, holds no key at an account of the profile.
+    """After a run no account of the profile has a key that the run made up, even if the service registers anything.
 
     Invalid registrations succeed here, and so do generated ones, which are sent to the bank alone. At accounts that the
-    suite made up, a bank may keep keys whose values nobody can know.
+    suite made up, a bank (a target that is no sandbox) may keep keys whose values nobody can know.
     """
     service = TakesAnything()
     changes = changes or {"pix_keys": [{"type": "RANDOM", "key": "", "disposable": True}]}
@@ -212,9 +222,12 @@ def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
     )
 
     accounts_with_keys = {account for account, _ in service.held}
-    if is_bank:
-        accounts_with_keys = {account for account in accounts_with_keys if not account.startswith(SYNTHETIC_PREFIX)}
-    assert accounts_with_keys == set()
+    accounts_that_the_suite_made_up = {
+        account for account in accounts_with_keys if account.startswith(SYNTHETIC_PREFIX)
+    }
+    may_keep_keys = accounts_that_the_suite_made_up if is_bank else set()
+
+    assert accounts_with_keys - may_keep_keys == set()
 
 
 def service_with_varying_ids_in_the_list():
@@ -242,7 +255,10 @@ def service_with_hexadecimal_keys():
     [service_with_varying_ids_in_the_list, service_that_hides_most_of_the_key, service_with_hexadecimal_keys],
 )
 def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(make, tmp_path):
-    """The run finds the key that the service made, and deletes it and no other key. The report lists none as left."""
+    """A run deletes the RANDOM key that the service made for it, and no other key, and the report lists none as left.
+
+    It learns the value of the key from the answer, or from a list of keys that has one more key than before.
+    """
     service = make()
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
@@ -264,32 +280,31 @@ class MasksItsList(TakesAnything):
 @pytest.mark.parametrize("changes", [{}, AS_A_SANDBOX], ids=["a bank", "a sandbox"])
 @pytest.mark.parametrize("key_at", [KEY_AT, None])
 def test_no_deletion_names_a_masked_key(key_at, changes, tmp_path):
-    """The list shows `pix****abcd`, which may stand for several keys. No deletion has such a text.
+    """No deletion has a masked text of a list, such as `pix****abcd`, as its key, because it may stand for several keys.
 
-    The registrations pass without a remark, because a list may mask its keys.
+    The registrations pass without a message, because a list may mask its keys.
     """
     service = MasksItsList()
     keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
     model = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
     bodies_of_deletions = [request.body.decode() for request in service.received if request.method == "DELETE"]
-    status = result_of(model, "registerPixKey.status")
+    result_of_registrations = result_of(model, "registerPixKey.status")
 
     assert [body for body in bodies_of_deletions if "****" in body] == []
-    assert status.verdict == "pass"
-    assert str(status.message) == ""
+    assert (result_of_registrations.verdict, str(result_of_registrations.message)) == ("pass", "")
 
 
 def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
-    """Somebody else has a RANDOM key made whenever the run does. The list does not show which of the two is whose.
+    """If somebody else has a RANDOM key made at the same time, the run deletes neither key, and lists its own as left.
 
-    So the run deletes neither, and the report lists its own as left.
+    The reason is that the list of keys does not show which of the two new keys is whose.
     """
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
+    keys_of_somebody_else = set(service.past)
 
-    # `past` has the keys of somebody else
-    assert keys_before | set(service.past) <= keys_of_first_account(service)
+    assert keys_before | keys_of_somebody_else <= keys_of_first_account(service)
     assert keys_left(model) == [RANDOM_KEY_LEFT]
 
 
@@ -318,9 +333,10 @@ class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
 @with_lists_and_without
 @pytest.mark.parametrize("masks", [True, False], ids=["masked", "shown"])
 def test_a_random_key_that_may_be_an_old_one_is_left(masks, allow, tmp_path):
-    """The answer to the registration names a RANDOM key that the account had before. The run does not delete it.
+    """A RANDOM key that may have existed before the run is not deleted, although the answer to a registration names it.
 
-    No list shows for sure that the key is new, so the run lists it as left.
+    This service answers with a key that the account had before. No list shows for sure that the key is new, because the
+    run has no `key_at`, which says where keys are in a list. So the report lists it as left.
     """
     service = GivesTheKeyThatIsThere()
     service.masks = masks
@@ -336,100 +352,133 @@ def _uuids_among(keys):
 
 
 def test_after_a_random_key_without_a_value_no_other_is_registered(tmp_path):
-    """The first run registers a RANDOM key whose value it does not learn, and writes that into the key record.
+    """While the key record has a RANDOM key of unknown value, later runs register no further RANDOM key.
 
-    The key record is a file with the keys that runs registered. While it has such a key, later runs register no RANDOM
-    key, and the message says what to set. A run on a sandbox does not use the record.
+    The key record is a file with the keys that runs registered. The first run registers a RANDOM key whose value it
+    does not learn. The messages of the later runs say what to set. A run on a sandbox does not use the record.
     """
     service = Service()
     only_random = [{"type": "RANDOM", "key": ""}]
     keys_before = keys_of_first_account(service)
-    messages = []
-    numbers_of_random_keys = []
-    for key_at in (None, None, KEY_AT):
-        model = run_of_keys(service, tmp_path, pix_keys=only_random, key_at=key_at)
-        messages.append(str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message))
-        numbers_of_random_keys.append(len(_uuids_among(keys_of_first_account(service) - keys_before)))
-    run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
-    record = (tmp_path / "keys-profile.jsonl").read_text("utf-8")
 
-    _, message_without_key_at, message_with_key_at = messages
-    assert numbers_of_random_keys == [1, 1, 1]
+    def message_and_number_of_random_keys(key_at):
+        """The message of a run about the key type RANDOM, and how many RANDOM keys the account has more than before."""
+        model = run_of_keys(service, tmp_path, pix_keys=only_random, key_at=key_at)
+        new_keys = _uuids_among(keys_of_first_account(service) - keys_before)
+        return str(result_of(model, "registerPixKey.pixKeyType.RANDOM").message), len(new_keys)
+
+    _, number_after_first_run = message_and_number_of_random_keys(key_at=None)
+    message_without_key_at, number_after_second_run = message_and_number_of_random_keys(key_at=None)
+    message_with_key_at, number_after_third_run = message_and_number_of_random_keys(key_at=KEY_AT)
+    run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
+    lines_of_key_record = (tmp_path / "keys-profile.jsonl").read_text("utf-8").splitlines()
+    types_in_key_record = [json.loads(line)["type"] for line in lines_of_key_record]
+
+    assert (number_after_first_run, number_after_second_run, number_after_third_run) == (1, 1, 1)
     assert "set key_at" in message_without_key_at
     assert "profile.yaml --yes forgets it" in message_with_key_at
     assert "disposable: true" in message_with_key_at
-    assert [json.loads(line)["type"] for line in record.splitlines()].count("RANDOM") == 1
+    assert types_in_key_record.count("RANDOM") == 1
 
 
-@pytest.mark.parametrize(("is_disposable", "left"), [(True, []), (False, [RANDOM_KEY_LEFT])])
-def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable, left, tmp_path):
-    """This service makes a RANDOM key for the type EVP and for digits as a type, too.
+@pytest.mark.parametrize(
+    ("is_disposable", "keys_that_stay"),
+    [(True, []), (False, [RANDOM_KEY_LEFT])],
+    ids=["disposable", "not disposable"],
+)
+def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable, keys_that_stay, tmp_path):
+    """A RANDOM key that the service makes for another key type, such as EVP, is deleted if the profile permits it.
 
-    If the RANDOM entry of the profile is disposable, the key is deleted. Otherwise the report lists it as left.
+    It permits that if its entry for RANDOM keys is disposable. Otherwise the report lists the key as left. This service
+    makes such a key for the type EVP, and for digits in the place of a type.
     """
     service = EvpAndDigitsAreTheOneRandomKey()
     service.new_key = Service().new_key
     keys_before = keys_of_first_account(service)
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, pix_keys=keys)
+    new_keys = keys_of_first_account(service) - keys_before
 
-    assert keys_left(model) == left
-    assert len(keys_of_first_account(service) - keys_before) == len(left)
+    assert keys_left(model) == keys_that_stay
+    assert len(new_keys) == len(keys_that_stay)
 
 
-@pytest.mark.parametrize("reads", [["read"], []], ids=["with lists", "without lists"])
+REFUSES_A_RANDOM_KEY = VARIANTS.specimens["HasItsOneRandomKeyAlready"]
+REFUSES_AND_REGISTERS_IT = MUTANTS.specimens["RegistersRandomAndRefusesIt"]
+
+
 @pytest.mark.parametrize(
-    ("registry", "name"), [(VARIANTS, "HasItsOneRandomKeyAlready"), (MUTANTS, "RegistersRandomAndRefusesIt")]
-)
-def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_new(registry, name, reads, tmp_path):
-    """The service refuses to register a RANDOM key. The variant does not register it; the mutant does nevertheless.
+    ("kind_of_service", "allow", "perhaps_registered"),
+    [
+        (REFUSES_A_RANDOM_KEY, ["read", "register-keys", "delete-keys"], False),
+        (REFUSES_A_RANDOM_KEY, ["register-keys", "delete-keys"], True),
+        (REFUSES_AND_REGISTERS_IT, ["read", "register-keys", "delete-keys"], True),
+        (REFUSES_AND_REGISTERS_IT, ["register-keys", "delete-keys"], True),
+    ],
+    ids=[
+        "refuses it, lists are read", "refuses it, no list is read",
+        "refuses and registers it, lists are read", "refuses and registers it, no list is read",
+    ],
+)  # fmt: skip
+def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_new(
+    kind_of_service, allow, perhaps_registered, tmp_path
+):
+    """If the service refuses to register a RANDOM key, the report lists the key as perhaps registered.
 
-    The report lists the key as perhaps registered if the run reads no lists, or if a list shows a new key.
+    It does not list it if the run may read lists of keys, and they show no new key.
     """
-    service = registry.specimens[name].make()
-    lines_of_report = keys_left(run_of_keys(service, tmp_path, allow=[*reads, "register-keys", "delete-keys"]))
-    is_listed = any(line.startswith("RANDOM, made by the service: perhaps registered") for line in lines_of_report)
-    registers_it = registry is MUTANTS
+    service = kind_of_service.make()
+    lines_of_report = keys_left(run_of_keys(service, tmp_path, allow=allow))
+    lines_of_the_key = [
+        line for line in lines_of_report if line.startswith("RANDOM, made by the service: perhaps registered")
+    ]
 
-    assert is_listed is (registers_it or not reads)
+    assert bool(lines_of_the_key) is perhaps_registered
 
 
 # the advice at the end of a message about a key type that is refused
-FULL = "; the account may hold no more keys: delete some, or name another account"
-WAITS = "; the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
-NO_CNPJ = "; if the account may have no such key, set not_for_this_account: [CNPJ]"
+NO_MORE_KEYS = "; the account may hold no more keys: delete some, or name another account"
+ONE_SUCH_KEY = (
+    "; the list shows such a key: perhaps its owner has to confirm it, or the account may have only one such key"
+)
+LEAVE_CNPJ_OUT = "; if the account may have no such key, set not_for_this_account: [CNPJ]"
+NO_ADVICE = ""
 
 
 @pytest.mark.parametrize(
-    ("make", "parts", "advice"),
+    ("make", "attributes", "advice"),
     [
-        pytest.param(KeyLimit, {"MOST": 0}, FULL, id="the account may have no further key"),
-        pytest.param(KeyLimit, {"MOST": 2}, FULL, id="the account may have two further keys"),
-        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, "", id="500 for CNPJ alone"),
-        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, NO_CNPJ, id="400 for CNPJ alone"),
-        pytest.param(VARIANTS.specimens["EveryKeyWaitsWithAWord"].make, {}, WAITS, id="refused, and in the list"),
-        pytest.param(MUTANTS.specimens["RegistrationWantsOtherNames"].make, {}, "", id="wants other names of members"),
+        pytest.param(KeyLimit, {"MOST": 0}, NO_MORE_KEYS, id="the account may have no further key"),
+        pytest.param(KeyLimit, {"MOST": 2}, NO_MORE_KEYS, id="the account may have two further keys"),
+        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, NO_ADVICE, id="500 for CNPJ alone"),
+        pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, LEAVE_CNPJ_OUT, id="400 for CNPJ alone"),
+        pytest.param(
+            VARIANTS.specimens["EveryKeyWaitsWithAWord"].make, {}, ONE_SUCH_KEY, id="refused, and in the list"
+        ),
+        pytest.param(
+            MUTANTS.specimens["RegistrationWantsOtherNames"].make, {}, NO_ADVICE, id="wants other names of members"
+        ),
     ],
 )
-def test_advice_fits_the_refusal_of_a_key_type(make, parts, advice):
-    """The service refuses to register a CNPJ. The end of the message says what the user may do about it.
+def test_advice_fits_the_refusal_of_a_key_type(make, attributes, advice):
+    """If the service refuses to register a CNPJ, the message ends with advice that fits the refusal.
 
     It advises to leave the type out only if the service refuses that type and accepts another. There is no advice if
     the status says that the service is at fault (500), or if another finding says what it wants.
     """
     service = make()
-    vars(service).update(parts)
+    vars(service).update(attributes)
     id = "registerPixKey.pixKeyType.CNPJ"
     message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).rows[id].message)
-    _, _, text_after_the_answer = message.partition(" application/json")
+    _, _, end_of_message = message.partition(" application/json")
 
-    assert text_after_the_answer == advice
+    assert end_of_message == advice
 
 
 def test_a_key_that_is_refused_and_listed_is_an_alert():
-    """The service refuses every registration, and its list shows the key nevertheless.
+    """If a service refuses a registration and its list shows the key nevertheless, an alert says what to look at.
 
-    Nobody knows if the key is registered, so the run is incomplete (exit status 6), and an alert says what to look at.
+    Nobody knows if the key is registered, so the run is incomplete (exit status 6).
     """
     service = MUTANTS.specimens["RefusesEveryRegistration"].make()
     without_keys(service)
@@ -441,29 +490,34 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 
 
 def test_a_key_of_others_that_is_gone_is_an_alert():
-    """The service deletes other keys than the one that is named. An alert asks to restore the key that is gone.
+    """If a service deletes another key than the request names, an alert asks to restore the key that is gone.
 
     The run is incomplete (exit status 6). On a sandbox, as here, further deletions are sent.
     """
     sent = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
     trial = sent.judge()
+    number_of_deletions = [request.method for request in sent.requests].count("DELETE")
 
     assert "a key that was there before the run is gone: restore it, unless somebody else deleted it" in trial.notes
     assert trial.exit_status == 6
-    assert [request.method for request in sent.requests].count("DELETE") > 1
+    assert number_of_deletions > 1
 
 
 def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
-    """The service wants other names of members in the body, so it refuses every registration as documented.
+    """If a service wants other names of members in the body of a registration, one requirement says so and fails.
 
-    One requirement fails, and says so. The others are not tested, and none says that the account holds too many keys.
+    The others are not tested, because the service refuses each registration as documented. None of them says that the
+    account holds too many keys.
     """
-    ids = [f"registerPixKey.{name}" for name in ("body.pixKey", "body.account", "contentType.accepted")]
-    rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=set(ids)).rows
-    finding, body_account, content_type = (str(rows[id].message) for id in ids)
+    ids = {"registerPixKey.body.pixKey", "registerPixKey.body.account", "registerPixKey.contentType.accepted"}
+    rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=ids).rows
+    messages = {id: str(row.message) for id, row in rows.items()}
 
-    assert finding.endswith("is refused as documented and accepted with other names for all fields")
-    assert body_account == content_type == "no registration as documented was understood"
+    assert messages["registerPixKey.body.pixKey"].endswith(
+        "is refused as documented and accepted with other names for all fields"
+    )
+    assert messages["registerPixKey.body.account"] == "no registration as documented was understood"
+    assert messages["registerPixKey.contentType.accepted"] == "no registration as documented was understood"
 
 
 class RegistersBehindNoContent(TakesAnything):
@@ -481,9 +535,11 @@ class RegistersBehindNoContent(TakesAnything):
 
 
 def test_the_alert_about_a_registration_without_token_says_how_it_was_answered(tmp_path):
-    """The service registers a key without the token, and answers 204. An alert begins with that answer."""
-    model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **AS_A_SANDBOX)
+    """If a service registers a key without the token, an alert says so, and begins with the answer of the service.
 
-    assert [
-        note for note in report_notes(model) if note.startswith("a registration was answered 204 without a media type")
-    ]
+    The answer is 204 (no content) here.
+    """
+    model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **AS_A_SANDBOX)
+    beginning = "a registration was answered 204 without a media type"
+
+    assert [note for note in report_notes(model) if note.startswith(beginning)] != []

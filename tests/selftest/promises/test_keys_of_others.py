@@ -44,14 +44,21 @@ from tests.selftest.services.one_run import ALL_TESTS, TARGETED_TESTS, result_in
 from tests.selftest.services.running import TOKEN_VARIABLES, run_suite, write_profile
 
 KEY_AT = "/data/keys/*/pixKey"
-OWN = {"type": "EMAIL", "key": "qa@pix-conformance.example"}
+OWN_KEY = {"type": "EMAIL", "key": "qa@pix-conformance.example"}
+"""A key of the profile, which no list shows before the run."""
+DISPOSABLE_KEY = OWN_KEY | {"disposable": True}
+"""The same key. The profile calls it disposable, so the run may delete it."""
+DISPOSABLE_KEYS = [
+    {"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")
+]
 WITHOUT_FUZZ = ["read", "register-keys", "delete-keys"]
 WITH_FUZZ = [*WITHOUT_FUZZ, "fuzz"]
 OPERATIONS_OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
-GONE = "a key that was there before the run is gone"
+A_KEY_IS_GONE = "a key that was there before the run is gone"
+"""The beginning of an alert."""
 
 
-def off_sandbox(folder, *, keys=(OWN,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
+def off_sandbox(folder, *, keys=(OWN_KEY,), allow=WITHOUT_FUZZ, key_at=KEY_AT, accounts=(ACCOUNT,), **changes):
     """Changes that make the profile one of a target that is no sandbox, with a journal and a key record in the
     folder.
     """
@@ -83,51 +90,46 @@ def left_behind(result):
     ("make", "allow"), [(DeletesTheOldest, WITHOUT_FUZZ), (DeletesTheOldestForAnyAccount, WITH_FUZZ)]
 )
 def test_after_a_deletion_that_took_another_key_nothing_is_deleted(make, allow, tmp_path):
-    """The service deletes another key than the request names, so one key of the customer is lost.
+    """After a deletion that took another key than the one that it named, a run deletes nothing more.
 
-    After that no request deletes a key, generated ones included. The run has an alert, and its exit status is not 0.
+    So only one key of the customer is lost, and no generated request deletes a key. The run has an alert, and its exit
+    status is not 0.
     """
     service = make()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=allow)
 
-    assert len(service.deletions) == 1
-    assert len(service.keys_lost) == 1
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert result.status != 0
-    assert GONE in result.output
+    assert A_KEY_IS_GONE in result.output
 
 
 def test_cleanup_deletes_nothing_after_its_first_deletion_took_another_key(tmp_path, monkeypatch, capsys):
-    """The command `cleanup` ends with exit status 6 after that deletion.
+    """`cleanup` deletes the keys that a run left, and stops (exit status 6) if a deletion took another key than it named.
 
     The keys that it did not delete stay in the key record, so the next `cleanup` lists them (exit status 1).
     """
     service = DeletesTheOldest()
-    two_keys = [
-        {"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")
-    ]
     monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
     with Server(service) as server:
-        run_suite(
-            profile_at(server.base_url, tmp_path, keys=two_keys, allow=["read", "register-keys"]),
-            "-k",
-            OPERATIONS_OF_KEYS,
-        )
-        status = main(["cleanup", str(profile_at(server.base_url, tmp_path, keys=two_keys)), "--yes"])
-        monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
-        status_of_next_cleanup = main(["cleanup", str(tmp_path / "profile.yaml")])
+        without_deletions = profile_at(server.base_url, tmp_path, keys=DISPOSABLE_KEYS, allow=["read", "register-keys"])
+        run_suite(without_deletions, "-k", OPERATIONS_OF_KEYS)
+        with_deletions = profile_at(server.base_url, tmp_path, keys=DISPOSABLE_KEYS)
+        status = main(["cleanup", str(with_deletions), "--yes"])
+        monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])  # the command removes it from the environment
+        status_of_next_cleanup = main(["cleanup", str(with_deletions)])
     printed = capsys.readouterr()
 
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert (status, status_of_next_cleanup) == (6, 1)
-    assert len(service.deletions) == 1
-    assert len(service.keys_lost) == 1
-    assert "a key that was there before the run is gone" in printed.err
-    assert "gone: " not in printed.out
+    assert A_KEY_IS_GONE in printed.err
+    assert "gone: " not in printed.out  # a line about a key of the run that was deleted
 
 
 def test_nothing_is_deleted_if_key_at_leads_elsewhere(tmp_path):
-    """key_at points to the type of each key. The lists show keys of the run elsewhere, so the run notices it.
+    """If key_at does not lead to the keys in a list, a run deletes nothing, and its output says that key_at is wrong.
 
-    The output says that key_at is wrong, and no requirement blames the service.
+    key_at of this profile leads to the type of each key. The run notices it, because lists show its own keys elsewhere.
+    No requirement blames the service.
     """
     service = DeletesTheOldest()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, key_at="/data/keys/*/pixKeyType")
@@ -139,7 +141,7 @@ def test_nothing_is_deleted_if_key_at_leads_elsewhere(tmp_path):
 
 
 def test_nothing_is_deleted_without_key_at(tmp_path):
-    """The profile has no key_at, so no list can show that a key was absent before the run. No deletion is sent.
+    """Without key_at in the profile a run deletes nothing, because no list can show that a key was absent before it.
 
     The message of a requirement of deletePixKey says to set key_at.
     """
@@ -152,9 +154,9 @@ def test_nothing_is_deleted_without_key_at(tmp_path):
 
 
 def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
-    """The list says that it has a second page, so it does not show which keys were absent before the run.
+    """If a list of keys has a second page, a run deletes nothing: the list does not show which keys were absent before.
 
-    No deletion is sent, and the message of a requirement of deletePixKey says that the list is not complete.
+    The message of a requirement of deletePixKey says that the list is not complete.
     """
     service = ShowsOnePage(pages=2)
     result = run_off_sandbox(service, tmp_path)
@@ -164,16 +166,16 @@ def test_nothing_is_deleted_by_a_list_that_goes_on(tmp_path):
 
 
 def test_after_a_deletion_without_effect_nothing_is_deleted(tmp_path):
-    """The service grants a deletion, and its list still shows the key four seconds later. Perhaps another key is gone.
+    """If a list still shows a key four seconds after its deletion was granted, a run deletes nothing more.
 
-    A note says so, and nothing fails, because the document does not say that a deleted key disappears.
+    Perhaps the deletion took another key. A note says that the key is still listed.
     """
     service = NeverDeletes()
     result = run_off_sandbox(service, tmp_path)
 
     assert len(service.deletions) == 1
     assert "a key is still listed 4 s after its deletion" in result.output
-    assert GONE not in result.output
+    assert A_KEY_IS_GONE not in result.output
 
 
 @pytest.fixture(scope="module")
@@ -181,25 +183,31 @@ def conforming_service_and_result(tmp_path_factory):
     """A service that deletes exactly what it is asked to, and the result of a run with generated requests."""
     service = HoldsKeysOfACustomer()
     folder = tmp_path_factory.mktemp("run")
-    return service, run_off_sandbox(service, folder, ALL_TESTS, allow=WITH_FUZZ, keys=[OWN | {"disposable": True}])
+    return service, run_off_sandbox(service, folder, ALL_TESTS, allow=WITH_FUZZ, keys=[DISPOSABLE_KEY])
 
 
 def test_a_conforming_service_is_tested_whole(conforming_service_and_result):
-    """The service deletes exactly what it is asked to. Generated deletions are sent, too, and nothing fails.
+    """If a service deletes exactly what it is asked to, a run sends many deletions, and no requirement fails.
 
-    A list follows every deletion. At the end the account has the keys that it had before.
+    At the end the account has the keys that it had before the run, and the report lists no key as left.
     """
     service, result = conforming_service_and_result
-    methods = [
-        request.method for request in service.received if "/pix/keys/" in request.path and request.method != "POST"
-    ]
-    deletions_without_list = [pair for pair in itertools.pairwise(methods) if pair == ("DELETE", "DELETE")]
 
+    assert len(service.deletions) > 5
+    assert result.messages_with_verdict("fail") == {}
     assert service.keys_held() == service.keys_at_first
     assert left_behind(result) == ""
-    assert len(service.deletions) > 5
-    assert deletions_without_list == []
-    assert result.messages_with_verdict("fail") == {}
+
+
+def test_after_each_deletion_a_list_is_read(conforming_service_and_result):
+    """A run never sends two deletions in a row, because it reads a list of keys after each to see which key is gone."""
+    service, _ = conforming_service_and_result
+    requests_about_keys = [request for request in service.received if "/pix/keys/" in request.path]
+    lists_and_deletions = [request.method for request in requests_about_keys if request.method != "POST"]
+    pairs_in_a_row = list(itertools.pairwise(lists_and_deletions))
+
+    assert ("DELETE", "GET") in pairs_in_a_row
+    assert ("DELETE", "DELETE") not in pairs_in_a_row
 
 
 # -- a key that is gone for another reason, or from another account -----------------------------------------------------
@@ -213,29 +221,31 @@ def changes_of_keys(service):
     return [request for request in with_token if request.method in ("POST", "DELETE") and b'"pixKey"' in request.body]
 
 
-@pytest.mark.parametrize("deletes", [True, False], ids=["deletes", "registers alone"])
-def test_after_a_registration_that_replaced_a_key_nothing_is_registered(deletes, tmp_path):
-    """The first registration replaces a key of the customer. No key is registered or deleted after that.
+@pytest.mark.parametrize(
+    "allow", [WITH_FUZZ, ["read", "register-keys", "fuzz"]], ids=["deletions permitted", "registrations alone"]
+)
+def test_after_a_registration_that_replaced_a_key_nothing_is_registered(allow, tmp_path):
+    """After a registration that replaced a key of the customer, a run registers and deletes nothing more.
 
     An alert says that a key is gone. The exit status is neither 0 nor 1, and no requirement fails, because the customer
     may have deleted the key.
     """
-    allow = WITH_FUZZ if deletes else ["read", "register-keys", "fuzz"]
     service = ReplacesTheKeyOfItsType()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=allow)
+    registrations_and_deletions = changes_of_keys(service)
 
-    assert len(changes_of_keys(service)) == 1
-    assert len(service.keys_lost) == 1
+    assert (len(registrations_and_deletions), len(service.keys_lost)) == (1, 1)
     assert result.status not in (0, 1)
-    assert GONE in result.output
+    assert A_KEY_IS_GONE in result.output
     assert result.messages_with_verdict("fail") == {}
     assert "deletePixKey.exists" not in result.messages_with_verdict("warn")
 
 
 def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
-    """A key of the customer disappears during the run. Nobody knows if a request of the run is the reason.
+    """If a key of the customer disappears during a run, an alert says that it is gone, and no requirement fails.
 
-    An alert says that the key is gone, the run is incomplete (exit status 6), and no requirement fails.
+    Nobody knows if a request of the run is the reason, so the run is incomplete (exit status 6). Here the customer
+    deletes an e-mail address while the run registers a key.
     """
     service = HoldsKeysOfACustomer()
     register = service.register
@@ -250,46 +260,48 @@ def test_a_key_that_the_customer_deletes_meanwhile_is_an_alert(tmp_path):
 
     assert result.status == 6
     assert result.messages_with_verdict("fail") == {}
-    assert GONE in result.output
+    assert A_KEY_IS_GONE in result.output
 
 
 def test_after_a_deletion_that_took_a_key_of_the_other_account_nothing_is_deleted(tmp_path):
-    """The service deletes the named key, and with it a key of the other account of the profile.
+    """After a deletion that also took a key of another account of the profile, a run deletes nothing more.
 
-    The run reads the lists of all its accounts after each deletion, so it notices that, and sends no further deletion.
+    The run notices it, because it reads the lists of all its accounts after each deletion. The exit status is not 0.
     """
     service = DeletesAtTheOtherAccountToo()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, accounts=TWO_ACCOUNTS)
 
-    assert len(service.deletions) == 1
-    assert len(service.keys_lost) == 1
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
     assert result.status != 0
-    assert GONE in result.output
+    assert A_KEY_IS_GONE in result.output
 
 
 def test_cleanup_looks_at_the_other_account_too(tmp_path, monkeypatch):
-    """`cleanup` reads the list of every account before its first deletion and after each deletion."""
+    """`cleanup` deletes the keys that a run left, and stops if a deletion also took a key of another account.
+
+    It notices it (exit status 6), because it reads the list of each account of the profile after a deletion. Without
+    that it would send a second deletion here.
+    """
     service = DeletesAtTheOtherAccountToo()
-    two_keys = [
-        {"type": "EMAIL", "key": f"{name}@pix-conformance.example", "disposable": True} for name in ("qa", "qb")
-    ]
-    options = {"keys": two_keys, "accounts": TWO_ACCOUNTS}
+    options = {"keys": DISPOSABLE_KEYS, "accounts": TWO_ACCOUNTS}
     monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
     with Server(service) as server:
-        run_suite(
-            profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options), "-k", OPERATIONS_OF_KEYS
-        )
-        status = main(["cleanup", str(profile_at(server.base_url, tmp_path, **options)), "--yes"])
+        without_deletions = profile_at(server.base_url, tmp_path, allow=["read", "register-keys"], **options)
+        run_suite(without_deletions, "-k", OPERATIONS_OF_KEYS)
+        with_deletions = profile_at(server.base_url, tmp_path, **options)
+        status = main(["cleanup", str(with_deletions), "--yes"])
 
     assert status == 6
-    assert len(service.deletions) == 1
-    assert len(service.keys_lost) == 1
+    assert (len(service.deletions), len(service.keys_lost)) == (1, 1)
 
 
 def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_path):
-    """The registration could move the key to the first account, and the deletion would take it from the second."""
+    """A key that the list of another account of the profile shows is never sent.
+
+    Its registration could move the key to the first account, and the deletion would then take it from the second one.
+    """
     service = MovesKeys()
-    keys = [OWN, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
+    keys = [OWN_KEY, {"type": "EMAIL", "key": "tia@cliente.example", "disposable": True}]
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
     requests_with_that_key = [request for request in service.received if b"tia@cliente.example" in request.body]
 
@@ -299,17 +311,21 @@ def test_a_key_that_another_account_of_the_profile_holds_is_not_registered(tmp_p
 
 
 def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
-    """Keys of the second account are no alert, and the keys of the run are deleted."""
-    service = HoldsKeysOfTwoAccounts()
-    keys = [OWN | {"disposable": True}]
-    result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=keys, accounts=TWO_ACCOUNTS)
+    """With two accounts in the profile, too, a run sends many deletions to a service that deletes what it is asked to.
 
+    At the end both accounts have the keys that they had before. There is no alert, and no requirement fails.
+    """
+    service = HoldsKeysOfTwoAccounts()
+    result = run_off_sandbox(
+        service, tmp_path, ALL_TESTS, allow=WITH_FUZZ, keys=[DISPOSABLE_KEY], accounts=TWO_ACCOUNTS
+    )
+
+    assert len(service.deletions) > 5
     assert service.keys_held() == service.keys_at_first
     assert service.keys_lost == set()
     assert left_behind(result) == ""
-    assert GONE not in result.output
+    assert A_KEY_IS_GONE not in result.output
     assert result.messages_with_verdict("fail") == {}
-    assert len(service.deletions) > 5
 
 
 # -- keys of the profile that were there before ------------------------------------------------------------------------
@@ -317,7 +333,11 @@ def test_a_conforming_service_with_two_accounts_is_tested_whole(tmp_path):
 
 @pytest.mark.parametrize("form", ["punctuation", "members in another order", "masked"])
 def test_a_key_that_a_list_shows_in_any_form_stays(form, tmp_path):
-    """Numbers are compared by their last eight digits. With a masked list nothing of the profile is deleted."""
+    """A disposable key of the profile stays if a list showed it before the run, even in another form.
+
+    A telephone number may have punctuation, and is compared by its last eight digits. With a masked list, which shows a
+    part of each key, nothing of the profile is deleted.
+    """
     service = ShowsNumbersInAForm(PHONE_FORMS[form])
     run_off_sandbox(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
 
@@ -325,7 +345,10 @@ def test_a_key_that_a_list_shows_in_any_form_stays(form, tmp_path):
 
 
 def test_a_key_that_no_list_ever_shows_stays(tmp_path):
-    """The list of before lacks the key, and so does the list after its registration."""
+    """A disposable key of the profile stays if no list ever shows it, not even after its registration.
+
+    Such lists cannot show that the key was absent before the run.
+    """
     service = ShowsNumbersInAForm(lambda key: key)
     service.list_pix_keys = lambda request, account: {"keys": []}
     run_off_sandbox(service, tmp_path, keys=[{"type": "PHONE", "key": PHONE, "disposable": True}])
@@ -336,30 +359,53 @@ def test_a_key_that_no_list_ever_shows_stays(tmp_path):
 # -- RANDOM ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [TheCustomerUsesTheApp, GivesAnOldRandomKey, ListsTheTwoUsedLast])
+@pytest.mark.parametrize("make", [GivesAnOldRandomKey, ListsTheTwoUsedLast])
 def test_a_random_key_of_somebody_else_stays(make, tmp_path):
-    """A RANDOM key is deleted only if the answer and the list agree on a new value."""
+    """A RANDOM key that the account had before the run stays, even if an answer or a list shows it as if it were new.
+
+    A run deletes a RANDOM key only if the answer to its registration and the list agree on a new value.
+    """
     service = make()
-    result = run_off_sandbox(service, tmp_path, keys=[OWN, {"type": "RANDOM", "key": ""}])
+    run_off_sandbox(service, tmp_path, keys=[OWN_KEY, {"type": "RANDOM", "key": ""}])
 
     assert service.keys_lost == set()
-    assert OLD_RANDOM in service.keys_held() or make is TheCustomerUsesTheApp
-    assert "RANDOM, made by the service" in left_behind(result) or make is not TheCustomerUsesTheApp
+    assert OLD_RANDOM in service.keys_held()
 
 
-@pytest.mark.parametrize("disposable", [True, False])
-def test_a_random_key_from_two_lists_is_deleted_only_if_disposable(disposable, tmp_path):
-    """`disposable` says that nobody else registers keys at the account. The answer to the registration has no value."""
-    service = HoldsKeysOfACustomer()  # its Key is null
+def test_a_random_key_that_the_customer_makes_meanwhile_stays(tmp_path):
+    """A RANDOM key that the customer has made during the run stays, because the list does not show whose a new key is.
+
+    The report lists a RANDOM key of the run as left.
+    """
+    service = TheCustomerUsesTheApp()
+    result = run_off_sandbox(service, tmp_path, keys=[OWN_KEY, {"type": "RANDOM", "key": ""}])
+
+    assert service.keys_lost == set()
+    assert "RANDOM, made by the service" in left_behind(result)
+
+
+@pytest.mark.parametrize(
+    ("disposable", "new_key_stays"), [(True, False), (False, True)], ids=["disposable", "not disposable"]
+)
+def test_a_random_key_from_two_lists_is_deleted_only_if_disposable(disposable, new_key_stays, tmp_path):
+    """If only the list of keys shows the value of a new RANDOM key, a run deletes it only if the profile says
+    `disposable`: that nobody else registers keys at the account.
+
+    Otherwise the report lists the key as left. The answer to the registration has no value (Key is null).
+    """
+    service = HoldsKeysOfACustomer()
     result = run_off_sandbox(service, tmp_path, keys=[{"type": "RANDOM", "key": "", "disposable": disposable}])
-    keys_made = service.keys_held() - service.keys_at_first
+    new_keys = service.keys_held() - service.keys_at_first
 
-    assert bool(keys_made) is not disposable
-    assert ("RANDOM, made by the service" in left_behind(result)) is not disposable
+    assert bool(new_keys) is new_key_stays
+    assert ("RANDOM, made by the service" in left_behind(result)) is new_key_stays
 
 
 def test_a_random_key_is_deleted_if_answer_and_list_agree(tmp_path):
-    """The key need not be `disposable` for that."""
+    """A RANDOM key is deleted if the answer to its registration and the list of keys show the same new value.
+
+    The profile need not call it `disposable` for that.
+    """
     service = HoldsKeysOfACustomer()
     service.registration_key = lambda registration: registration.key.key
     run_off_sandbox(service, tmp_path, keys=[{"type": "RANDOM", "key": ""}])
@@ -394,7 +440,10 @@ def _key_left_at_another_address(folder):
 
 @pytest.mark.parametrize("how", ["a run", "cleanup with --base-url"])
 def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch):
-    """A key that the record has of address A is not deleted at address B, and can still be deleted at A."""
+    """A key that a run registered at address A is not deleted at address B, and can still be deleted at A.
+
+    The key record has the address of each key that a run registered. At B a customer has the same key.
+    """
 
     def clean_up(profile, *options):
         monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])  # the command removes it from the environment
@@ -405,10 +454,13 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch):
             run_suite(profile_at(case.address_b, tmp_path, keys=case.keys), "-k", OPERATIONS_OF_KEYS)
         else:
             clean_up(profile_at(case.address_a, tmp_path, keys=case.keys), f"--base-url={case.address_b}")
-        assert EMAIL in case.service_b.keys_held()
+        keys_at_b = case.service_b.keys_held()
+        status_of_cleanup_at_a = clean_up(profile_at(case.address_a, tmp_path, keys=case.keys))
+        keys_at_a = case.service_a.keys_held()
 
-        assert clean_up(profile_at(case.address_a, tmp_path, keys=case.keys)) == 0
-        assert EMAIL not in case.service_a.keys_held()
+    assert EMAIL in keys_at_b
+    assert status_of_cleanup_at_a == 0
+    assert EMAIL not in keys_at_a
 
 
 # -- synthetic keys ------------------------------------------------------------------------------------------------------
@@ -416,18 +468,26 @@ def test_a_record_belongs_to_an_address(how, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("make", [RegistersAtTheAccountOfTheToken, CutsKeys])
 def test_a_key_for_a_synthetic_account_is_looked_for_at_the_own_one(make, tmp_path):
-    """If the last lists show the key, it is deleted.
+    """A key that the suite made up is deleted or listed as left, even if the service registers it at another account.
 
-    A key that a service could read as another one is listed as left.
+    The run registers such keys at synthetic accounts, which nobody has. These services register them at the account of
+    the profile, so the run looks for them in its lists at the end. A key with unprintable characters or of more than 200
+    characters is listed, and not deleted, because a service could read it as another key.
     """
     service = make()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=WITH_FUZZ)
-    keys_that_stay = service.keys_held() - service.keys_at_first - {OWN["key"]}
-    left_in_words = left_behind(result)
+    keys_that_stay = service.keys_held() - service.keys_at_first - {OWN_KEY["key"]}
+    report_on_keys_left = left_behind(result)
+    short_printable_keys = [key for key in keys_that_stay if key.isprintable() and len(key) <= 200]
 
     assert service.keys_lost == set()
-    assert [key for key in keys_that_stay if ascii(key)[1:-1][:60] not in left_in_words] == []
-    assert [key for key in keys_that_stay if key.isprintable() and len(key) <= 200] == []
+    assert [key for key in keys_that_stay if _beginning_in_ascii(key) not in report_on_keys_left] == []
+    assert short_printable_keys == []
+
+
+def _beginning_in_ascii(key):
+    """The first 60 characters of a key, with escapes in the place of those that are not ASCII."""
+    return ascii(key)[1:-1][:60]
 
 
 @pytest.mark.parametrize(
@@ -438,26 +498,27 @@ def test_a_key_for_a_synthetic_account_is_looked_for_at_the_own_one(make, tmp_pa
     ],
 )
 def test_a_key_that_no_list_showed_may_be_registered_later(make, reason, tmp_path, monkeypatch, capsys):
-    """The report lists the key, and `cleanup` knows it, although its deletion was granted.
+    """If no list shows a key whose registration was granted, the report lists it, and `cleanup` lists it, too.
 
-    So it is if the answer to its registration has no result, because such an answer is no refusal.
+    The service may register it a minute later, after its deletion was granted. An answer without a result counts as
+    granted, because it is no refusal.
     """
     service = make()
     result = run_off_sandbox(service, tmp_path)
-    keys_in_bodies = {
-        key for request in service.received for key in re.findall(rb"pixconf-\w+@example\.com", request.body)
-    }
-    synthetic_keys = {key.decode() for key in keys_in_bodies}
-    left_in_words = left_behind(result)
+    bodies = b" ".join(request.body for request in service.received)
+    synthetic_keys = {key.decode() for key in re.findall(rb"pixconf-\w+@example\.com", bodies)}
+    report_on_keys_left = left_behind(result)
     monkeypatch.setenv("PIX_TOKEN", TOKEN_VARIABLES["PIX_TOKEN"])
-    status = main(["cleanup", str(tmp_path / "profile.yaml")])
+    status_of_cleanup = main(["cleanup", str(tmp_path / "profile.yaml")])
     printed_by_cleanup = capsys.readouterr().out
+    keys_in_report = {key for key in synthetic_keys if key in report_on_keys_left}
+    granted_keys = {key for key in synthetic_keys if _was_granted(service, key)}
 
-    assert reason in left_in_words
-    assert status == 1
     assert len(synthetic_keys) > 2
-    assert [key for key in synthetic_keys if key in left_in_words and key not in printed_by_cleanup] == []
-    assert [key for key in synthetic_keys if key not in left_in_words and _was_granted(service, key)] == []
+    assert reason in report_on_keys_left
+    assert granted_keys - keys_in_report == set()
+    assert status_of_cleanup == 1
+    assert [key for key in keys_in_report if key not in printed_by_cleanup] == []
 
 
 def _was_granted(service, key):
@@ -472,30 +533,36 @@ def _was_granted(service, key):
 
 
 def test_nothing_that_is_sent_destroys(tmp_path):
-    """A quote and a harmless statement find a service that makes keys part of its queries.
+    """No request has a statement of SQL that changes data, not even to a service that makes keys part of its queries.
 
-    No request has a statement that changes data.
+    A quote and a harmless statement are enough to find that fault. `statements` has the path and the body of each
+    request with a quote; the body is a JSON object.
     """
     service = ConcatenatesSql()
     result = run_off_sandbox(service, tmp_path, ALL_TESTS, allow=[*WITH_FUZZ, "execute", "transfer", "create-pix"])
     destructive_words = re.compile(r"\b(drop|delete|truncate|update|insert|alter|exec|shutdown)\b", re.IGNORECASE)
-    bodies = [text.partition("{")[2] for text in service.statements]
+    bodies_with_a_quote = [statement.partition("{")[2] for statement in service.statements]
 
     assert "registerPixKey.serverError" in result.messages_with_verdict("fail")
-    assert service.statements != []
-    assert [text for text in bodies if destructive_words.search(text)] == []
+    assert bodies_with_a_quote != []
+    assert [body for body in bodies_with_a_quote if destructive_words.search(body)] == []
 
 
-def test_synthetic_accounts_of_hard_keys_stand_in_path_and_body(conforming_service_and_result):
-    """A request that writes to the account of the profile names a synthetic key or a key of the profile."""
+def test_registrations_and_deletions_at_the_account_of_the_profile_name_a_key_of_the_run(
+    conforming_service_and_result,
+):
+    """A registration or deletion at the account of the profile names a key that the suite made up, or of the profile.
+
+    So it can take no key of the customer. The account may be in the path or in the body.
+    """
     service, _ = conforming_service_and_result
-    requests_to_own_account = [
-        request for request in service.received if ACCOUNT in request.path or ACCOUNT.encode() in request.body
+    changes = [
+        request for request in service.received if request.method in ("POST", "DELETE") and "/pix/keys/" in request.path
     ]
-    writes = [
-        request for request in requests_to_own_account if request.method != "GET" and "/pix/keys/" in request.path
+    bodies_for_the_account = [
+        request.body for request in changes if ACCOUNT in request.path or ACCOUNT.encode() in request.body
     ]
-    keys_of_run = (SYNTHETIC_PREFIX.encode(), OWN["key"].encode())
+    made_up, of_the_profile = SYNTHETIC_PREFIX.encode(), OWN_KEY["key"].encode()
 
-    assert writes != []
-    assert [request for request in writes if not any(key in request.body for key in keys_of_run)] == []
+    assert bodies_for_the_account != []
+    assert [body for body in bodies_for_the_account if made_up not in body and of_the_profile not in body] == []

@@ -9,8 +9,8 @@ AT_ANY_TIME = {"pytest_internalerror"}
 
 
 class NotesHooks:
-    """Notes the hooks of the run that pytest calls, in the order of their last calls, because pytest calls some for
-    every test.
+    """A plugin of pytest that notes which hooks of conftest.py pytest calls, in the order of their last calls, because
+    pytest calls some for every test.
     """
 
     def __init__(self):
@@ -30,12 +30,17 @@ class NotesHooks:
 
 
 def test_hooks_stand_in_the_order_of_a_run(tmp_path):
-    """pytest calls each hook of conftest.py, and none before a hook that stands above it."""
+    """The functions of conftest.py that pytest calls (hooks) stand there in the order in which pytest calls them.
+
+    So a reader sees the life of a run from top to bottom. pytest calls each of them, except for a hook about errors of
+    pytest, which has no fixed time.
+    """
     notes = NotesHooks()
     status = pytest.main(
         [*PYTEST_OPTIONS, "-k", "listAccounts.status", f"--report-dir={tmp_path}", str(CONFORMANCE)], [notes]
     )
-    hooks = [name for name in vars(type(notes.conformance_run)) if name.startswith("pytest_")]
+    hooks_in_the_file = [name for name in vars(type(notes.conformance_run)) if name.startswith("pytest_")]
+    hooks_called = list(notes.called)
 
     assert status == 0
-    assert [*notes.called] == [name for name in hooks if name not in AT_ANY_TIME]
+    assert hooks_called == [name for name in hooks_in_the_file if name not in AT_ANY_TIME]

@@ -10,7 +10,7 @@ from reports.outputs import writing
 from reports.outputs.writing import OUTPUTS, PAGE, SUMS, make_folder, point_latest, run_folder
 from tests.selftest.shared_runs import PYTEST_OPTIONS, run_in_this_process, run_with_files
 
-PART = ("-k", "listAccounts.shape")
+ONE_TEST = ("-k", "listAccounts.shape")
 
 
 @pytest.fixture
@@ -30,16 +30,18 @@ def folder_of_user(tmp_path):
 
 def refusal_line(*options):
     """The one line of a run that ends with exit status 4 before anything is sent."""
-    result = run_in_this_process(*PART, *options)
+    result = run_in_this_process(*ONE_TEST, *options)
     assert result.status == 4
     assert result.run is None
     return result.output.strip()
 
 
 def test_a_file_of_the_report_that_is_a_link_is_replaced(folder_of_user, tmp_path, monkeypatch):
-    """Each file of the report, and the record, takes the place of the link, and only its owner can read it.
+    """A run writes nothing through symbolic links: each file of its report takes the place of the link.
 
-    The summary of a CI job is not written through a link: the run says so, and is not green.
+    So does the file of the observed behaviour. Only their owner can read them. The summary of a CI job is not written
+    at all if it is a link: a line says so, and the exit status is 3. The fixture `folder_of_user`, to which the links
+    lead, fails if anything in it changed.
     """
     report, record_file = tmp_path / "report", tmp_path / "staging.observed.yaml"
     report.mkdir(mode=0o700)
@@ -48,27 +50,36 @@ def test_a_file_of_the_report_that_is_a_link_is_replaced(folder_of_user, tmp_pat
         file.symlink_to(folder_of_user / ("absent" if file is record_file else "file"))
     (tmp_path / "summary").symlink_to(folder_of_user / "file")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
-    result = run_with_files(tmp_path, Service, *PART, "--accept", allow=["read"])
+    result = run_with_files(tmp_path, Service, *ONE_TEST, "--accept", allow=["read"])
+    links = [file for file in files if file.is_symlink()]
+    modes = {file.stat().st_mode & 0o777 for file in files}
+    smallest_size = min(file.stat().st_size for file in files)
 
+    assert links == []
+    assert modes == {0o600}
+    assert smallest_size > len("mine")  # that was the content behind the link
     assert result.status == 3, result.output
     assert f"the summary of the job cannot be written to {result.folder}: {os.strerror(40)}" in result.output
-    assert [file for file in files if file.is_symlink() or file.stat().st_mode & 0o777 != 0o600] == []
-    assert all(file.stat().st_size > len("mine") for file in files)
 
 
-@pytest.mark.parametrize("below", ["", "below"], ids=["the folder", "one above it"])
-def test_a_report_folder_behind_a_link_is_refused(below, folder_of_user, tmp_path):
-    """The line names the link. A link above the report folder is refused, too."""
+@pytest.mark.parametrize(
+    "folder_below_the_link", ["", "below"], ids=["the folder is a link", "a folder above it is one"]
+)
+def test_a_report_folder_behind_a_link_is_refused(folder_below_the_link, folder_of_user, tmp_path):
+    """A report folder that is a symbolic link, or is below one, ends the run with a line that names the link."""
     (tmp_path / "link").symlink_to(folder_of_user)
 
-    assert refusal_line(f"--report-dir={tmp_path / 'link' / below}") == (
+    assert refusal_line(f"--report-dir={tmp_path / 'link' / folder_below_the_link}") == (
         f"ERROR: --report-dir: {tmp_path / 'link'} is a symbolic link; name the folder that it leads to"
     )
 
 
-@pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777])
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777], ids=["the group writes", "others write", "all write"])
 def test_a_report_folder_that_others_can_write_is_refused(mode, tmp_path):
-    """The line says how to change the mode, and nothing is written."""
+    """A report folder in which other users can write ends the run with a line that says how to change the mode.
+
+    Nothing is written to the folder.
+    """
     tmp_path.chmod(mode)
 
     assert refusal_line(f"--report-dir={tmp_path}") == (
@@ -78,7 +89,10 @@ def test_a_report_folder_that_others_can_write_is_refused(mode, tmp_path):
 
 
 def test_latest_is_replaced_and_not_followed(folder_of_user, monkeypatch, tmp_path):
-    """A link named `latest` that leads elsewhere is replaced by a link to the new run."""
+    """A link named `latest` that leads elsewhere is replaced by a link to the folder of the new run.
+
+    Nothing changes in the folder to which the old link led; the fixture `folder_of_user` fails otherwise.
+    """
     monkeypatch.setattr(writing, "RUNS", tmp_path / "runs")
     folder = run_folder("staging", datetime.now(UTC))
     make_folder(folder)
@@ -91,7 +105,7 @@ def test_latest_is_replaced_and_not_followed(folder_of_user, monkeypatch, tmp_pa
 
 @pytest.mark.parametrize("name", ["", "v/cache/nodeids"], ids=["the folder", "a file in it"])
 def test_a_cache_of_pytest_behind_a_link_is_refused(name, folder_of_user, tmp_path, monkeypatch):
-    """The line names the link, for the cache folder and for a file in it."""
+    """If the cache folder of pytest or a file in it is a symbolic link, the run ends with a line that names the link."""
     monkeypatch.setattr(
         "tests.selftest.shared_runs.PYTEST_OPTIONS", [*PYTEST_OPTIONS[:-2], "-o", f"cache_dir={tmp_path / 'cache'}"]
     )

@@ -33,26 +33,34 @@ class Locks(SocketService):
         return super().answer(connection, request)
 
 
-@pytest.mark.parametrize(("status", "most"), [(423, 3), (403, 9), (423, 11)])
-def test_no_code_is_sent_again_to_a_service_that_locks(status, most, tmp_path):
-    """The first code is executed before any wrong token. A code that meets a lock is spent, and the run notes it."""
-    with Locks(status, most=most) as service:
+@pytest.mark.parametrize(
+    ("status", "wrong_tokens_before_a_lock"), [(423, 3), (403, 9), (423, 11)], ids=["423", "403", "423, seldom"]
+)
+def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_before_a_lock, tmp_path):
+    """No transaction code is sent a second time, although the service refuses a request after some wrong tokens.
+
+    Such a refusal (a lock) asks the client to come back later. An execution is never repeated, because it may move
+    money, so the run notes that it did not send all executions. The first code goes before any wrong token.
+    """
+    with Locks(status, most=wrong_tokens_before_a_lock) as service:
         manual_run = ManualRun(service, tmp_path, requests=400)
         log = manual_run.execute_all(sandbox_profile(tmp_path, CODES))
-
     refused_answers = [answer for answer in answers_to_real_codes(log) if answer.response.status != 200]
-    assert service.wrong >= most
-    assert service.executions[0] == CODE
     codes_received = service.executions + service.refused
-    assert len(set(codes_received)) == len(codes_received)
+    executions_were_left_out = {ASKED_TO_COME_BACK_LATER: {"executePix"}} if refused_answers else {}
+
+    assert service.wrong >= wrong_tokens_before_a_lock
+    assert service.executions[0] == CODE
+    assert len(codes_received) == len(set(codes_received))
     assert len(refused_answers) == len(service.refused)
-    assert manual_run.door.unsent == ({ASKED_TO_COME_BACK_LATER: {"executePix"}} if refused_answers else {})
+    assert manual_run.door.unsent == executions_were_left_out
 
 
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
-    """Only the first code is sent, before any wrong token.
+    """If a service refuses everything after some wrong tokens, the run keeps all codes but the first for a later run.
 
-    The journal has no other code as sent, and the run notes what to set.
+    The first code goes before any wrong token, and is executed. The journal, which has each code that was sent, has no
+    other one. The run notes that it did not send all executions.
     """
     with Locks(423, requests=99) as service:
         manual_run = ManualRun(service, tmp_path)

@@ -54,9 +54,10 @@ WRONG_TOKEN = "another-Tok3n.of-Nobody"
     trouble.NeverAnswersAnExecution, trouble.ResetsAnExecution, trouble.DropsAnExecution, trouble.GatewayTimesOut
 )
 def test_an_execution_without_an_answer_reaches_the_service_once(service, proxied, tmp_path):
-    """Neither the suite nor its HTTP library sends the code again, and the outcome is unknown.
+    """An execution that gets no answer is sent once only: neither the suite nor its HTTP library sends it again.
 
-    This holds on a connection that is kept alive, and through a proxy.
+    Nobody knows whether money moved, so the outcome is unknown. HTTP libraries tend to repeat a request if a connection
+    that was kept alive turns out to be closed.
     """
     manual_run = ManualRun(service, tmp_path, proxied=proxied)
     manual_run.client.send("listAccounts")  # opens the connection, which is kept alive for the execution
@@ -71,7 +72,10 @@ def test_an_execution_without_an_answer_reaches_the_service_once(service, proxie
 
 @served_by(trouble.CutsAnExecutionShort)
 def test_an_execution_whose_success_breaks_off_has_a_known_outcome(service, manual_run):
-    """Half of the answer arrived, and its status line says 200. The code is not sent again."""
+    """If only half of the answer to an execution arrives and its status is 200, the code counts as executed.
+
+    It is not sent again, because its transfer is done.
+    """
     exchange = manual_run.execute()
     repeated = manual_run.execute()
 
@@ -84,7 +88,10 @@ def test_an_execution_whose_success_breaks_off_has_a_known_outcome(service, manu
 
 @served_by(trouble.ExecutesAndBreaksA400Off)
 def test_an_execution_whose_refusal_breaks_off_has_an_unknown_outcome(service, manual_run):
-    """The part of the 400 that did not arrive may be an execution result. The code is not sent again."""
+    """If only half of the answer to an execution arrives and its status is 400, nobody knows whether money moved.
+
+    The part that did not arrive may be an execution result. So the code is not sent again.
+    """
     exchange = manual_run.execute()
     repeated = manual_run.execute()
 
@@ -107,42 +114,48 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
     entry in the journal, which says that the person has looked the outcome up.
     """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]})
-    exchange = manual_run.execute()
-    refusals = []
-    for _ in range(2):
+
+    def error_after_a_later_run():
+        """Try to execute the code in a later run. Returns the error of --resend-code."""
         ManualRun(service, tmp_path, name="two", resend={CODE}).execute()
         with pytest.raises(ProfileError) as caught:
             code_to_resend(profile, CODE)
-        refusals.append(str(caught.value))
-        started_journal(tmp_path).write(CODE, "settled")
+        return str(caught.value)
+
+    exchange = manual_run.execute()
+    error_before_settling = error_after_a_later_run()
+    started_journal(tmp_path).write(CODE, "settled")
+    error_after_settling = error_after_a_later_run()
 
     assert service.executions == [CODE]
     assert manual_run.door.guard.unknown == [exchange.number]
     assert manual_run.outcomes_in_journal[:2] == ["sent", "unknown"]
-    assert {refusal.partition(" at 20")[0] for refusal in refusals} == {"--resend-code: this code was sent"}
-    assert all("it may have moved money, so it is not sent again" in refusal for refusal in refusals)
+    for error in (error_before_settling, error_after_settling):
+        assert error.startswith("--resend-code: this code was sent at 20")  # the year of the execution
+        assert "it may have moved money, so it is not sent again" in error
 
 
 @served_by(trouble.ExecutesAndAnswers400, trouble.ExecutesAndAnswers409)
 def test_a_refusal_with_the_status_done_counts_as_executed_if_the_code_was_sent_to_nobody_before(service, tmp_path):
-    """The service refuses each execution, with a result whose status is DONE. Codes are prepared by the runs.
+    """A refusal whose result has the status DONE says that the request executed the transfer, if no request went before.
 
-    The first run has two codes. The first code goes with the valid token at once, so that request executed it. The
-    second code goes with wrong tokens before: one of them may have executed it, so the outcome is unknown. So it is
-    with the only code of the second run.
+    The first run prepares two codes. The first one goes with the valid token at once, so that request executed it. The
+    second one goes with wrong tokens before: one of them may have executed it, so its outcome is unknown. So is that of
+    the only code of the second run, which goes with wrong tokens, too.
     """
     manual_run = ManualRun(service, tmp_path)
     log = manual_run.execute_all(sandbox_profile(tmp_path, [], prepare=HOW_TO_PREPARE | {"count": 2}))
     log_of_single_code = ManualRun(service, tmp_path, name="two").execute_all(
         sandbox_profile(tmp_path, [], prepare=HOW_TO_PREPARE)
     )
+    answer_to_first_code, _ = answers_to_real_codes(log)
+    outcomes_of_first_run, outcomes_of_second_run = ["sent", "success", "sent", "unknown"], ["sent", "unknown"]
 
     assert manual_run.door.guard.executed == 1
     assert len(manual_run.door.guard.unknown) == 1
-    assert executed_and_refused(log) == answers_to_real_codes(log)[:1]
+    assert executed_and_refused(log) == [answer_to_first_code]
     assert executed_and_refused(log_of_single_code) == []
-    # the two codes of the first run, and the one of the second
-    assert manual_run.outcomes_in_journal == ["sent", "success", "sent", "unknown", "sent", "unknown"]
+    assert manual_run.outcomes_in_journal == outcomes_of_first_run + outcomes_of_second_run
 
 
 def bank_that_contradicts_itself(kind):
@@ -161,10 +174,10 @@ def bank_that_contradicts_itself(kind):
 
 @pytest.mark.parametrize("kind", CONTRADICTIONS)
 def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path):
-    """Two codes of the profile are sent, and the service refuses both with a result. The report counts both.
+    """The report counts an execution that was refused with a result, because its transfer may be executed nevertheless.
 
     An alert for each says that its outcome is unknown. After two unknown outcomes in a row no code is sent, so the third
-    one is left for the next run. No note advises to send a code again with --resend-code.
+    code of the profile is left for the next run. No note advises to send a code again with --resend-code.
     """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
@@ -174,11 +187,13 @@ def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path)
     second_run = run_suite_in_memory(second_bank, profile, "executePix")
     alerts = [note for note in report_notes(first_run) if note.startswith("OUTCOME UNKNOWN")]
 
+    notes_of_both_runs = [*report_notes(first_run), *report_notes(second_run)]
+
     assert first_bank.executions == [CODE, OTHER_CODE]
     assert second_bank.executions == [THIRD_CODE]
     assert first_run.executions == first_run.unknown_outcomes == len(alerts) == 2
     assert [alert for alert in alerts if "it may have moved money" not in alert] == []
-    assert "resend" not in str([*report_notes(first_run), *report_notes(second_run)])
+    assert "resend" not in str(notes_of_both_runs)
 
 
 @pytest.mark.parametrize(
@@ -192,10 +207,10 @@ def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path)
 def test_a_refusal_with_the_status_done_fails_the_requirement_of_the_status(
     kind, is_failure, known_executions, tmp_path
 ):
-    """The run prepares its codes itself, so it knows that the first execution was made. Its answer should be 200.
+    """If a refusal has a result with the status DONE, the requirement that an executed transfer is answered 200 fails.
 
-    If the result is not DONE, nobody knows whether the transfer was executed, and the requirement does not fail. All
-    other executions of the run have unknown outcomes.
+    The run prepares its codes itself, so it knows that the first request executed the transfer. If the result is not
+    DONE, nobody knows that, and the requirement does not fail. All other executions have unknown outcomes.
     """
     profile = profile_off_sandbox(tmp_path, transactions={"prepare": HOW_TO_PREPARE | {"count": 3}})
     run = run_suite_in_memory(bank_that_contradicts_itself(kind), profile, "executePix")
@@ -208,59 +223,72 @@ def test_a_refusal_with_the_status_done_fails_the_requirement_of_the_status(
 
 @served_by(trouble.RedirectsToAnExecution)
 def test_a_redirected_execution_is_not_followed(service, manual_run):
-    """The service redirects each request to the execution of a code. No redirect is followed, so no money moves.
+    """A redirect to the execution of a code is not followed, so the suite executes no code because a service says so.
 
-    The code arrives once: with the execution that the test itself sends.
+    This service redirects each request in that way. The code arrives once: with the execution that the test itself
+    sends, and not with the list of accounts.
     """
-    answers = [manual_run.client.send("listAccounts"), manual_run.execute()]
+    answer_to_list = manual_run.client.send("listAccounts")
+    answer_to_execution = manual_run.execute()
 
-    assert [answer.response.status for answer in answers] == [307, 307]
+    assert (answer_to_list.response.status, answer_to_execution.response.status) == (307, 307)
     assert service.executions == [CODE]
 
 
 @served_by(trouble.SlowsAnExecutionDown)
 def test_an_execution_that_is_answered_429_is_not_sent_again(service, manual_run):
-    """429 asks the client to come later. The code that got it is not sent again, and the next code is executed."""
-    exchanges = [manual_run.execute(), manual_run.execute(), manual_run.execute(OTHER_CODE)]
+    """An execution that is answered 429, which asks the client to come later, is not sent again.
 
-    assert [exchange.response and exchange.response.status for exchange in exchanges] == [429, None, 200]
+    The next code is executed, and no outcome is unknown, because a 429 is a refusal.
+    """
+    first = manual_run.execute()
+    repeated = manual_run.execute()
+    with_another_code = manual_run.execute(OTHER_CODE)
+
+    assert first.response.status == 429
+    assert repeated.response is None
+    assert with_another_code.response.status == 200
     assert service.executions == [CODE, OTHER_CODE]
     assert manual_run.door.guard.unknown == []
 
 
 @served_by(trouble.NeverAnswersARefusal, trouble.BreaksOnARefusal)
 def test_a_wrong_token_without_an_answer_spends_the_code(service, manual_run, tmp_path):
-    """A code goes with a wrong token, and the service answers nothing, or 500.
+    """If a code was sent with a wrong token and the answer is missing or a 500, no run sends it with the valid token.
 
-    It may have executed the code, so neither this run nor a later one sends it with the valid token.
+    The service may have executed the code although the token was wrong.
     """
-    offer = manual_run.execute(credential="a wrong token (of a JWT: another signature)")
+    with_wrong_token = manual_run.execute(credential="a wrong token (of a JWT: another signature)")
     manual_run.execute()
     ManualRun(service, tmp_path, name="two").execute()
 
-    assert manual_run.door.guard.unknown == [offer.number]
+    assert manual_run.door.guard.unknown == [with_wrong_token.number]
     assert service.executions == []
 
 
 @served_by(trouble.BreaksOnARefusal)
 def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
-    """The service answers 500 to wrong tokens, which leaves the outcome unknown. Only one of three codes is lost by it.
+    """If a service answers 500 to wrong tokens, which leaves the outcome unknown, only one of three codes is lost by it.
 
-    The first code is executed before any wrong token is sent. The second one is offered, which means that it is sent
-    with a wrong token first, and is lost. So the third one is executed without being offered.
+    The first code is executed before any wrong token is sent. The second one is sent with a wrong token first, and is
+    lost. So the third one is sent with the valid token only, and executed.
     """
     manual_run = ManualRun(service, tmp_path)
     log = manual_run.execute_all(sandbox_profile(tmp_path, CODES))
-    [lost_offer] = log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    [with_wrong_token] = log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
+    statuses_of_executions = [answer.response.status for answer in answers_to_real_codes(log)]
 
     assert service.executions == [CODE, THIRD_CODE]
-    assert manual_run.door.guard.unknown == [lost_offer.number]
-    assert [answer.response.status for answer in answers_to_real_codes(log)] == [200, 200]
+    assert manual_run.door.guard.unknown == [with_wrong_token.number]
+    assert statuses_of_executions == [200, 200]
 
 
 @served_by(trouble.RedirectsARefusal)
 def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
-    """The service redirects a wrong token to a login page. That is a refusal, so each code is executed afterwards."""
+    """If a service redirects a wrong token to a login page, each code is executed afterwards with the valid token.
+
+    Such a redirect is a refusal, so the wrong token executed nothing.
+    """
     manual_run = ManualRun(service, tmp_path)
     manual_run.execute_all(sandbox_profile(tmp_path, CODES))
 
@@ -276,7 +304,10 @@ def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
 def test_a_code_is_executed_a_second_time_on_a_sandbox_only(
     is_sandbox, unknown_outcomes, is_permitted, service, tmp_path
 ):
-    """On a sandbox a code may be sent a second time, and no third time. If an outcome is unknown, it may not."""
+    """Only on a sandbox, where money is worth nothing, a code may be executed a second time, and never a third time.
+
+    If the outcome of any execution is unknown, it may not be executed a second time either.
+    """
     manual_run = ManualRun(service, tmp_path, has_journal=not is_sandbox)  # only a sandbox has no journal
     manual_run.execute()
     manual_run.door.guard.unknown += unknown_outcomes
@@ -290,10 +321,11 @@ def test_a_code_is_executed_a_second_time_on_a_sandbox_only(
 
 
 def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
-    """The service refuses all codes, and a sandbox has no journal. So the note asks if an earlier run executed them.
+    """If a sandbox refuses all codes of the profile, a note asks if an earlier run executed them.
 
-    It does not ask if codes that the run itself prepared are refused, too, because no earlier run had these. It does
-    not ask off a sandbox, because the journal would know.
+    A run on a sandbox keeps no journal of the codes that it sent. The note does not ask if codes that the run itself
+    prepared are refused, too, because no earlier run had these. It does not ask off a sandbox, because the journal
+    would know.
     """
 
     def notes_on_refused_codes(**changes):
@@ -307,10 +339,14 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
     codes_and_prepared_ones = {**only_codes, "prepare": HOW_TO_PREPARE}
     question = "did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
-    assert question in notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=only_codes)
-    assert question not in notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=codes_and_prepared_ones)
+    on_a_sandbox = notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=only_codes)
+    with_prepared_codes = notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=codes_and_prepared_ones)
     start_journal(profile_off_sandbox(tmp_path, transactions=only_codes))
-    assert question not in notes_on_refused_codes(transactions=only_codes)
+    off_a_sandbox = notes_on_refused_codes(transactions=only_codes)
+
+    assert question in on_a_sandbox
+    assert question not in with_prepared_codes
+    assert question not in off_a_sandbox
 
 
 # -- only what was supplied, and is permitted -----------------------------------------------------------------------
@@ -334,9 +370,10 @@ def requests_let_through(manual_run, service, paths, methods=("GET",)):
 
 
 def test_a_code_that_nobody_supplied_is_not_sent(service, manual_run):
-    """The run does not know the code TX9. A lenient server may read each of these paths as an execution of it.
+    """No request executes a code that neither the profile nor the run supplied, however its path is written.
 
-    The last path may lead to another host. The door refuses all of them.
+    TX9 is such a code here, and a lenient server may read each of these paths as its execution; the last one may lead to
+    another host. All requests of a run go through the door, which refuses these.
     """
     paths = (
         "/v1/execute/pix/TX9", "/V1/EXECUTE/PIX/TX9", "/v1/execute//pix/TX9", "/v1/execute/pix/TX9/",
@@ -348,7 +385,7 @@ def test_a_code_that_nobody_supplied_is_not_sent(service, manual_run):
 
 
 @pytest.mark.parametrize(
-    ("permission", "method", "path"),
+    ("missing_permission", "method", "path"),
     [
         ("execute", "GET", f"/v1/execute/pix/{CODE}"),
         ("execute", "HEAD", f"/v1/accounts/../execute/pix/{CODE}"),
@@ -356,89 +393,100 @@ def test_a_code_that_nobody_supplied_is_not_sent(service, manual_run):
         ("read", "GET", "/v1/accounts"),
     ],
 )
-def test_permission_is_decided_on_the_final_path(permission, method, path, service, tmp_path):
-    """The run lacks one permission, and a path may lead to the operation that needs it. The request is refused.
+def test_permission_is_decided_on_the_final_path(missing_permission, method, path, service, tmp_path):
+    """A request whose path may lead to an operation is not sent if the run lacks the permission for that operation.
 
-    A server may understand `..`, and `%2e%2e`, as the folder above.
+    A server may understand `..`, and `%2e%2e`, as the folder above, so that `/v1/pix/keys/%2e%2e` leads to `/v1/pix`.
     """
-    manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {permission})
+    manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {missing_permission})
 
     assert requests_let_through(manual_run, service, [path], [method]) == []
 
 
 def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
-    """A wrong token that shows most of the token is not sent without the permission `fuzz`."""
-    manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {"fuzz"})
+    """A wrong token that is made from the valid one, and shows most of it, is not sent without the permission `fuzz`.
 
+    Whoever sees it could guess the valid token.
+    """
+    manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {"fuzz"})
     any_restorable_form = min(RESTORABLE)
+
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
         manual_run.execute(credential=any_restorable_form)
 
 
 @pytest.mark.parametrize("permission", sorted(ALL_PERMISSIONS))
 def test_with_one_permission_a_run_reaches_the_operations_of_that_permission_alone(permission, tmp_path):
-    """Whichever permission the profile allows, the run ends without an error of the suite.
+    """If the profile allows one permission, a run reaches the operations of that permission, and no other operation.
 
-    Requests that need another permission are not sent. `fuzz`, the permission for invalid requests, is allowed each
-    time, and reaches no operation by itself.
+    It ends without an error of the suite. `fuzz`, the permission for invalid requests, is allowed each time, and reaches
+    no operation by itself.
     """
     bank = FakeBank()
     model = run_suite_in_memory(bank, profile_off_sandbox(tmp_path, allow=[permission, "fuzz"], sandbox=UNUSED_ADDRESS))
-    reached = set().union(*(operations_reached(request.method, request.path) for request in bank.received))
+    operations_called = set().union(*(operations_reached(request.method, request.path) for request in bank.received))
+    permissions_used = {operations()[name].permission for name in operations_called}
 
+    assert permissions_used == {permission} - {"fuzz"}
     assert result_of_run(model).verdict in ("partial", "incomplete")
     assert not model.errors
-    assert {operations()[name].permission for name in reached} == {permission} - {"fuzz"}
 
 
 # -- a refused token, and unknown outcomes --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codes", [CODES, ()], ids=["codes", "prepared alone"])
-def test_with_a_wrong_token_at_most_one_code_is_sent(codes, service, tmp_path):
-    """The token of the profile is wrong. The first 401 ends executions: no further code is sent, and none is prepared.
+@pytest.mark.parametrize(
+    ("codes", "codes_sent", "number_of_preparations"),
+    [(CODES, [CODE], 0), ((), [], 1)],
+    ids=["with codes in the profile", "without"],
+)
+def test_with_a_wrong_token_at_most_one_code_is_sent(codes, codes_sent, number_of_preparations, service, tmp_path):
+    """If the token of the profile is wrong, the first 401 ends the executions of a run: it sends no further code.
 
-    If the profile has no codes, the first prepared transfer gets the 401.
+    It prepares no transfer then, either. If the profile has no codes, the first preparation of a transfer gets the 401.
     """
     manual_run = ManualRun(service, tmp_path, token=WRONG_TOKEN)
     manual_run.execute_all(sandbox_profile(tmp_path, codes, prepare=HOW_TO_PREPARE))
-
     preparations = [request for request in service.received if request.path == "/v1/pix"]
 
-    assert real_codes_received(service) == [(code, f"Bearer {WRONG_TOKEN}") for code in codes[:1]]
-    assert len(preparations) == (0 if codes else 1)
+    assert real_codes_received(service) == [(code, f"Bearer {WRONG_TOKEN}") for code in codes_sent]
+    assert len(preparations) == number_of_preparations
 
 
 @served_by(trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200)
 def test_executions_end_with_the_second_401(service, manual_run):
-    """The service answers 401 to each execution, and accepts the token for reads.
+    """After a 401 to an execution no code is sent until a new token was accepted, and after a second 401 none is sent.
 
-    After the first 401 no code is sent with that token, nor with a new token that reads do not accept. With a new token
-    that reads accept, one more code is sent. After its 401 no code is sent, whatever the token.
+    This service answers 401 to each execution, and accepts its token for reads.
     """
+
+    def execute_with_new_token(code, token_of_the_service):
+        service.sandbox.token = token_of_the_service
+        manual_run.secrets.learn_token(token_of_the_service)
+        return manual_run.execute(code)
+
     manual_run.secrets.learn("code", *CODES)
     manual_run.client.send("listAccounts", valid=True)
     manual_run.execute(CODE)
     unsent = [manual_run.execute(OTHER_CODE), manual_run.execute(OTHER_CODE, credential="no header")]
-    manual_run.secrets.learn_token("a-token-as-dead-as-before")
+    manual_run.secrets.learn_token("a-token-that-the-service-does-not-know")
     unsent.append(manual_run.execute(OTHER_CODE))
-    # three times a new valid token, and an attempt to send a code with it
-    for code in (CODE, OTHER_CODE, THIRD_CODE):
-        service.sandbox.token = f"{code}.Tok-4n.Of-The_Service"
-        manual_run.secrets.learn_token(service.sandbox.token)
-        manual_run.execute(code)
-
+    execute_with_new_token(CODE, "first.Tok-4n.Of-The_Service")
+    execute_with_new_token(OTHER_CODE, "second.Tok-4n.Of-The_Service")
+    execute_with_new_token(THIRD_CODE, "third.Tok-4n.Of-The_Service")
     message = "an execution was answered 401: no more codes are sent with this token"
+
     assert {exchange.failure.message for exchange in unsent} == {message}
     assert [code for code, _ in real_codes_received(service)] == [CODE, OTHER_CODE]
-    assert manual_run.outcomes_in_journal == ["sent", "refused"] * 2
+    assert manual_run.outcomes_in_journal == ["sent", "refused", "sent", "refused"]
 
 
 @pytest.mark.parametrize("status", [None, 500, 302], ids=["no answer", "500", "302"])
 def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
-    """The service executes each code, and its answer does not say so. The third code is not sent.
+    """After two executions in a row whose outcome is unknown, the third code is not sent.
 
-    Both executions count as made. The report begins with an alert for each, and says why no further code was sent.
+    This service executes each code, and its answer does not say so. Both executions count as made. The report begins
+    with an alert for each, and says why no further code was sent.
     """
     bank = FakeBank()
 
@@ -451,12 +499,16 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
     start_journal(profile)
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
+    codes_sent = {code for code, _ in real_codes_received(bank)}
+    first_note, second_note, *other_notes = report_notes(model)
+
     assert bank.executions == [CODE, OTHER_CODE]
-    assert {code for code, _ in real_codes_received(bank)} == {CODE, OTHER_CODE}
+    assert codes_sent == {CODE, OTHER_CODE}
     assert model.executions == 2
-    first_notes = report_notes(model)[:3]
-    assert [note.startswith("OUTCOME UNKNOWN of exchange ") for note in first_notes] == [True, True, False]
-    assert "in a row is unknown: no further transaction code was sent" in str(report_notes(model))
+    assert first_note.startswith("OUTCOME UNKNOWN of exchange ")
+    assert second_note.startswith("OUTCOME UNKNOWN of exchange ")
+    assert "OUTCOME UNKNOWN" not in str(other_notes)
+    assert "in a row is unknown: no further transaction code was sent" in str(other_notes)
 
 
 # -- the limit of executions ----------------------------------------------------------------------------------------
@@ -464,10 +516,10 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
 
 @served_by(trouble.ExecutesForAnybody)
 def test_a_code_that_was_executed_without_the_token_is_not_sent_again(service, manual_run, tmp_path):
-    """This service checks no token, so the second code is executed by a request without the valid token.
+    """A code that a request without the valid token executed is sent again neither by this run nor by a later one.
 
-    Neither this run nor a later one sends that code again. It counts as an execution. The third code goes with the valid
-    token alone.
+    This service checks no token, so the second code, which goes with wrong tokens first, is executed at once. It counts
+    as one of three executions. The third code goes with the valid token alone.
     """
     manual_run.execute_all(sandbox_profile(tmp_path, CODES))
     ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
@@ -479,16 +531,21 @@ def test_a_code_that_was_executed_without_the_token_is_not_sent_again(service, m
 
 @served_by(trouble.ExecutesForAnybody)
 def test_an_execution_without_a_token_counts_against_limits_executions(service, tmp_path):
-    """This service checks no token, so a code is executed without one. With limits.executions: 1 that is the only one."""
+    """If a service executes a code without a token, that execution counts against limits.executions.
+
+    So with a limit of 1 the next code, with the valid token, is not sent.
+    """
     manual_run = ManualRun(service, tmp_path, executions=1)
     manual_run.execute(CODE, credential="no header")
+    with_valid_token = manual_run.execute(OTHER_CODE)
 
-    assert str(manual_run.execute(OTHER_CODE).failure.message) == "limits.executions (1) is spent"
+    assert str(with_valid_token.failure.message) == "limits.executions (1) is spent"
     assert service.executions == []
 
 
 def test_only_executed_codes_count_against_limits_executions(tmp_path):
-    """With three codes and limits.executions: 1, each of three runs executes the next code.
+    """Only executions of this run count against limits.executions: with a limit of 1, each of three runs executes the
+    next of three codes.
 
     Requests with a code and a wrong token do not count, and neither do codes that earlier runs executed. A note says how
     many codes are left out; the last run leaves out none.
@@ -499,17 +556,16 @@ def test_only_executed_codes_count_against_limits_executions(tmp_path):
     start_journal(profile)
     bank = FakeBank()
     models = [run_suite_in_memory(bank, profile, ONLY_EXECUTIONS) for _ in CODES]
-    note_on_limit = (
-        "limits.executions (1) leaves out {} of {} transaction codes: not all requests to executePix were sent"
-    )
+    notes_on_codes_left_out = [note for model in models for note in report_notes(model) if "leaves out" in note]
+    wrong_tokens_received = len(real_codes_received(bank)) - len(bank.executions)
 
     assert bank.executions == list(CODES)
     assert [model.executions for model in models] == [1, 1, 1]
-    assert len(real_codes_received(bank)) > 6  # more than the three executions: codes went with wrong tokens, too
-    notes_of_all_runs = [note for model in models for note in report_notes(model)]
-    assert [note for note in notes_of_all_runs if "leaves out" in note] == [
-        note_on_limit.format(2, 3), note_on_limit.format(1, 2),
-    ]  # fmt: skip
+    assert wrong_tokens_received > 3
+    assert notes_on_codes_left_out == [
+        "limits.executions (1) leaves out 2 of 3 transaction codes: not all requests to executePix were sent",
+        "limits.executions (1) leaves out 1 of 2 transaction codes: not all requests to executePix were sent",
+    ]
 
 
 # -- prepared transfers are not forgotten ---------------------------------------------------------------------------
@@ -533,25 +589,24 @@ class Declines(FakeBank):
 
 
 def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
-    """The interface document does not say that such an answer declines a transfer, so each may be prepared.
+    """Transfers that were answered 200 with `Success: "false"` are counted in one line of the report, not one line each.
 
-    One line of the report counts all of them, in the place of a line for each.
+    The interface document does not say that such an answer declines a transfer, so each of them may be prepared.
     """
     profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS, allow=["read", "transfer", "fuzz"])
-    lines = [str(line) for line in run_suite_in_memory(Declines(), profile, "transferInternal").not_cleaned_up_in_words]
-    lines_of_declined = [line for line in lines if "Success" in line]
+    model = run_suite_in_memory(Declines(), profile, "transferInternal")
+    [line_of_declined] = [str(line) for line in model.not_cleaned_up_in_words if "Success" in str(line)]
 
-    assert len(lines_of_declined) == 1
     assert re.match(
-        r"\d+ transfers \(exchanges \d+, \d+, \d+ and \d+ more\), each not executed: the answer", lines_of_declined[0]
+        r"\d+ transfers \(exchanges \d+, \d+, \d+ and \d+ more\), each not executed: the answer", line_of_declined
     )
 
 
 def test_the_first_note_says_that_code_at_matches_nothing(tmp_path):
-    """code_at of the profile says where the code is in the answer that prepares. Here it points to no member.
+    """If code_at of the profile points to no member, the first note says so, and names the members that the answer has.
 
-    The first note names the members of the answer and their types, and no value. Instead of three transfers only one is
-    prepared, and the report lists it as not executed.
+    code_at says where the transaction code is in the answer that prepares a transfer. The note gives types, and no
+    value. Instead of three transfers only one is prepared, and the report lists it as not executed.
     """
     bank = FakeBank()
     [first_note, *_], not_executed = run_that_prepares(bank, tmp_path, code_at="/data/id", count=3)
@@ -566,31 +621,30 @@ def test_the_first_note_says_that_code_at_matches_nothing(tmp_path):
 
 
 def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
-    """The service answers createPix without data. The message says how it answered.
+    """If the answer that prepares a transfer has no data, no note advises to correct code_at of the profile.
 
-    No note advises to correct code_at, because no other value would help.
+    code_at says where the transaction code is in that answer, and no other value would help here. The message of a
+    requirement of executePix says how the service answered.
     """
     bank = FakeBank()
     bank.finish = lambda _, name, other: Response(200, b'{"code": 200}') if name == "createPix" else other
-    model = run_suite_in_memory(
-        bank, profile_off_sandbox(tmp_path, transactions={"prepare": HOW_TO_PREPARE}), "executePix.json"
-    )
+    profile = profile_off_sandbox(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
+    model = run_suite_in_memory(bank, profile, "executePix.json")
+    messages = [str(result.message) for _, result in result_of_run(model).results if result.message]
 
-    assert "no transfer was prepared: 200 with code 200, not 0" in str(
-        next(result.message for _, result in result_of_run(model).results if result.message)
-    )
+    assert "no transfer was prepared: 200 with code 200, not 0" in messages[0]
     assert "code_at" not in str(report_notes(model))
 
 
 def test_nothing_is_listed_as_left_on_the_embedded_sandbox():
-    """The embedded sandbox ends with the run, so its keys and transfers need no cleaning up. The report lists none."""
+    """A run against the embedded sandbox lists nothing to clean up, because the sandbox ends with the run."""
     result = run_in_this_process("--environment=sandbox", "--no-report", "-k", "createPix.exists")
 
     assert "not cleaned up" not in result.output
 
 
 @pytest.mark.parametrize(
-    ("execute", "only", "left"),
+    ("execute", "selected", "reasons_in_the_report"),
     [
         (lambda _: Response(404, b""), ONLY_EXECUTIONS, ["its execution was refused (404 without a media type)"]),
         (lambda _: None, ONLY_EXECUTIONS, []),
@@ -599,14 +653,13 @@ def test_nothing_is_listed_as_left_on_the_embedded_sandbox():
     ],
     ids=["refused", "unknown", "executed", "not selected"],
 )
-def test_a_transfer_that_was_not_executed_is_listed(execute, only, left, tmp_path):
-    """The line says why the run did not execute the transfer. It may still be executed by somebody.
+def test_a_transfer_that_was_not_executed_is_listed(execute, selected, reasons_in_the_report, tmp_path):
+    """The report lists a transfer that the run prepared and did not execute, with the reason: somebody may execute it.
 
     A transfer that was executed, or whose outcome is unknown because the service did not answer, is not listed.
     """
     bank = FakeBank()
     bank.execute = execute or bank.execute
+    _, not_executed = run_that_prepares(bank, tmp_path, selected)
 
-    _, not_executed = run_that_prepares(bank, tmp_path, only)
-
-    assert [line.partition("not executed: ")[2] for line in not_executed] == left
+    assert [line.partition("not executed: ")[2] for line in not_executed] == reasons_in_the_report

@@ -85,7 +85,10 @@ def log_of_executions(service, folder, codes, **changes):
 
 
 def offers_by_code(service):
-    """For each code, the credentials of its requests before the one with the valid token."""
+    """For each code, the credentials of its requests before the one with the valid token. An empty one is no token.
+
+    Each code must have one request with the valid token, and all but the first code no request after it.
+    """
     credentials_by_code = {}
     valid = f"Bearer {service.sandbox.token}"
     for code, credential in real_codes_received(service):
@@ -98,35 +101,62 @@ def offers_by_code(service):
 # -- the order of codes ---------------------------------------------------------------------------------------------
 
 
+FIRST, SECOND, THIRD, FOURTH, FIFTH = CODES
+
+
 @pytest.mark.parametrize(
-    ("count", "offered", "limit", "allow"),
+    ("codes", "offered_codes", "limit_of_wrong_tokens", "allow"),
     [
-        (1, [0], 20, FUZZ),
-        (2, [1], 20, NO_FUZZ),
-        (5, [1, 3, 4], 20, FUZZ),
-        (5, [1, 3, 4], 3, NO_FUZZ),
-        (5, [1, 3, 4], 0, FUZZ),
+        ([FIRST], [FIRST], 20, FUZZ),
+        ([FIRST, SECOND], [SECOND], 20, NO_FUZZ),
+        ([*CODES], [SECOND, FOURTH, FIFTH], 20, FUZZ),
+        ([*CODES], [SECOND, FOURTH, FIFTH], 3, NO_FUZZ),
+        ([*CODES], [SECOND, FOURTH, FIFTH], 0, FUZZ),
     ],
+    ids=["a single code", "two codes", "five codes", "few wrong tokens", "no wrong token"],
 )
 def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
-    count, offered, limit, allow, service, tmp_path
+    codes, offered_codes, limit_of_wrong_tokens, allow, service, tmp_path
 ):
-    """The first code is executed before any wrong token, unless it is the only one.
+    """The first code is executed at once, unless it is the only one. The second code, and every code after the third, is
+    offered before its execution.
 
-    The second, and every code after the third, is offered before its execution. Each code is executed once.
+    To offer a code is to send it without a token, and with wrong tokens as far as limits.wrong_tokens permits. Each code
+    is executed once, in their order.
     """
-    log_of_executions(service, tmp_path, CODES[:count], allow=allow, wrong_tokens=limit)
-    offers = offers_by_code(service)
-    right_or_none = ("", f"Bearer {service.sandbox.token}")
-    wrong_tokens = [request for request in service.received if request.header("Authorization") not in right_or_none]
-    places_of_first = [place for place, (code, _) in enumerate(real_codes_received(service)) if code == CODES[0]]
+    log_of_executions(service, tmp_path, codes, allow=allow, wrong_tokens=limit_of_wrong_tokens)
+    credentials_before_execution = offers_by_code(service)
+    valid_token = f"Bearer {service.sandbox.token}"
+    authorizations = [request.header("Authorization") for request in service.received]
+    wrong_tokens = [authorization for authorization in authorizations if authorization not in ("", valid_token)]
+    offers = [credential for code in codes for credential in credentials_before_execution[code]]
+    wrong_tokens_with_a_code = [credential for credential in offers if credential]
 
-    assert service.executions == list(CODES[:count])
-    assert [place for place, code in enumerate(CODES[:count]) if offers[code]] == offered
-    assert all("" in offers[CODES[place]] for place in offered)
-    assert len(wrong_tokens) <= limit
-    assert any(any(credentials) for credentials in offers.values()) is (limit > 4)
-    assert places_of_first[-1] > 0 or not limit
+    assert service.executions == codes
+    assert [code for code in codes if credentials_before_execution[code]] == offered_codes
+    assert [code for code in offered_codes if "" not in credentials_before_execution[code]] == []
+    assert len(wrong_tokens) <= limit_of_wrong_tokens
+    assert bool(wrong_tokens_with_a_code) is (limit_of_wrong_tokens == 20)
+
+
+@pytest.mark.parametrize(
+    ("codes", "limit_of_wrong_tokens", "allow"),
+    [([FIRST, SECOND], 20, NO_FUZZ), ([*CODES], 20, FUZZ), ([*CODES], 3, NO_FUZZ)],
+    ids=["two codes", "five codes", "few wrong tokens"],
+)
+def test_the_first_code_is_sent_without_a_token_after_its_execution(
+    codes, limit_of_wrong_tokens, allow, service, tmp_path
+):
+    """The first code is sent again after its execution, and without the valid token, because a cache may give its result
+    to anybody.
+    """
+    log_of_executions(service, tmp_path, codes, allow=allow, wrong_tokens=limit_of_wrong_tokens)
+    credentials_of_first_code = [credential for code, credential in real_codes_received(service) if code == FIRST]
+    execution, *later_credentials = credentials_of_first_code
+
+    assert execution == f"Bearer {service.sandbox.token}"
+    assert later_credentials != []
+    assert execution not in later_credentials
 
 
 @pytest.mark.parametrize(
@@ -136,53 +166,64 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
 )
 @served_by(Overlapping)
 def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
-    """Of the five valid executions only the third runs beside another request, and beside one only.
+    """Two codes of the profile are never on the wire at the same time.
 
-    Off a sandbox that request executes no code of the profile, and all other requests with these codes run alone.
+    Of the five executions only the third runs beside another request, and beside one only. Off a sandbox that request
+    executes no code of the profile, and every other request with such a code runs alone.
     """
     log_of_executions(service, tmp_path, CODES, sandbox=sandbox, allow=allow, wrong_tokens=6)
     requests_beside_valid_executions = [
         len(beside) for execution, *beside in service.beside if service.is_granted(execution)
     ]
-    not_alone = [execution.path for execution, *beside in service.beside if beside]
-    all_beside = [request for _, *beside in service.beside for request in beside]
-    executions_beside = [request for request in all_beside if request.path.startswith(EXECUTION_PATH)]
+    paths_of_executions_not_alone = [execution.path for execution, *beside in service.beside if beside]
+    requests_beside = [request for _, *beside in service.beside for request in beside]
+    real_codes_beside = [request for request in requests_beside if has_real_code(request.path)]
+    executions_beside = [request for request in requests_beside if request.path.startswith(EXECUTION_PATH)]
 
     assert requests_beside_valid_executions == [0, 0, 1, 0, 0]
     if not sandbox:
-        assert not_alone == [EXECUTION_PATH + CODES[2]]
-        assert [request for request in all_beside if has_real_code(request.path)] == []
+        assert paths_of_executions_not_alone == [EXECUTION_PATH + THIRD]
+        assert real_codes_beside == []
         assert [request for request in executions_beside if service.is_granted(request)] == []
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_note_says_that_a_refused_request_executed_its_code(count, tmp_path):
-    """The first valid request with the code is refused, because a refused one executed it.
+@pytest.mark.parametrize("codes", [CODES[:1], CODES[:3]], ids=["one code", "three codes"])
+def test_a_note_says_that_a_refused_request_executed_its_code(codes, tmp_path):
+    """If a code is refused with the valid token after it went with wrong tokens, a note says that one of these perhaps
+    executed it.
 
-    The note does not say that the code may have expired.
+    This service executes a code with any token, and refuses every request without the valid token.
     """
-    profile = profile_with(tmp_path, CODES[:count])
+    profile = profile_with(tmp_path, codes)
     start_journal(profile)
     notes = report_notes(run_suite_in_memory(ExecutesAndRefuses(), profile, "executePix.token.required"))
+    [note_on_refused_codes] = [note for note in notes if "refused" in note]
 
-    assert ["perhaps spent by a wrong token" in note for note in notes if "refused" in note] == [True]
+    assert "perhaps spent by a wrong token" in note_on_refused_codes
 
 
 # -- the limit, and what leaves in a refused credential ----------------------------------------------------------------
 
 
+def operations_of(request):
+    """The operations that a request reaches."""
+    return operations_reached(request.method, request.path)
+
+
 @pytest.mark.parametrize(
     ("make", "allow", "limit"),
     [
-        pytest.param(FakeBank, FUZZ, 3, id="few"),
-        pytest.param(SignsItsToken, NO_FUZZ, 20, id="signed, no fuzz"),
-        pytest.param(FakeBank, FUZZ, 0, id="none"),
+        pytest.param(FakeBank, FUZZ, 3, id="at most three wrong tokens"),
+        pytest.param(SignsItsToken, NO_FUZZ, 20, id="a signed token, without fuzz"),
+        pytest.param(FakeBank, FUZZ, 0, id="no wrong token"),
     ],
 )
 def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allow, limit, tmp_path):
-    """The limit holds for each of the two documented operations, generated and repeated requests included; twice as
-    many may name nobody. 0 holds for all operations. Without fuzz no wrong token shows the token. Off a sandbox no registration with a wrong token
-    names a key of the profile.
+    """A run sends each documented operation at most as many wrong tokens as limits.wrong_tokens says, and twice as many
+    beside identifiers that the suite made up (`pixconf-…`).
+
+    With the limit 0 no operation gets one. Without the permission `fuzz` no wrong token shows a part of the valid one. Off
+    a sandbox, as here, no registration with a wrong token names a key of the profile.
     """
     service = FakeBank(make().token)
     service.is_token = make().is_token
@@ -192,58 +233,56 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
         service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", among=ALL_TESTS
     )
     refused = [request for request in service.received if not service.is_granted(request)]
-    with_a_token = [request for request in refused if request.header("Authorization")]
+    with_wrong_token = [request for request in refused if request.header("Authorization")]
     naming_somebody, naming_nobody = Counter(), Counter()
-    for request in with_a_token:
+    for request in with_wrong_token:
         by_operation = naming_nobody if "/pixconf-" in request.path else naming_somebody
-        by_operation.update(operations_reached(request.method, request.path))
-    registrations = [
-        request for request in refused if "registerPixKey" in operations_reached(request.method, request.path)
-    ]
-    tokens_without_secret = {
+        by_operation.update(operations_of(request))
+    bodies_of_registrations = [request.body for request in refused if "registerPixKey" in operations_of(request)]
+    wrong_tokens_without_a_part_of_the_valid_one = {
         str(authorization(form.name, service.token)).split(" ")[-1] for form in FORMS if not form.restorable
     }
-    verdict = next(
-        str(result.message) for row, result in result_of_run(model).results if row.id == "executePix.token.required"
-    )
+    wrong_tokens_sent = {request.header("Authorization").split()[-1] for request in with_wrong_token}
+    messages = {requirement.id: str(result.message) for requirement, result in result_of_run(model).results}
 
     assert result_of_run(model).verdict.exit_status == 0
-    assert limit or not with_a_token
-    assert all(naming_somebody[name] <= limit and naming_nobody[name] <= 2 * limit for name in DOCUMENTED)
-
-    last_words = {request.header("Authorization").split()[-1] for request in with_a_token}
-    assert "fuzz" in allow or last_words <= tokens_without_secret | {"bearer", "BEARER"}
-    assert all(b"pixconf-" in request.body for request in registrations)
-    assert verdict.startswith("credentials tried: ")
+    assert messages["executePix.token.required"].startswith("credentials tried: ")
+    assert with_wrong_token == [] or limit > 0
+    assert [name for name in DOCUMENTED if naming_somebody[name] > limit] == []
+    assert [name for name in DOCUMENTED if naming_nobody[name] > 2 * limit] == []
+    assert "fuzz" in allow or wrong_tokens_sent <= wrong_tokens_without_a_part_of_the_valid_one | {"bearer", "BEARER"}
+    assert [body for body in bodies_of_registrations if b"pixconf-" not in body] == []
 
 
 @pytest.mark.parametrize("limit", [0, 3, 20])
 @pytest.mark.parametrize(
-    ("sandbox", "begin_journal"),
-    [(None, start_journal), (UNUSED_ADDRESS, lambda profile: None)],  # a sandbox has none
+    ("sandbox", "begin_journal", "documented_key_types"),
+    [(None, start_journal, 1), (UNUSED_ADDRESS, lambda profile: None, 5)],  # a sandbox has no journal
     ids=["no sandbox", "a sandbox"],
 )
-def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journal, limit, tmp_path):
-    """Requests without a token count against the limit, too, except for one plain request for each code and each key
-    type.
+def test_a_real_code_is_offered_as_often_as_the_limit_says(
+    sandbox, begin_journal, documented_key_types, limit, tmp_path
+):
+    """Codes and accounts of the profile go without the valid token at most as often as limits.wrong_tokens says.
+
+    Requests without a token count, too. One plain request without a token for each code, and one for each key type that
+    is registered, is free. Off a sandbox keys of one type are registered without a token.
     """
     bank = FakeBank()
     profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)
     begin_journal(profile)
     run_suite_in_memory(bank, profile, "executePix.token.required or registerPixKey.token.required")
     refused = [request for request in bank.received if not bank.is_granted(request)]
-    offers = [request for request in refused if any(code in unquote(request.path) for code in CODES)]
-    without_token = [request.path for request in offers if not request.header("Authorization")]
-    plain_codes = {path for path in without_token if path.removeprefix(EXECUTION_PATH) in CODES}
-    registrations = [
-        request
-        for request in refused
-        if "registerPixKey" in operations_reached(request.method, request.path) and "ac-0001" in request.path
+    requests_with_a_code = [request for request in refused if any(code in unquote(request.path) for code in CODES)]
+    paths_without_token = {request.path for request in requests_with_a_code if not request.header("Authorization")}
+    free_requests = {path for path in paths_without_token if path.removeprefix(EXECUTION_PATH) in CODES}
+    registrations_at_the_account = [
+        request for request in refused if "registerPixKey" in operations_of(request) and "ac-0001" in request.path
     ]
 
-    assert len(offers) - len(plain_codes) <= limit
-    assert len(registrations) <= limit + (5 if sandbox else 1)
-    assert offers != []
+    assert requests_with_a_code != []
+    assert len(requests_with_a_code) - len(free_requests) <= limit
+    assert len(registrations_at_the_account) - documented_key_types <= limit
 
 
 @pytest.mark.parametrize(
@@ -254,10 +293,15 @@ def test_a_real_code_is_offered_as_often_as_the_limit_says(sandbox, begin_journa
     ],
 )  # fmt: skip
 def test_wrong_tokens_are_sent_only_if_a_requirement_about_them_is_selected(selected, has_wrong_tokens, tmp_path):
-    """Requirements of result fields need executions and registrations, and no request without the token."""
+    """Requests without the valid token are sent only if a requirement about tokens is selected.
+
+    Requirements about the fields of a result need executions and registrations with the valid token, and nothing else.
+    """
     bank = FakeBank()
     run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected)
-    refused = [request for request in bank.received if not bank.is_granted(request)]
+    without_valid_token = [request for request in bank.received if not bank.is_granted(request)]
 
-    assert (len(refused) > 5) is has_wrong_tokens
-    assert bool(refused) is has_wrong_tokens
+    if has_wrong_tokens:
+        assert len(without_valid_token) > 5
+    else:
+        assert without_valid_token == []

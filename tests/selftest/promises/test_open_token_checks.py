@@ -11,8 +11,10 @@ import pytest
 from environments.sandbox import Refusal, Response, Service
 from tests.selftest.proof.directly import try_in_memory
 
-OF_EXECUTION = frozenset({"executePix.token.required"})
-REQUIRED = OF_EXECUTION | {"registerPixKey.token.required"}
+TOKEN_OF_EXECUTION = frozenset({"executePix.token.required"})
+"""The requirement that an execution without a valid token is refused."""
+BOTH_TOKEN_REQUIREMENTS = TOKEN_OF_EXECUTION | {"registerPixKey.token.required"}
+"""That requirement, and the same one of a registration."""
 SEVEN_FIELDS = {
     "id": "TX0001B", "status": "DONE", "value": 10.5, "date": 1767225600000, "type": "PHONE",
     "key": "+5511999990000", "error": None,
@@ -52,18 +54,22 @@ class AcceptsWithoutSuccess(Service):
 
 
 def test_an_execution_without_a_token_is_found_although_half_of_its_result_is_missing():
-    """The service checks no token, and answers with seven of the documented fields. Both requirements fail."""
-    trial = try_in_memory(AsksNobody(), ids=REQUIRED)
+    """The requirement of the token fails if a service executes without a token, even if it answers with half of a result.
 
-    assert trial.failing == REQUIRED
+    This service checks no token, and answers with seven of the fifteen documented fields. The same requirement of a
+    registration fails, too.
+    """
+    trial = try_in_memory(AsksNobody(), ids=BOTH_TOKEN_REQUIREMENTS)
+
+    assert trial.failing == BOTH_TOKEN_REQUIREMENTS
 
 
 def test_a_request_without_a_token_that_is_answered_like_the_valid_one_fails():
-    """The answer has two documented fields, which alone would not count as a result.
+    """The requirement of the token fails if a request without a token gets the same answer as the valid request.
 
-    The requirement fails because the valid request gets the same answer.
+    The answer has two documented fields here, which alone would not count as a result.
     """
-    trial = try_in_memory(MocksEverything(), ids=OF_EXECUTION)
+    trial = try_in_memory(MocksEverything(), ids=TOKEN_OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
     assert "answered like the valid request" in str(trial.rows["executePix.token.required"].message)
@@ -79,10 +85,13 @@ class MocksWithOtherValues(AsksNobody):
 
 
 def test_an_answer_that_differs_from_that_to_the_valid_request_in_its_values_alone_fails():
-    """A request without a token gets the members and types of the answer to the valid request, with other values."""
-    trial = try_in_memory(MocksWithOtherValues(), ids=REQUIRED)
+    """The requirement of the token fails if the answer without a token has the members and types of the valid answer.
 
-    assert trial.failing == REQUIRED
+    The values may differ: this mock server makes new ones for each answer.
+    """
+    trial = try_in_memory(MocksWithOtherValues(), ids=BOTH_TOKEN_REQUIREMENTS)
+
+    assert trial.failing == BOTH_TOKEN_REQUIREMENTS
 
 
 class DeclinesWithTheSameShape(Service):
@@ -105,27 +114,33 @@ class DeclinesWithTheSameShape(Service):
 
 
 def test_a_refusal_with_the_members_of_a_success_is_a_refusal():
-    """The `code` of the envelope, or Success, says that the wrong token was refused. Both requirements pass."""
-    trial = try_in_memory(DeclinesWithTheSameShape(), ids=REQUIRED)
+    """An answer with the members of a success is a refusal if the `code` of its envelope, or Success, says so.
+
+    This service refuses wrong tokens in that way, so both requirements pass.
+    """
+    trial = try_in_memory(DeclinesWithTheSameShape(), ids=BOTH_TOKEN_REQUIREMENTS)
 
     assert trial.failing == set()
-    assert trial.with_verdict("pass") >= REQUIRED
+    assert trial.with_verdict("pass") >= BOTH_TOKEN_REQUIREMENTS
 
 
 def test_equal_answers_prove_nothing_if_no_valid_request_succeeded():
-    """The service refuses everybody alike, so the requirements neither pass nor fail: they are not exercised."""
-    trial = try_in_memory(ServesNobody(), ids=REQUIRED)
+    """If a service refuses everybody alike, the requirements of the token neither pass nor fail: they are not exercised."""
+    trial = try_in_memory(ServesNobody(), ids=BOTH_TOKEN_REQUIREMENTS)
 
     assert trial.failing == set()
-    assert trial.not_exercised == REQUIRED
+    assert trial.not_exercised == BOTH_TOKEN_REQUIREMENTS
 
 
 def test_an_empty_envelope_with_200_is_a_refusal():
-    """A wrong token is answered 200 with empty data. That differs from the valid answer and grants nothing: a pass."""
-    trial = try_in_memory(AcceptsWithoutSuccess(), ids=REQUIRED)
+    """If a wrong token is answered 200 with empty data, the requirements of the token pass.
+
+    Such an answer grants nothing, and differs from the answer to the valid request.
+    """
+    trial = try_in_memory(AcceptsWithoutSuccess(), ids=BOTH_TOKEN_REQUIREMENTS)
 
     assert trial.failing == set()
-    assert trial.with_verdict("pass") >= REQUIRED
+    assert trial.with_verdict("pass") >= BOTH_TOKEN_REQUIREMENTS
 
 
 class TellsAnybody(Service):
@@ -165,8 +180,11 @@ class AnswersWithAText(TellsAnybody):
 
 @pytest.mark.parametrize(("status", "text"), [(200, b"DONE"), (200, b"Transfer 7: DONE.\n"), (401, b"DONE\n")])
 def test_the_word_done_at_the_end_of_a_short_text_says_success(status, text):
-    """DONE in capitals is the documented status of an executed transfer. The requirement fails, even with a 401."""
-    trial = try_in_memory(AnswersWithAText(status, text), ids=OF_EXECUTION)
+    """A short text that ends in DONE says that a request without a valid token executed the transfer: a failure.
+
+    DONE in capitals is the documented status of an executed transfer. The requirement fails even if the status is 401.
+    """
+    trial = try_in_memory(AnswersWithAText(status, text), ids=TOKEN_OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
 
@@ -178,10 +196,14 @@ def test_the_word_done_at_the_end_of_a_short_text_says_success(status, text):
         (200, b"not done: no token", "text/plain"),
         (403, b"Only an administrator may set DONE", "text/plain"),
     ],
+    ids=["a login page with a script", "done in small letters", "DONE in a sentence"],
 )
 def test_a_text_that_says_no_success_is_a_refusal(status, text, media_type):
-    """A login page, the word in small letters, and a refusal with more words say no success."""
-    trial = try_in_memory(AnswersWithAText(status, text, media_type), ids=OF_EXECUTION)
+    """A text that has the word DONE or "done" in another meaning refuses a request without a valid token.
+
+    So the requirement does not fail.
+    """
+    trial = try_in_memory(AnswersWithAText(status, text, media_type), ids=TOKEN_OF_EXECUTION)
 
     assert trial.failing == set()
 
@@ -197,10 +219,13 @@ PARTS_OF_A_RESULT = {
 
 @pytest.mark.parametrize("part", PARTS_OF_A_RESULT.values(), ids=PARTS_OF_A_RESULT)
 def test_a_part_of_the_result_without_a_token_fails(part):
-    """Whoever names a code without a token learns something about its transfer, although it is not executed."""
+    """The requirement of the token fails if a service shows a part of the execution result to a request without a token.
+
+    Whoever names a code then learns something about its transfer, although the transfer is not executed.
+    """
     service = TellsAnybody()
     service.PART = part
-    trial = try_in_memory(service, ids=OF_EXECUTION)
+    trial = try_in_memory(service, ids=TOKEN_OF_EXECUTION)
 
     assert trial.failing == {"executePix.token.required"}
 
@@ -208,14 +233,16 @@ def test_a_part_of_the_result_without_a_token_fails(part):
 @pytest.mark.parametrize(
     "error",
     [{"id": "E-1", "status": "REJECTED", "date": 1767225600000, "error": "no token"}, {"key": "error.token"}, {}],
+    ids=["an error with id, status and date", "a key of a message", "nothing"],
 )
 def test_an_error_with_200_is_no_part_of_the_result(error):
-    """Without a token the service answers 200 and an error. Its members say nothing about the transfer.
+    """The requirement of the token does not fail if the answer without a token is 200 with an error.
 
-    A usual error has members such as id, status and date, too. A single member, such as key, is not enough, either.
+    The members of an error, such as id, status and date, say nothing about the transfer, although an execution result
+    has members of these names. A single such member is not enough, either.
     """
     service = TellsAnybody()
     service.PART = error
-    trial = try_in_memory(service, ids=OF_EXECUTION)
+    trial = try_in_memory(service, ids=TOKEN_OF_EXECUTION)
 
     assert trial.failing == set()

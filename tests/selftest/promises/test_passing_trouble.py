@@ -51,18 +51,18 @@ BY_A_GATEWAY = "1 of the answers are those of a gateway (502, 503, 504): what th
     ("path", "operation"), [("/v1/pix", "createPix"), ("/v1/transfer/internal", "transferInternal")]
 )
 def test_after_a_503_to_a_transfer_an_empty_body_shows_the_endpoint(path, operation):
-    """A gateway answers the valid request with 503, so nobody knows if the endpoint exists.
+    """If a gateway answers a valid transfer with 503, an empty object is sent to find out if the endpoint exists.
 
-    The valid request is not sent again, because it may move money. An empty object is sent instead: the service refuses
-    it, which shows that the endpoint exists.
+    The valid request itself is not sent again, because it may move money. The service refuses the empty object, which
+    shows that the endpoint exists, so the requirement passes.
     """
     service = NotReady(path, 1)
     trial = try_in_memory(service, ids={f"{operation}.exists"})
     bodies = [request.body for request in service.received if request.path == path]
+    number_of_empty_objects = bodies.count(b"{}")
 
     assert trial.exit_status == 0
-    assert len(bodies) == 2
-    assert bodies.count(b"{}") == 1
+    assert (len(bodies), number_of_empty_objects) == (2, 1)
     assert str(trial.notes[-1]) == BY_A_GATEWAY
 
 
@@ -108,31 +108,35 @@ def result_after_outage(tmp_path_factory):
 
 
 def test_an_outage_is_named_with_its_seconds(result_after_outage):
-    """A message says for how many seconds every answer was 503. No message blames limits.rate of the profile."""
-    messages = " ".join(
-        [*result_after_outage.document["notes"], *result_after_outage.messages_with_verdict("not-exercised").values()]
-    )
+    """If every answer was 503 for some seconds, a message says for how many. The run is incomplete (exit status 6).
+
+    No message blames limits.rate of the profile, which is how many requests a run sends in a second.
+    """
+    notes = result_after_outage.document["notes"]
+    reasons = result_after_outage.messages_with_verdict("not-exercised").values()
 
     assert result_after_outage.status == 6, result_after_outage.output
-    assert re.search(r"no answer but 503 for \d+ s: run it again", messages)
+    assert re.search(r"no answer but 503 for \d+ s: run it again", " ".join([*notes, *reasons]))
     assert "limits.rate" not in result_after_outage.output
 
 
 def test_requirements_that_an_outage_left_untested_name_it(result_after_outage):
-    """Every requirement of the operation that is not exercised has the outage as its reason."""
-    reasons = {
-        message
-        for name, message in result_after_outage.messages_with_verdict("not-exercised").items()
-        if name.startswith("registerPixKey")
-    }
+    """Each requirement of registrations that an outage left untested has the outage as its reason.
 
-    assert {re.sub(r"\d+ s", "N s", reason) for reason in reasons} == {"no answer but 503 for N s: run it again"}
+    The service answered 503 to everything for nine seconds while keys were registered.
+    """
+    untested = result_after_outage.messages_with_verdict("not-exercised")
+    reasons = {message for id, message in untested.items() if id.startswith("registerPixKey")}
+    reasons_without_numbers = {re.sub(r"\d+ s", "N s", reason) for reason in reasons}
+
+    assert reasons_without_numbers == {"no answer but 503 for N s: run it again"}
 
 
 def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
-    """Every requirement that is not exercised has as its reason that the service accepts no connection.
+    """If the service ends during a run, each requirement that was not tested says that it accepts no connection.
 
-    The run ends with exit status 7, and says after which request the service ended. No line advises to supply anything.
+    The run is unreachable (exit status 7), and says after which request the service ended. No line advises to supply
+    anything.
     """
     with IsKilled() as service:
         result = run_suite(write_profile(tmp_path, service.base_url, limits={"timeout": 5, "parallel": 1}))
@@ -147,17 +151,22 @@ def test_requirements_that_a_killed_service_left_untested_name_it(tmp_path):
 
 CODE_44304 = Response(200, b'{"code": 44304, "data": {}}', (("Content-Type", "application/json"),))
 UNSUPPORTED_MEDIA_TYPE = Response(415, b"{}", (("Content-Type", "application/json"),))
+QUESTION = "; did an earlier run execute these codes? transactions.prepare makes new codes for each run"
 
 
 @pytest.mark.parametrize(
     ("response", "answer_in_words"),
     [(CODE_44304, "200 with code 44304, not 0"), (UNSUPPORTED_MEDIA_TYPE, "415 application/json")],
+    ids=["code 44304", "status 415"],
 )
-@pytest.mark.parametrize("is_sandbox", [True, False], ids=["a sandbox", "no sandbox"])
-def test_the_note_about_refused_codes_gives_the_answer(response, answer_in_words, is_sandbox, tmp_path):
-    """The service refuses each execution. A note, and the messages of the requirements, say how it answered.
+@pytest.mark.parametrize(
+    ("is_sandbox", "end_of_note"), [(True, QUESTION), (False, "")], ids=["a sandbox", "no sandbox"]
+)
+def test_the_note_about_refused_codes_gives_the_answer(response, answer_in_words, is_sandbox, end_of_note, tmp_path):
+    """If a service refuses each execution, a note and the messages of the requirements say how it answered.
 
-    On a sandbox the note also asks if an earlier run executed the codes, because a sandbox has no journal of them.
+    On a sandbox the note also asks if an earlier run executed the codes, because a run on a sandbox keeps no journal of
+    the codes that it sent.
     """
 
     class RefusesExecutions(SocketService):
@@ -171,22 +180,19 @@ def test_the_note_about_refused_codes_gives_the_answer(response, answer_in_words
         changes = {} if is_sandbox else {"sandbox": None, "journal": str(tmp_path / "journal.jsonl")}
         started_journal(tmp_path)
         result = run_suite(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix or listAccounts")
-    question = "; did an earlier run execute these codes? transactions.prepare makes new codes for each run"
     messages = result.messages_with_verdict("not-exercised")
 
-    note = f"1 of 1 transaction codes were refused: {answer_in_words}" + (question if is_sandbox else "")
-
-    assert note in result.document["notes"]
+    assert f"1 of 1 transaction codes were refused: {answer_in_words}{end_of_note}" in result.document["notes"]
     assert messages["executePix.json"] == f"no success to judge: {answer_in_words}"
     assert answer_in_words in messages["executePix.request.sufficient"]
     assert answer_in_words in messages["executePix.token.accepted"]
 
 
 def test_no_note_asks_about_earlier_runs_if_prepared_codes_are_refused_too(tmp_path):
-    """The service refuses the code of the profile and three codes that the run prepared itself.
+    """If codes that the run itself prepared are refused, too, no note asks if an earlier run executed the codes.
 
-    No earlier run had the prepared codes, so the note does not ask if one executed them. No line advises to prepare more
-    codes, because they would be refused, too.
+    No earlier run had the prepared codes. No line advises to prepare more codes, because they would be refused, too. The
+    service refuses the code of the profile and three prepared ones here.
     """
 
     class RefusesAll(FakeBank):
@@ -195,11 +201,12 @@ def test_no_note_asks_about_earlier_runs_if_prepared_codes_are_refused_too(tmp_p
 
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE | {"count": 3}}
     result = result_in_memory(RefusesAll(), tmp_path, "executePix", transactions=transactions)
-    line = next(note for note in result.document["notes"] if "transaction codes were refused" in note)
+    note = next(note for note in result.document["notes"] if "transaction codes were refused" in note)
+    messages = result.messages_with_verdict("not-exercised")
 
-    assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", line)
+    assert re.fullmatch(r"(\d+) of \1 transaction codes were refused: 400 with code 3", note)
     assert "set transactions.prepare.count" not in result.output
-    assert result.messages_with_verdict("not-exercised")["executePix.request.sufficient"].endswith("(400 with code 3)")
+    assert messages["executePix.request.sufficient"].endswith("(400 with code 3)")
 
 
 class DropsRegistrations(Service):
@@ -214,20 +221,20 @@ class DropsRegistrations(Service):
 
 
 def test_requirements_that_dropped_registrations_left_untested_name_them():
-    """The service drops every registration, and one requirement fails for that.
+    """If a service drops every registration, requirements that were not tested for that reason say so.
 
-    All others that could not be tested say that registrations were dropped. None advises to change the body or the
-    profile.
+    To drop a request is to close the connection without an answer, and one requirement fails for it. No message advises
+    to change the body or the profile.
     """
     trial = try_in_memory(DropsRegistrations(), ids=ids_of("registerPixKey or deletePixKey"))
-    messages = {str(trial.rows[name].message) for name in trial.not_exercised}
+    messages = {name: str(trial.rows[name].message) for name in trial.not_exercised}
+    all_messages = " ".join(messages.values())
 
     assert "registerPixKey.connection" in trial.failing
-    assert str(trial.rows["registerPixKey.body.pixKey"].message) == "no registration was answered (connection dropped)"
-    assert str(trial.rows["deletePixKey.exists"].message) == "no key was registered: connection dropped"
-    assert not [
-        message for message in messages if "expects another body" in message or "requests.deletePixKey" in message
-    ]
+    assert messages["registerPixKey.body.pixKey"] == "no registration was answered (connection dropped)"
+    assert messages["deletePixKey.exists"] == "no key was registered: connection dropped"
+    assert "expects another body" not in all_messages
+    assert "requests.deletePixKey" not in all_messages
 
 
 # exchanges of one read: with an answer, dropped, and without a connection because the service refused to accept one
@@ -242,21 +249,28 @@ NO_CONNECTION = unanswered(FailureKind.NO_CONNECTION, "listEntries")
     ids=["then answered", "then dropped again"],
 )
 def test_a_drop_beside_other_requests_is_a_finding_if_the_request_is_dropped_alone_too(second_answer, conclusion):
-    """Two requests are dropped, one of them while others were on the wire. Then each is sent again alone.
+    """A request that was dropped beside other requests is sent again alone. Only if it is dropped again, the requirement
+    that requests are answered fails.
 
-    If they are answered now, the requirement holds, because a service may allow one connection at a time.
+    A request is dropped if the connection is closed without an answer. A service may allow one connection at a time.
     """
-    drops = [replace(DROPPED, number=number, beside=2 * number) for number in (0, 1)]
+    drop_alone = replace(DROPPED, number=0)
+    drop_beside_two_requests = replace(DROPPED, number=1, beside=2)
+    drops = [drop_alone, drop_beside_two_requests]
     reproduction = Reproduction(drops, {drop.number: second_answer for drop in drops})
 
-    assert {reproduction.judge("listEntries.connection", drop).conclusion for drop in drops} == {conclusion}
+    assert reproduction.judge("listEntries.connection", drop_alone).conclusion is conclusion
+    assert reproduction.judge("listEntries.connection", drop_beside_two_requests).conclusion is conclusion
 
 
 @pytest.mark.parametrize(
     ("number_of_drops", "conclusion"), [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)], ids=["one", "two"]
 )
 def test_two_drops_are_a_finding_if_the_requests_cannot_be_sent_again(number_of_drops, conclusion):
-    """A request that may change something is not sent again. One drop may be the fault of the network, two are not."""
+    """Of requests that may change something, and so are not sent again, two that were dropped make the requirement fail.
+
+    One may be the fault of the network. A request is dropped if the connection is closed without an answer.
+    """
     drops = [replace(DROPPED, number=number) for number in range(number_of_drops)]
     reproduction = Reproduction(drops, {drop.number: None for drop in drops})
 
@@ -264,23 +278,24 @@ def test_two_drops_are_a_finding_if_the_requests_cannot_be_sent_again(number_of_
 
 
 @pytest.mark.parametrize(
-    ("numbers", "outcome"),
+    ("numbers_of_dropped_requests", "conclusion"),
     [((1, 3), Conclusion.HOLDS), ((1, 3, 5), Conclusion.DEVIATES), ((1, 2, 3, 4), Conclusion.HOLDS)],
-    ids=["two", "three", "in a row"],
+    ids=["two", "three", "four in a row"],
 )
-def test_three_drops_with_answers_in_between_are_a_finding(numbers, outcome):
-    """Requests with these numbers are dropped while nothing else is on the wire, and answered when they are sent again.
+def test_three_drops_with_answers_in_between_are_a_finding(numbers_of_dropped_requests, conclusion):
+    """If three requests are dropped, with answered ones in between, the requirement that requests are answered fails.
 
-    Three of them are a finding, because the service drops at random. Drops in a row are one outage, and none.
+    It fails although each is answered when it is sent again, because such a service drops requests at random. To drop is
+    to close the connection without an answer. Drops in a row count as one outage, and two drops are too few.
     """
-    drops = [replace(DROPPED, number=number) for number in numbers]
-    reproduction = Reproduction(drops, dict.fromkeys(numbers, ANSWERED))
+    drops = [replace(DROPPED, number=number) for number in numbers_of_dropped_requests]
+    reproduction = Reproduction(drops, dict.fromkeys(numbers_of_dropped_requests, ANSWERED))
 
-    assert reproduction.judge("listEntries.connection", drops[0]).conclusion is outcome
+    assert reproduction.judge("listEntries.connection", drops[0]).conclusion is conclusion
 
 
 @pytest.mark.parametrize(
-    ("later", "outcome"),
+    ("later_exchanges", "conclusion"),
     [
         ([NO_CONNECTION], Conclusion.INCONCLUSIVE),
         ([NO_CONNECTION, ANSWERED], Conclusion.HOLDS),
@@ -288,21 +303,22 @@ def test_three_drops_with_answers_in_between_are_a_finding(numbers, outcome):
     ],
     ids=["no connection", "no connection, then an answer", "dropped"],
 )
-def test_a_drop_before_all_connections_are_refused_is_inconclusive(later, outcome):
-    """A request is dropped, and `later` is how the following ones end. If none gets a connection, nobody can judge.
+def test_a_drop_before_all_connections_are_refused_is_inconclusive(later_exchanges, conclusion):
+    """If no request after a dropped one gets a connection, nobody can judge the drop: somebody may have stopped the
+    service.
 
-    Somebody may have stopped the service then. If a later request arrives at the service, it runs. Because the dropped
-    request is answered when it is sent again, the requirement holds in that case.
+    A request is dropped if the connection is closed without an answer. If a later request arrives at the service, it
+    still runs. Then the requirement holds, because the dropped request is answered when it is sent again.
     """
     before = replace(ANSWERED, number=1, started=0.0)
     drop = replace(DROPPED, number=2, valid=False, started=1.0, elapsed_s=1.0)
-    later_exchanges = [
-        replace(exchange, number=number, started=float(number)) for number, exchange in enumerate(later, 3)
+    after = [
+        replace(exchange, number=number, started=float(number)) for number, exchange in enumerate(later_exchanges, 3)
     ]
-    exchanges = [before, drop, *later_exchanges]
+    exchanges = [before, drop, *after]
     reproduction = Reproduction(exchanges, {exchange.number: ANSWERED for exchange in exchanges})
 
-    assert reproduction.judge("listEntries.connection", drop).conclusion is outcome
+    assert reproduction.judge("listEntries.connection", drop).conclusion is conclusion
 
 
 class EndsAtAKeyOfNull(SocketService):
@@ -365,9 +381,10 @@ def result_and_registrations_of_null(make, folder):
 
 
 def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
-    """The service ends at a registration with null, and is not started again. So that request cannot be tried again.
+    """If a service ends at a request and is not started again, no requirement fails, because nobody can try it again.
 
-    No requirement fails, the run ends with exit status 7, and a note names the requests that were on the wire.
+    The run is unreachable (exit status 7), and a note names the requests that were on the wire. The service ends at a
+    registration with null as its key here.
     """
     result, _ = result_and_registrations_of_null(EndsAtAKeyOfNull, tmp_path)
     [cause] = [note for note in result.document["notes"] if "cannot be reached" in note]
@@ -381,9 +398,10 @@ def test_a_service_that_ended_once_has_no_failing_requirement(tmp_path):
 
 
 def test_a_run_whose_service_ends_while_many_requests_are_on_the_wire_ends_too(tmp_path):
-    """Many threads wait to send their request again. The check that finds out that the service ended goes first.
+    """If a service ends while many requests are on the wire, the run ends soon, and no requirement fails.
 
-    So the run ends soon: fewer than twice as many requests were sent as the service answered.
+    It sends fewer than twice as many requests as the service answered, although many threads wait to send their request
+    again: the check that finds out that the service ended goes first.
     """
     with IsKilled() as service:
         service.AFTER = 250
@@ -395,14 +413,14 @@ def test_a_run_whose_service_ends_while_many_requests_are_on_the_wire_ends_too(t
 
 
 def test_a_request_that_ends_the_service_again_is_a_failure(tmp_path):
-    """The service ends at a registration with null, and is started again 0.2 seconds later.
+    """If a service ends at a request, is started again, and ends at the same request once more, the requirement fails.
 
-    The run waits for it, and sends that request once more. The service ends again, so the requirement fails.
+    The run waits until the service runs again, which is after 0.2 seconds here, and sends the request once more. Other
+    operations are tested.
     """
     result, registrations_of_null = result_and_registrations_of_null(IsStartedAgain, tmp_path)
 
-    assert result.status == 1
-    assert result.document["verdict"] == "not-robust"
+    assert (result.status, result.document["verdict"]) == (1, "not-robust")
     assert result.messages_with_verdict("fail").keys() == {"registerPixKey.connection"}
     assert result.messages_with_verdict("pass").keys() == {"listAccounts.json"}
     assert len(registrations_of_null) > 1

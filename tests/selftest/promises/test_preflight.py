@@ -29,9 +29,7 @@ from tests.selftest.services.one_run import (
 from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.serving import SocketService, has_real_code, reset_connection, response_bytes, served_by
 
-CERTIFICATE = "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 NO_CERTIFICATE = Response(400, b"<html><center>No required SSL certificate was sent</center></html>")
-EXPIRED = "the token expired during the run (exchange "
 REFUSALS_OF_THE_TOKEN = {
     "401": Response(401, b"{}"),
     "login page": Response(302, b"", (("Location", "/login"),)),
@@ -112,111 +110,161 @@ class RefusesTheToken(Service):
 
 
 @pytest.mark.parametrize(
-    ("make", "operation", "verdict_on_connection", "reason"),
+    ("make", "operation", "verdict_on_connection", "exit_status", "reason"),
     [
-        (DropsOneOperation, "listAccounts", "fail", "connection dropped"),
-        (AnswersNoHttp, "listAccounts", "fail", "not HTTP"),
-        (HangsInOneOperation, "listAccounts", "warn", "no answer in time"),
-        (HangsInTheMiddle, "getBalance", "warn", ""),  # those that hang first are perhaps not the valid one
+        (DropsOneOperation, "listAccounts", "fail", 1, "connection dropped"),
+        (AnswersNoHttp, "listAccounts", "fail", 1, "not HTTP"),
+        (HangsInOneOperation, "listAccounts", "warn", 6, "no answer in time"),
+        (HangsInTheMiddle, "getBalance", "warn", 6, ""),  # those that hang first are perhaps not the valid one
     ],
 )
-def test_one_operation_without_answers_is_a_finding(make, operation, verdict_on_connection, reason, tmp_path):
-    """The other operations are tested.
+def test_one_operation_without_answers_is_a_finding(
+    make, operation, verdict_on_connection, exit_status, reason, tmp_path
+):
+    """If one operation gives no answer, a requirement of that operation fails, and the other operations are tested.
 
-    If the service hangs, the finding is a warning, because the document does not say how long an answer takes.
+    If the service never answers (it hangs), the requirement is a warning, because the document does not say how long an
+    answer takes. The output then says how many requests were not answered.
     """
     with make() as service:
         limits = {"timeout": 2, "parallel": 4}
         profile = write_profile(tmp_path, service.base_url, limits=limits, fail_on=[*LEVELS[:-1]])
         result = run_suite(profile, "-k", "listAccounts or getBalance or registerPixKey.exists")
-        requests_to_it = sum(service.is_broken(request) for request in service.received)
+        unanswered = [request for request in service.received if service.is_broken(request)]
     verdicts = {row["id"]: row["verdict"] for row in result.document["requirements"]}
     verdicts_of_others = {verdict for name, verdict in verdicts.items() if not name.startswith(operation)}
+    message_on_existence = result.messages_with_verdict("not-exercised")[f"{operation}.exists"]
 
-    assert result.status == (1 if verdict_on_connection == "fail" else 6), result.output
+    assert result.status == exit_status, result.output
     assert verdicts[f"{operation}.connection"] == verdict_on_connection
     assert "not-exercised" not in verdicts_of_others
-    assert result.messages_with_verdict("not-exercised")[f"{operation}.exists"].startswith(
-        f"no valid request succeeded ({reason}"
-    )
-    assert (
-        verdict_on_connection == "fail"
-        or f"none of {requests_to_it} requests was answered within limits.timeout" in result.output
-    )
+    assert message_on_existence.startswith(f"no valid request succeeded ({reason}")
+    if verdict_on_connection == "warn":
+        assert f"none of {len(unanswered)} requests was answered within limits.timeout" in result.output
+
+
+HANGS = {"failure": Failure(FailureKind.TIMEOUT, "late"), "response": None, "elapsed_s": 30.0}
+"""Changes of an exchange: its request got no answer within 30 seconds."""
+BALANCE = answer("getBalance", {})
+FIRST_HANGS, SECOND_HANGS = replace(BALANCE, started=0.0, **HANGS), replace(BALANCE, started=40.0, **HANGS)
+SECOND_IS_ANSWERED = replace(BALANCE, started=40.0)
+OTHER_IS_ANSWERED_MEANWHILE = replace(answer("listEntries", {}), started=10.0)
+OTHER_IS_ANSWERED_AFTERWARDS = replace(answer("listEntries", {}), started=50.0)
 
 
 def test_an_operation_hangs_if_later_requests_are_answered():
-    """At least two of its requests must get no answer, one of them alone, and another operation must answer after both.
+    """An operation hangs if two of its requests get no answer, and another operation answers after both."""
+    exchanges = [FIRST_HANGS, SECOND_HANGS, OTHER_IS_ANSWERED_AFTERWARDS]
 
-    An execution without an answer has an unknown outcome instead.
+    assert never_answered("getBalance", exchanges) == [FIRST_HANGS, SECOND_HANGS]
+
+
+@pytest.mark.parametrize(
+    "exchanges",
+    [
+        [FIRST_HANGS, OTHER_IS_ANSWERED_AFTERWARDS],
+        [FIRST_HANGS, SECOND_HANGS],
+        [OTHER_IS_ANSWERED_MEANWHILE, FIRST_HANGS, SECOND_HANGS],
+        [replace(FIRST_HANGS, beside=1), replace(SECOND_HANGS, beside=1), OTHER_IS_ANSWERED_AFTERWARDS],
+        [FIRST_HANGS, SECOND_IS_ANSWERED, OTHER_IS_ANSWERED_AFTERWARDS],
+    ],
+    ids=[
+        "only one request gets no answer",
+        "no other operation is called",
+        "another operation answers only while the first request waits",
+        "both requests were sent beside another one",
+        "the second request is answered",
+    ],
+)
+def test_an_operation_does_not_hang_if_its_requests_may_be_late_for_another_reason(exchanges):
+    """A balance without an answer does not show that the operation hangs if there is another possible reason.
+
+    The reason may be this one request, the whole service, or the load of requests beside it.
     """
-    hangs = {"failure": Failure(FailureKind.TIMEOUT, "late"), "response": None, "elapsed_s": 30.0}
-    first, second = (replace(answer("getBalance", {}), started=at, **hangs) for at in (0.0, 40.0))
-    answered_later = replace(answer("listEntries", {}), started=50.0)
-    executions = [replace(exchange, operation="executePix") for exchange in (first, second)]
+    assert never_answered("getBalance", exchanges) == []
 
-    assert never_answered("getBalance", [first, second, answered_later]) == [first, second]
-    for exchanges in (
-        [first, answered_later],
-        [first, second],
-        [replace(answered_later, started=10.0), first, second],
-        [replace(first, beside=1), replace(second, beside=1), answered_later],
-        [first, replace(answer("getBalance", {}), started=40.0), answered_later],
-    ):
-        assert never_answered("getBalance", exchanges) == []
-    assert never_answered("executePix", [*executions, answered_later]) == []
+
+def test_executions_without_an_answer_do_not_count_as_an_operation_that_hangs():
+    """Executions that get no answer have an unknown outcome, which the report says elsewhere: money may have moved."""
+    executions = [replace(exchange, operation="executePix") for exchange in (FIRST_HANGS, SECOND_HANGS)]
+
+    assert never_answered("executePix", [*executions, OTHER_IS_ANSWERED_AFTERWARDS]) == []
 
 
 @served_by(AnswersTheExecutionAlone)
 def test_a_target_that_executes_is_reached(service, manual_run):
-    """No read is answered, and a synthetic code is."""
+    """A target that answers only executions counts as reachable.
+
+    The preflight, the check before a run, sends reads first, and then an execution with a code that nobody has. It
+    returns the reason why the target cannot be reached, which is empty here.
+    """
     assert preflight(manual_run.client) == ""
 
 
 def test_a_target_that_drops_all_connections_is_unreachable(tmp_path):
-    """The preflight tries the reads and a synthetic code, and gives the reason of the first request."""
+    """A target that closes all connections without an answer is unreachable, for the reason of the first request.
+
+    The preflight, the check before a run, tries each read, and an execution with a code that nobody has.
+    """
     with DropsOneOperation() as service:
         service.answer = lambda connection, request: reset_connection(connection)
         manual_run = ManualRun(service, tmp_path)
+        reason = preflight(manual_run.client)
+    operations_tried = {exchange.operation for exchange in manual_run.door.exchanges}
 
-        assert preflight(manual_run.client) == "the connection was dropped without an answer"
-        assert {exchange.operation for exchange in manual_run.door.exchanges} == {*READ_OPERATIONS, "executePix"}
+    assert reason == "the connection was dropped without an answer"
+    assert operations_tried == {*READ_OPERATIONS, "executePix"}
 
 
 def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
-    """Another read is sent before the target counts as unreachable."""
+    """If one read is not answered any more, the target does not count as unreachable, because another read is answered.
+
+    The list of accounts is answered once, and then dropped twelve times.
+    """
     with DropsOneOperation() as service:
         manual_run = ManualRun(service, tmp_path)
         service.break_off = lambda connection: connection.sendall(response_bytes(Response(200, b"{}")))
         manual_run.client.send("getBalance", "ac-0001", valid=True)
         manual_run.client.send("listAccounts", valid=True)
-        del service.break_off
+        del service.break_off  # from now on the list of accounts is dropped
         for _ in range(12):
             manual_run.client.send("listAccounts", valid=True)
+        balance = manual_run.client.send("getBalance", "ac-0001")
 
-        assert manual_run.client.send("getBalance", "ac-0001").response.status == 200
-        assert manual_run.door.liveness.unreachable == ""
+    assert balance.response.status == 200
+    assert manual_run.door.liveness.unreachable == ""
 
 
 def test_a_fault_of_the_set_up_is_said_first():
-    """The first note says what to check.
+    """If a gateway refuses the client certificate, the first note says which settings to check, and no requirement fails.
 
-    The gateway refuses every path alike, so no requirement fails and the run goes on.
+    The gateway refuses every path alike, so its answers say nothing about the service.
     """
     service = Service()
     service.respond = lambda request: NO_CERTIFICATE
     trial = try_in_memory(service)
+    first_note = trial.notes[0]
 
-    assert trial.notes[0].startswith(CERTIFICATE)
-    assert not trial.failing
+    assert first_note.startswith("the gateway refuses the client certificate: check tls.client_cert and tls.client_key")
+    assert trial.failing == set()
 
 
-@pytest.mark.parametrize(("form", "after"), [("login page", 30), ("another code", 90), ("401", 150)])
-def test_an_expired_token_is_named_whatever_the_refusal(form, after):
-    """Requests are refused that were granted before, and so is a read that was granted. The run is incomplete."""
-    trial = try_in_memory(RefusesTheToken(REFUSALS_OF_THE_TOKEN[form], range(after)))
+@pytest.mark.parametrize(
+    ("form_of_refusal", "accepted_requests"), [("login page", 30), ("another code", 90), ("401", 150)]
+)
+def test_an_expired_token_is_named_whatever_the_refusal(form_of_refusal, accepted_requests):
+    """If a token that was accepted is refused from some request on, a note says that it expired during the run.
 
-    assert any(note.startswith(EXPIRED) for note in trial.notes)
+    The refusal may be a 401, a redirect to a login page, or the code 401 in an answer with 200. The run is incomplete,
+    and no requirement fails.
+    """
+    service = RefusesTheToken(REFUSALS_OF_THE_TOKEN[form_of_refusal], range(accepted_requests))
+    trial = try_in_memory(service)
+    notes_on_the_token = [
+        note for note in trial.notes if note.startswith("the token expired during the run (exchange ")
+    ]
+
+    assert notes_on_the_token != []
     assert trial.exit_status == RunVerdict.INCOMPLETE.exit_status
     assert trial.failing == set()
 
@@ -238,34 +286,40 @@ class ExpiresAfter(FakeBank):
         return self.received[self.requests :]
 
 
-@pytest.mark.parametrize("requests", [10, 110, 210])
-def test_nothing_is_sent_with_a_token_that_expired(requests, tmp_path):
-    """Nothing is sent without the token either, once each read was refused three times.
+@pytest.mark.parametrize("requests_before", [10, 110, 210])
+def test_nothing_is_sent_with_a_token_that_expired(requests_before, tmp_path):
+    """Once each read was refused three times with a token that was accepted before, a run sends nothing more.
 
-    What was tested before stays, and no verdict rests on what was refused afterwards.
+    So its last three requests are such reads. At most five requests that write go with the expired token. What was
+    tested before keeps its verdict, and no verdict rests on a refused request.
     """
-    service = ExpiresAfter(requests)
-    profile = profile_off_sandbox(tmp_path)
-    model = run_suite_in_memory(service, profile, among=ALL_TESTS)
+    service = ExpiresAfter(requests_before)
+    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
     result = result_of_run(model)
     judged = [row for _, row in result.results if row.verdict in TESTED]
-    causes = {str(row.why).split(" (")[0] for _, row in result.results if row.verdict == Verdict.NOT_EXERCISED}
-    valid = [request for request in service.refused if request.header("Authorization") == f"Bearer {service.token}"]
+    exchanges_of_verdicts = [number for row in judged for number in row.exchanges]
+    reasons = {str(row.why).split(" (")[0] for _, row in result.results if row.verdict == Verdict.NOT_EXERCISED}
+    refused_with_token = [request for request in service.refused if service.is_granted(request)]
+    refused_reads = [request for request in refused_with_token if request.method == "GET"]
+    refused_writes = [request for request in refused_with_token if request.method != "GET"]
 
     assert len(service.refused) > 3
-    assert len([request for request in valid if request.method != "GET"]) <= 5
-    assert service.refused[-3:] == [request for request in valid if request.method == "GET"][-3:]
+    assert len(refused_writes) <= 5
+    assert service.refused[-3:] == refused_reads[-3:]
     assert result.verdict is RunVerdict.INCOMPLETE
-    assert causes == {"the token expired during the run"}
-    assert judged
-    assert max(number for row in judged for number in row.exchanges) <= requests
+    assert reasons == {"the token expired during the run"}
+    assert max(exchanges_of_verdicts) <= requests_before
 
 
 def test_a_token_that_is_refused_for_a_while_has_not_expired():
-    """The token is accepted again, so no note says that it expired."""
-    trial = try_in_memory(RefusesTheToken(REFUSALS_OF_THE_TOKEN["401"], {*range(30), *range(34, 999)}))
+    """If a token is refused with 401 for a while, and accepted again, no note says that it expired.
 
-    assert not any("expired" in note for note in trial.notes)
+    The requests from number 30 to number 33 are refused.
+    """
+    accepted_requests = {*range(30), *range(34, 999)}
+    trial = try_in_memory(RefusesTheToken(REFUSALS_OF_THE_TOKEN["401"], accepted_requests))
+
+    assert [note for note in trial.notes if "expired" in note] == []
 
 
 class TakesTheTokenFor(FakeBank):
@@ -287,7 +341,10 @@ class TakesTheTokenFor(FakeBank):
 
 @pytest.mark.parametrize(("status", "body"), [(302, b""), (403, b""), (200, b"<html>"), (200, b'{"code": 401}')])
 def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body, tmp_path):
-    """Nothing that writes is sent if every read is answered as with a wrong token."""
+    """If each read is answered as with a wrong token, a run sends nothing but a few reads, and nothing that writes.
+
+    The token of the profile is refused then, whatever status the service refuses with.
+    """
     bank = TakesTheTokenFor()
     bank.finish = lambda *_: Response(status, body)
     run_suite_in_memory(bank, profile_off_sandbox(tmp_path), among=ALL_TESTS)
@@ -297,39 +354,48 @@ def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body,
 
 
 def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
-    """At least two reads refuse the token with 401, so nothing is registered, prepared or executed, and one note
-    says so.
+    """If the reads refuse the token with 401, a run registers, prepares and executes nothing, and one note says why.
+
+    The run is incomplete, and no requirement fails. It tries the list of accounts twice more: at first, and with a wrong
+    token.
     """
     service = TakesTheTokenFor()
     model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
-    operations_asked = [name for name in operations() if name in (*READ_OPERATIONS, "executePix")]
-    *names, last = operations_asked
-    requests_sent = ["listAccounts", "listAccounts", *operations_asked]  # at first, and with a wrong token
+    operations_tried = [name for name in operations() if name in (*READ_OPERATIONS, "executePix")]
+    *first_names, last_name = operations_tried
+    failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
 
     assert service.methods == {"GET"}
-    assert len(service.received) == len(requests_sent)
+    assert len(service.received) == 2 + len(operations_tried)
     assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
     assert result_of_run(model).verdict is RunVerdict.INCOMPLETE
-    assert [row.id for row, result in result_of_run(model).results if result.fails] == []
+    assert failing == []
     assert report_notes(model) == [
-        f"the token was refused with 401 by {', '.join(names)} and {last}: it is wrong, has expired, or is for "
-        "another environment, check auth (PIX_TOKEN)"
+        f"the token was refused with 401 by {', '.join(first_names)} and {last_name}: it is wrong, has expired, or is "
+        "for another environment, check auth (PIX_TOKEN)"
     ]
 
 
 @pytest.mark.parametrize(
-    ("accepting", "expected"),
-    [(name, ["registerPixKey.token.accepted"]) for name in ("listPixKeys", "getBalance", "listEntries")]
-    + [("executePix", [])],  # a synthetic code, which is not granted
+    ("accepting_operation", "failing_requirements"),
+    [
+        ("listPixKeys", ["registerPixKey.token.accepted"]),
+        ("getBalance", ["registerPixKey.token.accepted"]),
+        ("listEntries", ["registerPixKey.token.accepted"]),
+        ("executePix", []),  # it is called with a code that nobody has, so nothing is granted
+    ],
 )
-def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting, expected, tmp_path):
-    """The other operations may want another scope, so everything is sent. A 401 to a registration fails."""
-    service = TakesTheTokenFor(accepting)
+def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting_operation, failing_requirements, tmp_path):
+    """If one operation accepts the token, the run sends everything, because other operations may want another scope.
+
+    All others refuse it with 401. The requirement that a registration accepts the token fails then.
+    """
+    service = TakesTheTokenFor(accepting_operation)
     model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), "registerPixKey.token")
-    failing = [row.id for row, result in result_of_run(model).results if result.fails]
+    failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
 
     assert "POST" in service.methods
-    assert failing == expected
+    assert failing == failing_requirements
 
 
 class AnswersNotFoundTo(FakeBank):
@@ -356,20 +422,27 @@ class AnswersNotFoundTo(FakeBank):
         return Response(404, f"<html>{words_of_operation}</html>".encode(), (("Content-Type", "text/html"),))
 
 
-@pytest.mark.parametrize("permitted", [{}, {"allow": ["read"]}])
-def test_where_no_path_is_known_no_code_and_no_key_is_sent(permitted, tmp_path):
-    """Every path gets the 404 of an undocumented one, as if base_url led elsewhere. The missing endpoints fail."""
+@pytest.mark.parametrize("changes", [{}, {"allow": ["read"]}], ids=["everything permitted", "only reads permitted"])
+def test_where_no_path_is_known_no_code_and_no_key_is_sent(changes, tmp_path):
+    """If each documented path gets the 404 of an undocumented one, a run sends no code and no key, and a note says that
+    base_url may lead elsewhere.
+
+    The requirements fail that an operation exists whose path has no account or code. A 404 to another path may mean that
+    the account is unknown.
+    """
     bank = AnswersNotFoundTo(operations())
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]}, **permitted)
+    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]}, **changes)
     started_journal(tmp_path)
     result = result_of_run(run_suite_in_memory(bank, profile, among=ALL_TESTS))
-    failing = {row.id for row, row_result in result.results if row_result.fails}
-    without_account = {name for name, operation in operations().items() if operation.path_parameter is None}
+    failing = {requirement.id for requirement, row in result.results if row.fails}
+    without_path_parameter = {name for name, operation in operations().items() if operation.path_parameter is None}
+    ids_of_existence = {f"{name}.exists" for name in without_path_parameter}
+    notes = " ".join(str(note.text) for note in result.notes)
 
-    assert bank.codes_received == bank.bodies_to_accounts == []
+    assert (bank.codes_received, bank.bodies_to_accounts) == ([], [])
     assert {"general.versionPrefix", "listAccounts.exists"} <= failing
-    assert failing <= {"general.versionPrefix", *(f"{name}.exists" for name in without_account)}
-    assert any("base_url may lead elsewhere" in str(note.text) for note in result.notes)
+    assert failing <= {"general.versionPrefix"} | ids_of_existence
+    assert "base_url may lead elsewhere" in notes
 
 
 @pytest.mark.parametrize(
@@ -381,26 +454,36 @@ def test_where_no_path_is_known_no_code_and_no_key_is_sent(permitted, tmp_path):
     ids=["in words of their own", "except one"],
 )
 def test_reads_that_are_not_found_do_not_end_the_run(bank, tmp_path):
-    """Their 404 differs from that of an undocumented path, or one of them succeeds: keys and codes are sent."""
+    """If reads are answered 404, a run still sends keys and codes, unless that is the 404 of undocumented paths.
+
+    Here the 404 of each read has its own words, or one read succeeds. So base_url leads to the right service.
+    """
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]})
     started_journal(tmp_path)
     run_suite_in_memory(bank, profile, "executePix.status or registerPixKey.status")
 
-    assert bank.codes_received
-    assert bank.bodies_to_accounts
+    assert bank.codes_received != []
+    assert bank.bodies_to_accounts != []
 
 
 def test_an_account_that_everything_refuses_is_named(tmp_path):
-    """The note gives the place of the account in the profile, and the run is incomplete."""
-    profile = profile_off_sandbox(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "2"])
-    model = run_suite_in_memory(FakeBank(), profile, "getBalance or listEntries", ALL_TESTS)
+    """If each operation refuses an account of the profile, a note says which one: the second of two here.
 
+    The note is the reason why the run is not green.
+    """
+    profile = profile_off_sandbox(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "unknown"])
+    model = run_suite_in_memory(FakeBank(), profile, "getBalance or listEntries", ALL_TESTS)
     note = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
-    assert report_notes(model) == [str(result_of_run(model).why)] == [note]
+
+    assert report_notes(model) == [note]
+    assert str(result_of_run(model).why) == note
 
 
 def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
-    """Only the list of accounts answers 401. The other operations are judged, and pass."""
+    """If only the list of accounts answers 401, the other operations are judged and pass, and the run is partial.
+
+    The token may lack a scope for that list.
+    """
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
     verdict = result_of_run(run_suite_in_memory(service, profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS))).verdict
 

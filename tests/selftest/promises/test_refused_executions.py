@@ -60,33 +60,43 @@ class RefusesExecutions(Trouble):
         self.answers = Response(409, body, ((name, type_or_coding),))
 
 
-def run_that_executes_and_exchange(service, folder):
-    """The run that sends a code, and the exchange. A later run then sends the code again if it was refused."""
+def execute_in_two_runs(service, folder):
+    """Execute a code in a run, and again in a later one, which sends it only if it was refused clearly.
+
+    Returns the first run, and its exchange with the service.
+    """
     with service:
-        first = ManualRun(service, folder, response_bytes=100_000)
-        exchange = first.execute()
+        first_run = ManualRun(service, folder, response_bytes=100_000)
+        exchange = first_run.execute()
         ManualRun(service, folder, name="two", resend={CODE}).execute()
-    return first, exchange
+    return first_run, exchange
 
 
 @pytest.mark.parametrize("name", MAY_HIDE_A_RESULT)
 def test_a_refusal_that_is_not_read_whole_has_an_unknown_outcome(name, tmp_path):
-    """The part that is not read may be the result of an executed transfer, so no later run sends the code."""
+    """If an execution is refused (409) with a body that the suite cannot read whole, no later run sends the code.
+
+    The part that is not read may be the result of an executed transfer, so the outcome of the execution is unknown.
+    """
     service = RefusesExecutions(*MAY_HIDE_A_RESULT[name])
-    first, exchange = run_that_executes_and_exchange(service, tmp_path)
+    first_run, exchange = execute_in_two_runs(service, tmp_path)
 
     assert exchange.response.status == 409
-    assert first.door.guard.unknown == [exchange.number]
-    assert first.outcomes_in_journal == ["sent", "unknown"]
+    assert first_run.door.guard.unknown == [exchange.number]
+    assert first_run.outcomes_in_journal == ["sent", "unknown"]
     assert service.executions == [CODE]
 
 
 @pytest.mark.parametrize("name", HIDES_NOTHING)
 def test_a_refusal_in_whatever_form_is_a_refusal(name, tmp_path):
-    """The document shows no form of a refusal. Text, pages and XML refuse, too, and the code may be sent again."""
-    service = RefusesExecutions(*HIDES_NOTHING[name])
-    first, _ = run_that_executes_and_exchange(service, tmp_path)
+    """A refusal (409) of an execution may be text, a page, XML or any JSON, because the document shows no form of it.
 
-    assert first.door.guard.unknown == []
-    assert first.outcomes_in_journal[:2] == ["sent", "refused"]
+    The outcome is that the code was refused, and a later run may send it again (--resend-code).
+    """
+    service = RefusesExecutions(*HIDES_NOTHING[name])
+    first_run, _ = execute_in_two_runs(service, tmp_path)
+    outcomes_of_first_run = first_run.outcomes_in_journal[:2]
+
+    assert first_run.door.guard.unknown == []
+    assert outcomes_of_first_run == ["sent", "refused"]
     assert service.executions == [CODE, CODE]

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,8 +28,8 @@ from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 from tests.selftest.services.signed import SignsItsToken
 from tests.selftest.shared_runs import WHOLE_PROFILE, run_in_this_process
 
-COMPARED = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
-CHOSEN = ("--seed=1", "--parallel=1", "-k", "executePix or registerPixKey")
+COMPARED_HEADERS = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
+SELECTED_TESTS = ("--seed=1", "--parallel=1", "-k", "executePix or registerPixKey")
 GATEWAY = "gateway-4711-secret"
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 
@@ -69,7 +68,7 @@ def run_with_service(tmp_path_factory):
             )
         )
         pytest.main(
-            [*QUIET_PYTEST, "--no-report", f"--environment={path}", *CHOSEN, str(CONFORMANCE)], plugins=[keeper]
+            [*QUIET_PYTEST, "--no-report", f"--environment={path}", *SELECTED_TESTS, str(CONFORMANCE)], plugins=[keeper]
         )
         yield service, keeper.session, load(path), variables
 
@@ -101,75 +100,104 @@ def differences(exchange, arrived):
     headers = {name.lower(): value for name, value in sent.headers}
     is_prepared = exchange.operation == "executePix" and "pixconf" not in url.path
     parts = {"method": (sent.method, arrived.method), "body": (sent.body, arrived.body)}
-    parts |= {name: (headers.get(name, "").strip(), arrived.header(name).strip()) for name in COMPARED}
+    parts |= {name: (headers.get(name, "").strip(), arrived.header(name).strip()) for name in COMPARED_HEADERS}
     parts |= {} if is_prepared else {"path": (url.path, arrived.path), "query": (url.query, arrived.query)}
     return [(name, *values) for name, values in parts.items() if values[0] != values[1]]
 
 
+def lines_by_exchange(session):
+    """Pairs of an exchange of a run, and the lines of a shell that send its request again."""
+    return [(exchange, evidence(exchange, session.resending).lines_that_resend) for exchange in session.door.exchanges]
+
+
+def sort_of(exchange, lines):
+    """What makes lines different in kind: operation, credential, and the variables, commands and options in them."""
+    return exchange.operation, exchange.credential, *re.findall(r"\$\{[A-Z_]+|\$\(\w+|--[a-z-]+", lines)
+
+
 @needs_curl
 def test_every_line_of_a_run_sends_the_same_request(run_with_service):
-    """Method, path, headers and body arrive as in the run, for one line of each sort.
+    """The lines that a report gives for a request send the same method, path, headers and body as the run did.
 
-    The line names what a person has to export. Only wrong tokens with another signature or other claims are written
-    out.
+    One example of each sort of lines is run, each in a shell that is installed here, with the variables that a person
+    has to export. Left out are lines that cannot be run as they are, because a name in them is not shown.
     """
     service, session, profile, variables = run_with_service
     shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
-    sorts = Counter()
+    sorts = set()
     failures = []
-    for exchange in session.door.exchanges:
-        lines = evidence(exchange, session.resending).lines_that_resend
-        assert session.display.without_known_values(lines) == lines
-        assert not UUID.search(lines)  # no key that the service made
-        assert all(
-            f"{name}: " in lines for name in re.findall(r"\$\{((?:ACCOUNT|KEY|IDENTIFIER|SENT|WRONG)\w*):", lines)
-        )
-        sort = exchange.operation, exchange.credential, *re.findall(r"\$\{[A-Z_]+|\$\(\w+|--[a-z-]+", lines)
-        if lines.splitlines()[-1].startswith("#") or "SENT_MEMBER" in lines or sort in sorts:  # whose name is not shown
+    for exchange, lines in lines_by_exchange(session):
+        sort = sort_of(exchange, lines)
+        cannot_be_run = lines.splitlines()[-1].startswith("#") or "SENT_MEMBER" in lines
+        if cannot_be_run or sort in sorts:
             continue
         environment = {"PATH": os.environ["PATH"], **variables_to_export(lines, exchange, profile, variables)}
         service.kept = None
-        script = [shells[len(sorts) % len(shells)], "-c", lines]
-        done = subprocess.run(script, env=environment, capture_output=True, check=False)
-        problems = differences(exchange, service.kept) if service.kept else [done]
-        if done.returncode or problems:
-            failures += [(exchange.number, exchange.credential, problems, lines[:600])]
-        sorts[sort] += 1
+        shell = shells[len(sorts) % len(shells)]
+        process = subprocess.run([shell, "-c", lines], env=environment, capture_output=True, check=False)
+        problems = differences(exchange, service.kept) if service.kept else [process]
+        if process.returncode or problems:
+            failures.append((exchange.number, exchange.credential, problems, lines[:600]))
+        sorts.add(sort)
+    # six forms of a wrong token; beside them a credential with characters that are not ASCII
+    credentials_written_with_printf = {credential for _, credential, *parts in sorts if "$(printf" in parts}
 
     assert not failures, f"{len(failures)} of {len(sorts)}: {failures[:5]}"
     assert len(sorts) > 30
-    assert len({sort[1] for sort in sorts if "$(printf" in sort}) == 7  # six forms; beside the token what is no ASCII
+    assert len(credentials_written_with_printf) == 7
+
+
+def test_lines_that_send_again_show_no_value_and_say_what_to_export(run_with_service):
+    """The lines that send a request again have no secret value and no key that the service made.
+
+    They have variables in the place of these values, and a comment says for each what a person has to export.
+    """
+    _, session, _, _ = run_with_service
+    all_lines = [lines for _, lines in lines_by_exchange(session)]
+    with_a_known_value = [lines for lines in all_lines if session.display.without_known_values(lines) != lines]
+    with_a_key_of_the_service = [lines for lines in all_lines if UUID.search(lines)]
+    variables_without_a_comment = []
+    for lines in all_lines:
+        variables = re.findall(r"\$\{((?:ACCOUNT|KEY|IDENTIFIER|SENT|WRONG)\w*):", lines)
+        variables_without_a_comment += [name for name in variables if f"{name}: " not in lines]
+
+    assert with_a_known_value == []
+    assert with_a_key_of_the_service == []
+    assert variables_without_a_comment == []
 
 
 def test_lines_that_move_money_say_so(run_with_service):
-    """The first line of an execution says that it moves money, and the second names the kind of transfer.
+    """The first line for an execution says that it moves money, and the second names the kind of the transfer.
 
-    Prepared codes are numbered after those of the profile.
+    CODE_2, for example, is the second code: codes that the run prepared are numbered after those of the profile.
     """
     _, session, _, _ = run_with_service
-    executions = [
-        exchange for exchange in session.door.exchanges if exchange.operation == "executePix" and exchange.valid
+    texts = [
+        lines for exchange, lines in lines_by_exchange(session) if exchange.operation == "executePix" and exchange.valid
     ]
-    lines = {evidence(exchange, session.resending).lines_that_resend for exchange in executions}
+    first_lines = {text.splitlines()[0] for text in texts}
+    second_lines = {text.splitlines()[1] for text in texts}
 
-    assert len(executions) == len(lines) > 5
-    assert {text.splitlines()[0] for text in lines} == {EXECUTES}
-    assert {
-        "# CODE_2: of a transfer with type EMAIL, document CNPJ",
-        "# CODE_7: of a transfer with type PHONE, document CPF",
-    } <= {text.splitlines()[1] for text in lines}
+    assert len(texts) > 5
+    assert len(set(texts)) == len(texts)  # each execution has a code of its own
+    assert first_lines == {EXECUTES}
+    assert "# CODE_2: of a transfer with type EMAIL, document CNPJ" in second_lines
+    assert "# CODE_7: of a transfer with type PHONE, document CPF" in second_lines
 
 
 @pytest.mark.parametrize(
     "code", ["dHgx+/A=", "TX 1", "a%41", "x", "TX:1;v=2", "'quoted'", "TX%2F1", "pixconf-of-a-bank"]
 )
 @pytest.mark.parametrize(
-    "spelling", [quote, partial(quote, safe=""), lambda code: "".join(f"%{ord(c):02x}" for c in code)]
+    "spelling",
+    [quote, partial(quote, safe=""), lambda code: "".join(f"%{ord(c):02x}" for c in code)],
+    ids=["as in a URL", "with an encoded slash", "percent-encoded whole"],
 )
 def test_every_line_that_executes_says_so(code, spelling):
-    """The code may be percent-encoded, and may be one that no profile names.
+    """The first line for an execution says that it moves money, however the code is written, and whoever made it.
 
-    An identifier that the suite made up moves no money.
+    Without a token it says that it may move money. A code that the suite made up (`pixconf-` and hexadecimal digits)
+    moves none.
     """
 
     def first_line(name, **changes):
@@ -177,14 +205,15 @@ def test_every_line_that_executes_says_so(code, spelling):
         return evidence(exchange, Resending(Display(secrets), SANDBOX_PROFILE)).lines_that_resend.splitlines()[0]
 
     secrets = Secrets({"code": (code,)})
+    without_token = {"credential": "no header", "valid": False}
     assert first_line(spelling(code)) == EXECUTES
-    assert first_line(spelling(code), credential="no header", valid=False) == MAY_EXECUTE
-    assert first_line("TX-OF-NOBODY") == EXECUTES
+    assert first_line(spelling(code), **without_token) == MAY_EXECUTE
+    assert first_line("TX-THAT-NO-PROFILE-NAMES") == EXECUTES
     assert first_line("pixconf-0a1b2c3d") == "# shows it: 200"
 
 
 @pytest.mark.parametrize(
-    ("auth", "shown"),
+    ("auth", "token_in_the_line"),
     [
         (Auth(token_env="BANK_TOKEN"), '"${BANK_TOKEN:?}"'),
         (Auth(token_file=Path("/secrets/the token")), '"$(cat "${TOKEN_FILE:?}")"'),
@@ -192,8 +221,8 @@ def test_every_line_that_executes_says_so(code, spelling):
     ],
     ids=["token_env", "token_file", "token_command"],
 )
-def test_lines_read_the_token_from_the_source_in_the_profile(auth, shown):
-    """The source is the variable or the file that the profile names.
+def test_lines_read_the_token_from_the_source_in_the_profile(auth, token_in_the_line):
+    """The lines that send a request again read the token from the variable or the file that the profile names.
 
     The arguments of token_command may be secrets, and the path of a file belongs to another machine, so for both the
     lines have a variable.
@@ -204,11 +233,11 @@ def test_lines_read_the_token_from_the_source_in_the_profile(auth, shown):
     resending = Resending(Display(secrets), replace(SANDBOX_PROFILE, auth=auth))
     line = resending.curl(resending.splitter.parts_of(request))
 
-    assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
+    assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{token_in_the_line} 'https://host/v1/accounts'"
 
 
 def test_curl_accepts_compressed_answers_if_one_was_no_json():
-    """The run accepts compressed answers, too."""
+    """The curl line has --compressed if the answer was no JSON, because it may be compressed: the run accepts that, too."""
     exchange = answer("listAccounts", b"\x1f\x8b")
 
     assert "curl --compressed " in evidence(exchange, Resending(Display(Secrets()), SANDBOX_PROFILE)).lines_that_resend
@@ -230,9 +259,10 @@ class BreaksOnOddBodies(Service):
 
 @needs_curl
 def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
-    """A person with the report, the token and the values of the profile gets the status that the line shows.
+    """The lines of a report, run in a shell, get an answer with the status that the comment "shows it" in them gives.
 
-    An execution prepares its own transfer. No line has a path of the machine.
+    A person needs the token and the values of the profile for that. The lines for an execution prepare a transfer of
+    their own, and get its unmasked document, which is the fault of this service. No line has a path of the machine.
     """
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN_VARIABLES["PIX_TOKEN"])
@@ -245,19 +275,23 @@ def test_the_lines_of_a_report_reproduce_the_status(tmp_path):
             f"--environment={profile}", f"--report-dir={tmp_path / 'report'}", "-k", REPRODUCED
         )
         environment = {"TOKEN_FILE": str(token_file), **values_of(load(str(profile)))}
-        lines = {finding["cause"]: finding["reproduce"] for finding in result.document["findings"]}
-        outputs = {
-            cause: subprocess.run(
-                ["bash", "-c", text], env=environment, capture_output=True, text=True, errors="replace"
-            ).stdout
-            for cause, text in lines.items()
-        }
+        lines_by_cause = {finding["cause"]: finding["reproduce"] for finding in result.document["findings"]}
+        output_by_cause = {cause: output_of_shell(lines, environment) for cause, lines in lines_by_cause.items()}
+    expected_statuses = {
+        cause: re.search("^# shows it: (.*)$", lines, re.MULTILINE)[1] for cause, lines in lines_by_cause.items()
+    }
+    statuses = {cause: re.search(r"^HTTP/1.1 (\d+)|$", output)[1] for cause, output in output_by_cause.items()}
 
-    assert {"executePix.document.masked", "registerPixKey.serverError"} <= lines.keys()
-    assert [text for text in lines.values() if str(tmp_path) in text] == []
-    shown = {cause: re.search("^# shows it: (.*)$", text, re.MULTILINE)[1] for cause, text in lines.items()}
-    assert shown == {cause: re.search(r"^HTTP/1.1 (\d+)|$", text)[1] for cause, text in outputs.items()}, lines
-    assert '"document": "12345678909"' in outputs["executePix.document.masked"]
+    assert {"executePix.document.masked", "registerPixKey.serverError"} <= lines_by_cause.keys()
+    assert [lines for lines in lines_by_cause.values() if str(tmp_path) in lines] == []
+    assert statuses == expected_statuses, lines_by_cause
+    assert '"document": "12345678909"' in output_by_cause["executePix.document.masked"]
+
+
+def output_of_shell(lines, environment):
+    """What bash prints to standard output for these lines."""
+    process = subprocess.run(["bash", "-c", lines], env=environment, capture_output=True, text=True, errors="replace")
+    return process.stdout
 
 
 REPRODUCED = "executePix.document or registerPixKey.serverError or transferP2p.serverError"

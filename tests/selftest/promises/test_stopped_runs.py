@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
@@ -61,54 +62,110 @@ class StopsAnswering(SocketService):
             return {key.key for key in ledger.keys("ac-0001")}
 
 
-@pytest.mark.parametrize(("number", "parallel"), MOMENTS)
-def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(number, parallel, tmp_path):
-    """Several signals stop the run while requests are on the wire.
-
-    All files are complete, registered keys are listed and not deleted, no code is sent twice or by a later run, and
-    each requirement says why it was not tested. Only the owner can read the files.
+@dataclass
+class StoppedRun:
+    """A run that signals stopped while requests were on the wire. `number` is that of the first request that got no
+    answer, `parallel` is how many requests go at once.
     """
-    (tmp_path / "tmp").mkdir()
+
+    number: int
+    parallel: int
+    folder: Path
+    service: StopsAnswering
+    new_keys: set[str]
+    exit_status: int
+    output: str
+
+    @property
+    def files(self):
+        """The content of each file of the report, by name."""
+        return {file.name: file.read_text() for file in (self.folder / "report").iterdir()}
+
+    @property
+    def document(self):
+        """The content of conformance.json."""
+        return json.loads(self.files["conformance.json"])
+
+
+@pytest.fixture(scope="module", params=MOMENTS, ids=lambda moment: f"request {moment[0]}, {moment[1]} at once")
+def stopped_run(request, tmp_path_factory):
+    """A run off a sandbox that SIGTERM and Ctrl-C, twice, stopped. It could register keys and send codes."""
+    number, parallel = request.param
+    folder = tmp_path_factory.mktemp("stopped")
+    (folder / "tmp").mkdir()
     with StopsAnswering(number) as service:
         keys_before = service.keys
-        journal = str(tmp_path / "kept/codes.jsonl")
+        journal = str(folder / "kept/codes.jsonl")
         changes = {"transactions": {"codes": CODES}, "limits": {"executions": 9, "requests": 2000, "timeout": 600}}
-        path = write_profile(tmp_path, service.base_url, journal=journal, sandbox=None, **changes)
-        with suite_in_background(
-            path, "--new-journal", f"--parallel={parallel}", TMPDIR=str(tmp_path / "tmp")
-        ) as process:
+        path = write_profile(folder, service.base_url, journal=journal, sandbox=None, **changes)
+        options = ("--new-journal", f"--parallel={parallel}")
+        with suite_in_background(path, *options, TMPDIR=str(folder / "tmp")) as process:
             await_event(service.reached, process)
             for signal_number in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
                 os.kill(process.pid, signal_number)
             output, _ = process.communicate(timeout=HANG_LIMIT_S * 3)
-        keys_left = service.keys - keys_before
-        later_journal = journal_of(load(str(path), folder=ROOT), run="a later one")
-    files = {file.name: file.read_text() for file in (tmp_path / "report").iterdir()}
-    JUnitXml.fromstring(files["junit.xml"].encode())
-    document = json.loads(files["conformance.json"])
-    rows = [(row["verdict"], row["message"]) for row in document["requirements"]]
+        new_keys = service.keys - keys_before
+        yield StoppedRun(number, parallel, folder, service, new_keys, process.returncode, output)
 
-    assert document["verdict"] == "interrupted", output
-    assert process.returncode == document["exit_status"] == 2
+
+def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(stopped_run):
+    """A run that a signal stops sends no further request, and judges the answers that it has.
+
+    The verdict is "interrupted", with exit status 2. More than five requirements pass, and each that was not tested says
+    that the run was stopped.
+    """
+    document, requests_received = stopped_run.document, len(stopped_run.service.received)
+    verdicts_and_messages = [(row["verdict"], row["message"]) for row in document["requirements"]]
+    passing = [verdict for verdict, _ in verdicts_and_messages if verdict == "pass"]
+    bad_results = {result for result in verdicts_and_messages if result[0] in ("fail", "not-exercised")}
+
+    assert document["verdict"] == "interrupted", stopped_run.output
+    assert (document["exit_status"], stopped_run.exit_status) == (2, 2)
+    assert stopped_run.number <= requests_received < stopped_run.number + stopped_run.parallel
+    assert document["traffic"]["requests"] == len(document["exchanges"]) >= requests_received
+    assert len(passing) > 5
+    assert bad_results == {("not-exercised", "the run was stopped")}
+
+
+def test_a_stopped_run_writes_each_file_of_its_report_to_the_end(stopped_run):
+    """After a signal each file of the report is complete, and only its owner can read it. No temporary file is left."""
+    files = stopped_run.files
+    JUnitXml.fromstring(files["junit.xml"].encode())
+    paths = stopped_run.folder.rglob("*")
+    readable_by_others = {path.name for path in paths if path.stat().st_mode & 0o077}
+
     assert files.keys() == FILES
     assert "INTERRUPTED" in files[PAGE]
     assert files[PAGE].rstrip().endswith("</html>")
-    assert list((tmp_path / "tmp").iterdir()) == []
-    assert {path.name for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077} == {"tmp", "profile.yaml"}
-    assert number <= len(service.received) < number + parallel
-    assert document["traffic"]["requests"] == len(document["exchanges"]) >= len(service.received)
-    assert [
-        code
-        for code, times in Counter(service.executions).items()
-        if times > 1 or not later_journal.entry_that_forbids(code)
-    ] == []
-    assert len(document["not_cleaned_up"]) >= len(keys_left)
-    assert len([verdict for verdict, _ in rows if verdict == "pass"]) > 5
-    assert {row for row in rows if row[0] in ("fail", "not-exercised")} == {("not-exercised", "the run was stopped")}
+    assert readable_by_others == {"tmp", "profile.yaml"}  # the test has made these two
+    assert list((stopped_run.folder / "tmp").iterdir()) == []
+
+
+def test_a_stopped_run_lists_the_keys_that_it_registered(stopped_run):
+    """A run that a signal stops deletes nothing more, and its report lists each key that it registered."""
+    assert len(stopped_run.document["not_cleaned_up"]) >= len(stopped_run.new_keys)
+
+
+def test_codes_of_a_stopped_run_are_not_sent_again(stopped_run):
+    """A code that a stopped run sent is sent neither twice nor by a later run, because the journal has it.
+
+    The journal is a file with the codes that runs sent.
+    """
+    profile = load(str(stopped_run.folder / "profile.yaml"), folder=ROOT)
+    journal_of_later_run = journal_of(profile, run="a later one")
+    codes = stopped_run.service.executions
+    codes_that_may_be_sent_again = [code for code in codes if not journal_of_later_run.entry_that_forbids(code)]
+
+    assert len(codes) == len(set(codes))
+    assert codes_that_may_be_sent_again == []
 
 
 def test_a_killed_run_leaves_no_report_of_the_run_before(tmp_path):
-    """An older report could be taken for that of the killed run. Other files in the folder stay."""
+    """A run deletes the report of an earlier run in its folder at once, so that it is not taken for its own if the run is
+    killed.
+
+    Other files in the folder stay.
+    """
     report = tmp_path / "report"
     report.mkdir(mode=0o700)
     for name in (*FILES, "notes.txt"):
@@ -129,10 +186,11 @@ class HoldsTheSecondPreparation(StopsAnswering):
 
 
 def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys):
-    """The journal has an entry before the request that prepares, and the code after its answer.
+    """After `kill -9` the journal has each transfer that the run prepared or was about to prepare.
 
-    They bar nothing. `journal` and the next run say that the transfer may wait, or was perhaps prepared, until somebody
-    settles the entry.
+    The journal gets an entry before the request that prepares a transfer, and the code after its answer. The command
+    `journal` says of the first transfer that it may wait for its execution, and of the second one that it was perhaps
+    prepared. The next run says that, too, until somebody settles the entry.
     """
     journal_file = str(tmp_path / "kept/codes.jsonl")
     changes = {"sandbox": None, "journal": journal_file, "transactions": {"prepare": HOW_TO_PREPARE | {"count": 2}}}
@@ -141,29 +199,36 @@ def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys)
         with suite_in_background(path, "-k", "executePix.document") as process:
             await_event(service.reached, process)
     journal_after = journal_of(load(str(path), folder=ROOT), run="a later one")
-    entry, perhaps = journal_after.entries()
-    status = main(["journal", str(path)])
+    prepared, perhaps_prepared = journal_after.entries()
+    status_of_journal = main(["journal", str(path)])
+    printed_by_journal = capsys.readouterr().out.splitlines()
+    with SocketService() as service_of_next_run:
+        next_run = run_suite(
+            write_profile(tmp_path, service_of_next_run.base_url, **changes), "-k", "executePix.document"
+        )
+    status_of_settling = main(["journal", str(path), "--settle", perhaps_prepared.name])
+    outcomes_at_the_end = [entry.outcome for entry in journal_after.entries()]
 
     assert process.returncode == -signal.SIGKILL
     assert service.executions == []
-    assert (entry.outcome, perhaps.outcome) == ("prepared", "preparing")
-    assert (status, journal_after.fault()) == (0, "")
-    assert capsys.readouterr().out.splitlines() == [
-        f"{entry.name}  profile  {entry.at}  prepared by a run that did not send it: the transfer may wait for its execution",
-        f"{perhaps.name}  profile  {perhaps.at}  perhaps prepared, by a run that saw no answer: look the transfer up; then "
-        f"python -m environments journal {path} --settle {perhaps.name}",
+    assert (prepared.outcome, perhaps_prepared.outcome) == ("prepared", "preparing")
+    assert (status_of_journal, status_of_settling, journal_after.fault()) == (0, 0, "")
+    assert printed_by_journal == [
+        f"{prepared.name}  profile  {prepared.at}  prepared by a run that did not send it: "
+        "the transfer may wait for its execution",
+        f"{perhaps_prepared.name}  profile  {perhaps_prepared.at}  perhaps prepared, by a run that saw no answer: "
+        f"look the transfer up; then python -m environments journal {path} --settle {perhaps_prepared.name}",
         f"codes in {journal_file}: 2",
     ]
-    note = f"which was perhaps prepared (at {perhaps.at}, entry {perhaps.name})"
-    with SocketService() as service:
-        result = run_suite(write_profile(tmp_path, service.base_url, **changes), "-k", "executePix.document")
-    assert note in result.output
-    assert main(["journal", str(path), "--settle", perhaps.name]) == 0
-    assert [entry.outcome for entry in journal_after.entries()] == ["prepared", "settled", "success", "success"]
+    assert f"which was perhaps prepared (at {perhaps_prepared.at}, entry {perhaps_prepared.name})" in next_run.output
+    assert outcomes_at_the_end == ["prepared", "settled", "success", "success"]
 
 
 def test_a_report_folder_that_cannot_be_written_ends_the_run(service, tmp_path):
-    """The run prints one line and ends with exit status 4 before any request."""
+    """If the report folder cannot be made, the run prints one line and ends with exit status 4 before any request.
+
+    Here a file has the name of the folder.
+    """
     (tmp_path / "report").write_text("in the way")
     profile = write_profile(tmp_path, service.base_url)
     result = run_in_this_process(f"--environment={profile}", f"--report-dir={tmp_path / 'report'}")
@@ -174,7 +239,11 @@ def test_a_report_folder_that_cannot_be_written_ends_the_run(service, tmp_path):
 
 
 def test_a_full_disk_leaves_no_broken_file(service, tmp_path):
-    """A file that cannot be written to its end does not exist. Neither the exit status nor the headline is green."""
+    """A file of the report that cannot be written to its end does not exist afterwards, and the exit status is 3.
+
+    The headline says that the suite failed, and no word says that the service conforms. No file may be longer than 2,000
+    bytes here, as on a full disk.
+    """
     profile = write_profile(tmp_path, service.base_url)
     variables = {**TOKEN_VARIABLES, "PYTHONDONTWRITEBYTECODE": "1", "XDG_STATE_HOME": str(tmp_path / "state")}
     result = subprocess.run(
@@ -188,8 +257,11 @@ def test_a_full_disk_leaves_no_broken_file(service, tmp_path):
         text=True,
     )
 
+    names_of_files = [file.name for file in (tmp_path / "report").iterdir()]
+    lines_about_the_report = re.findall("^report: .* cannot be written", result.stdout, re.MULTILINE)
+
     assert result.returncode == 3, result.stdout
     assert "INTERNAL-ERROR: a part of the report cannot be written; this is no verdict on the service" in result.stdout
-    assert len(re.findall("^report: .* cannot be written", result.stdout, re.MULTILINE)) == 1
+    assert len(lines_about_the_report) == 1
     assert not re.search("CONFORMANT|Traceback|INTERNALERROR", result.stdout + result.stderr)
-    assert [file.name for file in (tmp_path / "report").iterdir() if file.name in FILES or file.name[0] == "."] == []
+    assert [name for name in names_of_files if name in FILES or name.startswith(".")] == []

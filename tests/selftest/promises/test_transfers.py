@@ -121,9 +121,9 @@ def service_and_model(tmp_path_factory):
 
 
 def test_no_more_transfers_succeed_than_the_limit(service_and_model):
-    """A run prepares as many transfers as the limit says, and each operation prepares the same number of them.
+    """A run prepares only as many transfers as limits.transfers says, 20 here, and each operation the same number.
 
-    Valid, invalid and generated bodies count against the limit.
+    Valid, invalid and generated bodies count against the limit. The service prepares a transfer for each of them.
     """
     service, _ = service_and_model
     counts = Counter(name for name, _ in service.prepared)
@@ -133,20 +133,20 @@ def test_no_more_transfers_succeed_than_the_limit(service_and_model):
 
 
 def test_each_operation_sends_one_valid_body_and_the_rest_of_its_share_invalid_ones(service_and_model):
-    """The limit is divided equally among the four operations. One transfer of each share is for the valid body."""
+    """Each of the four operations prepares five transfers of a limit of 20: one with a valid body, four with invalid ones."""
     service, _ = service_and_model
+    invalid_transfers_by_operation = Counter(name for name, _ in service.invalid)
 
-    assert Counter(name for name, _ in service.invalid) == dict.fromkeys(
-        PREPARING_OPERATIONS, LIMIT // len(PREPARING_OPERATIONS) - 1
-    )
+    assert invalid_transfers_by_operation == dict.fromkeys(PREPARING_OPERATIONS, 4)
 
 
 @pytest.mark.parametrize("limit", [2, 4])
 def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_operation(limit, service, tmp_path):
-    """Six transfers are asked for with createPix, as `transactions.prepare` does. Only one of them is sent.
+    """Transfers that are prepared to be executed do not use limits.transfers up: each operation still sends a valid body.
 
-    So the limit has room for the valid body of each other operation. Here the service refuses these bodies, because
-    they are empty objects. A refused one does not count, so a limit of 2 is enough for all of them.
+    Six transfers are asked for with createPix, as `transactions.prepare` does, and only one of them is sent. The service
+    refuses the other bodies here, because they are empty objects. A refused one does not count, so a limit of 2 is
+    enough for all of them.
     """
     manual_run = ManualRun(service, tmp_path, transfers=limit)
     manual_run.door.budget.divide_transfers(PREPARING_OPERATIONS, PREPARING_OPERATIONS)
@@ -161,7 +161,7 @@ def test_transfers_to_be_executed_leave_a_place_for_one_valid_body_of_each_opera
 
 
 def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_and_model):
-    """Each robustness requirement of an operation names the kinds of invalid requests that were not sent.
+    """If limits.transfers keeps invalid requests back, each robustness requirement names the kinds that were not sent.
 
     They are named by the part of the request and how it is unusual: "Content-Type: missing".
     """
@@ -176,9 +176,10 @@ def test_kinds_of_invalid_requests_that_the_limit_kept_back_are_named(service_an
 
 
 def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
-    """If the profile of a sandbox does not set limits.transfers, no kind of invalid request is kept back.
+    """On a sandbox without limits.transfers no kind of invalid request is kept back, because money is worth nothing there.
 
-    That is so although this service prepares a transfer for each of them: then each operation prepares more than 60.
+    This service prepares a transfer for each invalid request, more than 60 for each operation. No robustness requirement
+    has a message about kinds that were not sent.
     """
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}
@@ -189,13 +190,14 @@ def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     robustness_ids = [f"{operation}.{ending}" for operation, ending in product(PREPARING_OPERATIONS, ROBUSTNESS)]
     transfers_by_operation = Counter(name for name, _ in service.prepared)
 
-    assert not [note for note in report_notes(model) if "limits." in note]
+    assert [note for note in report_notes(model) if "limits." in note] == []
     assert {messages[id] for id in robustness_ids} == {""}
-    assert all(transfers_by_operation[name] > 60 for name in PREPARING_OPERATIONS)
+    assert set(transfers_by_operation) == set(PREPARING_OPERATIONS)
+    assert min(transfers_by_operation.values()) > 60
 
 
 @pytest.mark.parametrize(
-    ("body", "is_sent"),
+    ("body", "is_sent_on_a_sandbox"),
     [
         (b"[]", True),
         (b'"text"', True),
@@ -205,20 +207,26 @@ def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
         (b'{"value": 1, "to": "pixconf-to"}', False),
     ],
 )
-@pytest.mark.parametrize("is_sandbox", [True, False])
-def test_on_a_sandbox_a_body_that_is_no_transfer_needs_no_place(body, is_sent, is_sandbox, service, tmp_path):
-    """Whatever limits.transfers says: each class of such bodies is sent there. Elsewhere every body needs a place."""
-    run = ManualRun(service, tmp_path, is_sandbox=is_sandbox, transfers=0)
-    exchange = run.client.send("transferP2p", body=body)
+@pytest.mark.parametrize("is_sandbox", [True, False], ids=["on a sandbox", "off a sandbox"])
+def test_on_a_sandbox_a_body_that_is_no_transfer_needs_no_place(
+    body, is_sent_on_a_sandbox, is_sandbox, service, tmp_path
+):
+    """On a sandbox a body that is no transfer is sent even with limits.transfers: 0, and elsewhere no body is sent then.
 
-    assert bool(exchange.number) is (is_sent and is_sandbox)
+    A body is no transfer if it is no object, or if its value is no number.
+    """
+    run = ManualRun(service, tmp_path, is_sandbox=is_sandbox, transfers=0)
+    run.client.send("transferP2p", body=body)
+    is_sent = len(service.received) == 1
+
+    assert is_sent is (is_sandbox and is_sent_on_a_sandbox)
 
 
 def test_a_spent_transfer_limit_leaves_no_preparing_operation_unexercised(service_and_model):
-    """A note says that the limit is spent. Even so, each operation that prepares transfers was called.
+    """If limits.transfers is spent, each operation that prepares transfers was called nevertheless, so its requirements
+    that it exists, and that it answers without a server error, have a verdict.
 
-    So the requirements that it exists and that it answers with no server error have a verdict. A requirement is called
-    not exercised if no request tested it.
+    A requirement is not exercised if no request tested it. A note says that the limit is spent.
     """
     _, model = service_and_model
     not_exercised = {row.id for row, result in result_of_run(model).results if result.verdict == "not-exercised"}
@@ -231,22 +239,23 @@ def test_a_spent_transfer_limit_leaves_no_preparing_operation_unexercised(servic
 
 
 def test_prepared_transfers_that_were_not_executed_are_listed(service_and_model):
-    """The report says how many transfers somebody could still execute, by reason why the run did not.
+    """The report says how many prepared transfers were not executed, because somebody could still execute them.
 
-    A transfer whose body names a synthetic account, which the suite made up, is counted apart.
+    It counts them by the reason. A transfer whose body names a synthetic account, which the suite made up, is counted
+    apart. Four of 20 have a valid body here.
     """
-    service, model = service_and_model
-    # such as "5 transfers (exchanges 3, 4, 5 and 2 more), each not executed: its account is synthetic"
-    numbers_by_reason = {line.partition("executed: ")[2]: int(line.split()[0]) for line in map(str, model.not_executed)}
+    _, model = service_and_model
+    numbers_by_reason = {}
+    for line in map(str, model.not_executed):
+        # such as "5 transfers (exchanges 3, 4, 5 and 2 more), each not executed: its account is synthetic"
+        transfers, _, reason = line.partition("executed: ")
+        numbers_by_reason[reason] = int(transfers.split()[0])
 
-    assert numbers_by_reason == {
-        "its code was not sent": LIMIT - len(service.invalid),
-        "its account is synthetic": len(service.invalid),
-    }
+    assert numbers_by_reason == {"its code was not sent": 4, "its account is synthetic": 16}
 
 
 def test_a_clear_refusal_prepared_no_transfer():
-    """After a 4xx of the service nothing is prepared, so it does not count against the limit.
+    """A request for a transfer that is refused with a 4xx prepared nothing, so it does not count against the limit.
 
     After a success, a redirect, a 5xx, or a 408 or 499 of a gateway, a transfer may be prepared.
     """
@@ -266,15 +275,19 @@ def test_a_clear_refusal_prepared_no_transfer():
     ids=["a redirect to it", "the page itself"],
 )
 def test_a_login_page_for_a_request_without_a_token_prepared_no_transfer(login_page):
-    """A gateway sends whoever has no token to a login page, and does not pass the request on to the service."""
+    """A request without a token that gets a login page prepared no transfer.
+
+    A gateway sends whoever has no token to such a page, and does not pass the request on to the service.
+    """
     assert not may_have_prepared(replace(execution(credential="no header"), response=login_page))
 
 
 def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused(service, tmp_path, monkeypatch):
-    """The limit is 1, and two requests are sent at once. The second one waits while the first one may prepare.
+    """A request beyond limits.transfers waits while a request on the wire may prepare a transfer, and is sent if that one
+    is refused.
 
-    The first one is refused, so nothing was prepared, and the second one is sent. The first one is answered only when
-    the second one waits.
+    The limit is 1 here, and two requests are sent at once. Each is answered 400, but the first one only when the second
+    one waits. So both answers show that the second one was sent after the refusal of the first one.
     """
     manual_run = ManualRun(service, tmp_path, transfers=1, parallel=2)
     second_waits = threading.Event()
@@ -324,12 +337,13 @@ class RefusesWhatItPrepares(AcceptsEverything):
         (400, {"transactionId": None, "message": "no"}, False),
         (400, {"id": "7f", "date": 1767225600000, "type": "BUSINESS", "status": "REJECTED", "error": "E4"}, False),
     ],
+    ids=["an execution result", "a code", "a number as a code, with 200", "a code of null", "an error"],
 )
 def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be_prepared, tmp_path):
-    """A refusal that has a transaction code or an execution result contradicts itself: the transfer may be prepared.
+    """A refusal that has a transaction code or an execution result counts against limits.transfers, and is in the report.
 
-    It counts against the limit of 6, and the report lists it. A refusal without either does not count, so that more
-    transfers are asked for.
+    Such an answer contradicts itself, so the transfer may be prepared. A refusal without either does not count, so that
+    more transfers are asked for than the limit, which is 6 here.
     """
     service = RefusesWhatItPrepares(status, data)
     limits = {"requests": 400, "transfers": 6}
@@ -337,11 +351,14 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be
                            transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
     model = run_suite_in_memory(service, profile, "createPix or transferP2p or executePix.id.type")
     lines_of_the_report = [line for line in map(str, model.not_executed) if "perhaps prepared" in line]
-    is_within_the_limit = len(service.prepared) <= 6
+    transfers_asked_for = len(service.prepared)
 
-    assert len(service.prepared) > 0
-    assert is_within_the_limit is may_be_prepared
-    assert (len(lines_of_the_report) == 1) is may_be_prepared
+    if may_be_prepared:
+        assert 0 < transfers_asked_for <= 6
+        assert len(lines_of_the_report) == 1
+    else:
+        assert transfers_asked_for > 6
+        assert lines_of_the_report == []
 
 
 # -- what is named, off a sandbox -------------------------------------------------------------------------------------
@@ -357,9 +374,10 @@ def bank(tmp_path_factory):
 
 
 def test_invalid_bodies_name_nobody(bank):
-    """A text in the place of an account or a key is empty, or begins with the mark of what the suite made up.
+    """Off a sandbox the body of an invalid transfer names no account and no key that somebody may have.
 
-    A number in the place of a key is 0 or -1, because another one may be a telephone number or a tax document.
+    A text in the place of either is empty, or begins with the mark of what the suite made up (`pixconf-`). A number in
+    the place of a key is 0 or -1, because another one may be a telephone number or a tax document.
     """
     named_items = []  # pairs of the innermost member and its value
     for _, body in bank.invalid:
@@ -369,28 +387,36 @@ def test_invalid_bodies_name_nobody(bank):
     texts = [item for _, item in named_items if isinstance(item, str)]
     numbers_that_are_no_account = [item for name, item in named_items if is_number(item) and name != "account"]
 
+    texts_without_the_mark = [text for text in texts if not text.startswith(SYNTHETIC_PREFIX)]
+
     assert len(named_items) > 150
-    assert [text for text in texts if text and not text.startswith(SYNTHETIC_PREFIX)] == []
-    assert [number for number in numbers_that_are_no_account if number not in (0, -1)] == []
+    assert set(texts_without_the_mark) <= {""}
+    assert set(numbers_that_are_no_account) <= {0, -1}
 
 
 def test_no_amount_off_a_sandbox_is_above_that_of_the_profile(bank):
-    """Each number under `value` is above 0, and at most the value of the profile's body for the operation."""
+    """Off a sandbox each amount that a run sends is above 0, and at most that of the profile's body for the operation.
+
+    An amount is a number under `value`, in valid, invalid and generated bodies.
+    """
     amounts = []  # pairs of operation and number
     for operation, body in bank.prepared:
         for path, item in leaves(body):
             if "value" in path and is_number(item):
                 amounts.append((operation, item))
+    forbidden_amounts = [
+        (operation, amount) for operation, amount in amounts if not 0 < amount <= AMOUNT_OF_PROFILE[operation]
+    ]
 
     assert {operation for operation, _ in amounts} == set(PREPARING_OPERATIONS)
-    assert [(name, number) for name, number in amounts if not 0 < number <= AMOUNT_OF_PROFILE[name]] == []
+    assert forbidden_amounts == []
 
 
 def test_no_key_at_the_own_account_is_hard_to_delete(bank):
-    """No registration or deletion at an account of the profile has a key that is empty or long.
+    """Off a sandbox no registration or deletion at an account of the profile has an empty, long or unprintable key.
 
-    None has a control character or half of a surrogate pair, either. A service might register such a key, and refuse
-    to delete it. RANDOM, which some services call EVP, is registered with an empty key as documented.
+    Unprintable means a control character or half of a surrogate pair. A service might register such a key, and refuse to
+    delete it. RANDOM, which some services call EVP, is registered with an empty key as documented.
     """
     bodies_for_own_account = [
         body for path, body in bank.named if any(account in path or account in str(body) for account in OWN_ACCOUNTS)
@@ -403,20 +429,26 @@ def test_no_key_at_the_own_account_is_hard_to_delete(bank):
     keys = [body["pixKey"] for body in bodies_with_a_key if isinstance(body.get("pixKey"), str)]
     bodies_without_json = [body for body in bodies_for_own_account if isinstance(body, str)]
     unprintable = re.compile(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]")
+    empty_keys = [key for key in keys if key.strip() in ("", SYNTHETIC_PREFIX)]
+    long_keys = [key for key in keys if len(key) > 200]
+    unprintable_texts = [text for text in (*keys, *bodies_without_json) if unprintable.search(text)]
 
     assert len(keys) > 20
-    assert [key for key in keys if not key.strip() or key.strip() == SYNTHETIC_PREFIX or len(key) > 200] == []
-    assert [text for text in (*keys, *bodies_without_json) if unprintable.search(text)] == []
+    assert (empty_keys, long_keys, unprintable_texts) == ([], [], [])
 
 
 def test_no_number_is_sent_as_a_key(bank):
-    """A number might be the CPF or the phone number of somebody."""
+    """Off a sandbox no registration or deletion has a number as its key, because it might be somebody's CPF or telephone.
+
+    `named` has the path and the body of each.
+    """
     keys = []
     for _, body in bank.named:
         keys += [item for path, item in leaves(body) if "pixKey" in path]
+    numbers = [key for key in keys if is_number(key)]
 
     assert len(keys) > 20
-    assert [item for item in keys if is_number(item)] == []
+    assert numbers == []
 
 
 # -- what is named, on a sandbox too ----------------------------------------------------------------------------------
@@ -432,68 +464,90 @@ def service_and_profile(tmp_path_factory):
 
 
 def test_generated_requests_name_no_code(service_and_profile):
-    """Every code in a path was made up by the suite: it begins with its mark. No body has a code of the profile.
+    """Generated requests, also on a sandbox, name no transaction code except for those that the suite made up.
 
-    A lenient service may decode a path twice, and take any segment of it as the code. So each segment has the mark.
+    Such a code begins with the mark `pixconf-`. A lenient service may decode a path twice, and take any segment of it as
+    the code, so each segment has the mark.
     """
     service, profile = service_and_profile
-    codes = [unquote(unquote(request.path)).partition("/v1/execute/pix/")[2] for request in service.received]
+    code_of_profile, *_ = profile.transactions.codes
+    paths_decoded_twice = [unquote(unquote(request.path)) for request in service.received]
+    codes_in_paths = [path.partition("/v1/execute/pix/")[2] for path in paths_decoded_twice]
     segments = []
-    for code in filter(None, codes):
+    for code in filter(None, codes_in_paths):
         segments += re.split(r"[/\\]", code)
+    bodies_with_the_code = [request.body for request in service.received if code_of_profile.encode() in request.body]
 
     assert segments != []
     assert [segment for segment in segments if not segment.startswith(SYNTHETIC_PREFIX)] == []
-    assert not [request for request in service.received if profile.transactions.codes[0].encode() in request.body]
+    assert bodies_with_the_code == []
 
 
 def test_generated_requests_have_documented_methods_alone(service_and_profile):
-    """No header, such as X-HTTP-Method-Override, asks the service for another method, either."""
+    """Generated requests have only documented methods, such as GET, because another one could change something.
+
+    No header, such as X-HTTP-Method-Override, asks the service for another method, either.
+    """
     service, _ = service_and_profile
+    documented_methods = {operation.method for operation in operations().values()}
+    methods = {request.method for request in service.received}
     header_names = set().union(*(request.headers for request in service.received))
 
-    assert {request.method for request in service.received} <= {operation.method for operation in operations().values()}
+    assert methods <= documented_methods
     assert [name for name in header_names if "override" in name or name == "x-method"] == []
 
 
 def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(service_and_profile):
-    """Each request without the valid token that may change something has a body with the mark of the suite.
+    """A generated request without the valid token, which may change something, names only what the suite made up.
 
-    An operation may need no token, so such a request may take effect.
+    Its body has the mark of the suite (`pixconf-`). An operation may need no token, so such a request may take effect.
     """
     service, _ = service_and_profile
-    writes = [
-        request.body for request in service.received if request.method != "GET" and not service.is_granted(request)
-    ]
+    without_valid_token = [request for request in service.received if not service.is_granted(request)]
+    bodies_of_writes = [request.body for request in without_valid_token if request.method != "GET"]
 
-    assert writes != []
-    assert [body for body in writes if SYNTHETIC_PREFIX.encode() not in body] == []
+    assert bodies_of_writes != []
+    assert [body for body in bodies_of_writes if SYNTHETIC_PREFIX.encode() not in body] == []
 
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_path):
-    """No invalid body has a CPF, a CNPJ or a telephone number of the profile, even if only its digits are read.
+    """No body of an invalid transfer has a CPF, a CNPJ or a telephone number of the profile, even without punctuation.
 
-    A targeted body, which may be sent with a wrong Content-Type, has no amount above 0: a service that ignores the
-    Content-Type then moves no money.
+    These are receivers of the transfers of the profile, and one of its keys.
     """
     profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
-    # receivers of the transfers of the profile (CPF and CNPJ), and one of its keys (a telephone number)
-    identifiers = (b"24681357928", b"98765432000198", b"5511955500777")
+    cpf, cnpj, telephone = b"24681357928", b"98765432000198", b"5511955500777"
     bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
-    targeted = [_body_value(case.body) for case in invalid_requests(operation, profile, observed=True) if case.body]
-    amounts = [value.get("value") for value in targeted if isinstance(value, dict)]
+    digits_of_bodies = [re.sub(rb"\D", b"", body) for body in bodies]
+    with_an_identifier = [
+        digits for digits in digits_of_bodies if cpf in digits or cnpj in digits or telephone in digits
+    ]
 
-    assert not [body for body in bodies if any(identifier in re.sub(rb"\D", b"", body) for identifier in identifiers)]
+    assert bodies != []
+    assert with_an_identifier == []
+
+
+@pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
+def test_invalid_requests_whose_answer_is_observed_have_no_amount_from_0(operation, tmp_path):
+    """An invalid request whose answer the report observes, such as one with a wrong Content-Type, has a negative amount.
+
+    A service that ignores the Content-Type then moves no money.
+    """
+    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+    cases = invalid_requests(operation, profile, observed=True)
+    values = [_body_value(case.body) for case in cases if case.body]
+    amounts = [value.get("value") for value in values if isinstance(value, dict)]
+
     assert amounts != []
-    assert not [amount for amount in amounts if is_number(amount) and amount >= 0]
+    assert [amount for amount in amounts if is_number(amount) and amount >= 0] == []
 
 
 # -- a code twice, on a sandbox ---------------------------------------------------------------------------------------
 
 
 def test_only_a_prepared_code_is_executed_twice(tmp_path):
-    """On a sandbox a code that the run prepared is executed a second time. A code of the profile is executed once.
+    """On a sandbox a code that the run prepared is executed a second time, and a code of the profile only once.
 
     This service moves money both times. That is observed, and is the first line of the report.
     """
@@ -506,11 +560,12 @@ def test_only_a_prepared_code_is_executed_twice(tmp_path):
     model = run_suite_in_memory(service, profile, "executePix", ALL_TESTS)
     executions_by_code = Counter(service.executions)
     executions_of_profile_code = executions_by_code.pop(CODE)
-    observed_facts = [
+    facts_about_repetition = [
         observation.facts for observation in model.observations if observation.id == "executePix.repeated"
     ]
+    first_note, *_ = report_notes(model)
 
     assert executions_of_profile_code == 1
     assert max(executions_by_code.values()) == 2
-    assert "MONEY MOVED TWICE" in str(observed_facts)
-    assert "MONEY MOVED TWICE" in report_notes(model)[0]
+    assert "MONEY MOVED TWICE" in str(facts_about_repetition)
+    assert "MONEY MOVED TWICE" in first_note

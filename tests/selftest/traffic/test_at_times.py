@@ -39,15 +39,17 @@ def log_of_executions(*statuses, wrong_token_before=(), beside=0, excused=()):
 
 
 def test_a_token_that_is_refused_twice_in_between_is_refused_at_times():
-    """Two 401 count as refusals at times: right before and after each of them the same request got 404.
+    """If a token is refused with 401 twice, and accepted right before and after each time, it is refused at times.
 
-    404 means that the service took the token and did not find the code.
+    The test sends the same execution six times, with a code that nobody has. 404 means that the service accepted the
+    token and did not find the code. The message cites both refusals, and one request that was accepted.
     """
     at_times = refused_at_times(log_of_executions(404, 401, 404, 404, 401, 404), "executePix", REFUSALS_OF_THE_TOKEN)
+    numbers_of_refused = [exchange.number for exchange in at_times.refused]
+    numbers_of_accepted = [exchange.number for exchange in at_times.accepted]
 
-    assert [exchange.number for exchange in at_times.refused] == [2, 5]
-    # one example of a request that was taken, for the message
-    assert [exchange.number for exchange in at_times.accepted] == [1]
+    assert numbers_of_refused == [2, 5]
+    assert numbers_of_accepted == [1]
 
 
 REFUSALS_WITH_ANOTHER_CAUSE = {
@@ -63,8 +65,13 @@ REFUSALS_WITH_ANOTHER_CAUSE = {
 
 @pytest.mark.parametrize("log", REFUSALS_WITH_ANOTHER_CAUSE.values(), ids=REFUSALS_WITH_ANOTHER_CAUSE)
 def test_refusals_with_another_cause_are_not_counted(log):
-    """No refusal counts if there is another cause for it, because a conforming service refuses for that cause, too."""
-    assert refused_at_times(log, "executePix", REFUSALS_OF_THE_TOKEN).refused == ()
+    """A refused token does not count as refused at times if there is another cause for the refusals.
+
+    A conforming service refuses for that cause, too.
+    """
+    at_times = refused_at_times(log, "executePix", REFUSALS_OF_THE_TOKEN)
+
+    assert at_times.refused == ()
 
 
 @pytest.mark.parametrize(
@@ -73,10 +80,10 @@ def test_refusals_with_another_cause_are_not_counted(log):
     ids=["refused with 403, too", "answered with 200"],
 )
 def test_a_403_counts_unless_a_registered_key_is_answered_alike(status_of_registered_key, number_of_refusals):
-    """One key is registered, registered again, and then five times after a deletion: 200, 403, 200, 403, 200.
+    """A 403 to a registration at times is a refusal of the token, unless the service answers a registered key with 403.
 
-    If the service answers the second registration with 403, that is its answer for a registered key, and no 403 counts.
-    If it answers the second registration with 200, both later 403 count as refusals of the token.
+    One key is registered, registered again, and then five times after a deletion: 200, 403, 200, 403, 200. The second
+    registration shows how the service answers a registered key.
     """
     statuses_and_purposes = [
         (200, Registering.FIRST_TIME),
@@ -88,16 +95,20 @@ def test_a_403_counts_unless_a_registered_key_is_answered_alike(status_of_regist
         log.add(
             answer("registerPixKey", {}, status=status, method="POST", sent={"a": 1}, number=number, purpose=purpose)
         )
+    at_times = refused_at_times(log, "registerPixKey", REFUSALS_OF_THE_TOKEN)
 
-    assert len(refused_at_times(log, "registerPixKey", REFUSALS_OF_THE_TOKEN).refused) == number_of_refusals
+    assert len(at_times.refused) == number_of_refusals
 
 
 def test_a_path_with_two_404_between_successes_is_missing_at_times():
-    """Both 404 count as refusals: a conforming service answers a read of one account with 200 each time, or never."""
+    """If reads of one account are answered 200, 404, 200, 404 and 200, both 404 count: the path is missing at times.
+
+    A conforming service answers such a read with 200 each time, or never.
+    """
     log = Log()
     for number, status in enumerate((200, 404, 200, 404, 200), 1):
         log.add(answer("getBalance", {}, status=status, path="/v1/accounts/balance/a", number=number))
-
     at_times = refused_at_times(log, "getBalance", REFUSALS_OF_THE_PATH)
+    numbers_of_refused = [exchange.number for exchange in at_times.refused]
 
-    assert [exchange.number for exchange in at_times.refused] == [2, 4]
+    assert numbers_of_refused == [2, 4]

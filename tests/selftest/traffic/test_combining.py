@@ -1,7 +1,11 @@
-"""Bodies with several unusual members: a few of them have each value in each member."""
+"""Bodies with several unusual members: a few of them have each value in each member.
+
+A round is a number of requests in which each member of the body goes through a list of values, in an order of its own
+that Hypothesis draws.
+"""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import hypothesis
@@ -40,83 +44,100 @@ def drawn_round(operation, values, profile=SANDBOX, seed=1):
     return drawn[1]
 
 
-def bodies(cases):
+def bodies_of(cases):
     """The bodies of these requests, as objects."""
     return [json.loads(case.body) for case in cases]
 
 
+@pytest.mark.parametrize("value", [None, ""], ids=["null", "an empty text"])
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
-def test_all_members_of_some_bodies_are_alike(operation):
-    """All members of a body are null, 0 or empty together, because a service may compare two of them."""
-    first_bodies = bodies(cases_without_choice(operation, SANDBOX))[:3]
-    names = documented_members(operation, SANDBOX)
+def test_all_members_of_some_bodies_are_alike(operation, value):
+    """Each operation that prepares transfers gets a body whose members are all null, and one whose members are all empty.
 
-    assert first_bodies[0] == dict.fromkeys(names, None)
-    assert first_bodies[2] == dict.fromkeys(names, "")
+    A service may compare two members.
+    """
+    bodies = bodies_of(cases_without_choice(operation, SANDBOX))
+
+    assert dict.fromkeys(documented_members(operation, SANDBOX), value) in bodies
 
 
 def test_each_type_of_key_has_keys_that_fit_none():
-    """A registration of each type has an empty key, a key of one digit and a long one.
+    """Each key type but the usual one gets three registrations with a key that fits no type: an empty key, a key of one
+    digit, and a long one.
 
     The usual type (EMAIL) is left out, because it has these keys in the coverage phase of Schemathesis.
     """
-    registrations = bodies(cases_without_choice("registerPixKey", SANDBOX))
-    keys_by_type = defaultdict(int)
-    for body in registrations:
-        keys_by_type[body["pixKeyType"]] += 1
+    bodies = bodies_of(cases_without_choice("registerPixKey", SANDBOX))
+    registrations_by_type = Counter(body["pixKeyType"] for body in bodies)
 
-    assert keys_by_type == {"PHONE": 3, "CNPJ": 3, "CPF": 3}
+    assert registrations_by_type == {"PHONE": 3, "CNPJ": 3, "CPF": 3}
 
 
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_a_round_has_each_value_in_each_member(operation):
-    """In one round each member is at least once a text, a number, null and missing.
+    """In one round of requests each member is at least once a text, at least once a number, and at least once null or
+    missing.
 
-    Off a sandbox, and for the account that pays, some bodies have the usual value instead.
+    For the account that pays, some bodies have the usual value instead.
     """
     types_by_member = defaultdict(set)
-    for body in bodies(drawn_round(operation, VALUES_OF_FURTHER_ROUNDS)):
+    for body in bodies_of(drawn_round(operation, VALUES_OF_FURTHER_ROUNDS)):
         for name in documented_members(operation, SANDBOX):
             types_by_member[name].add(type(body[name]) if name in body else "missing")
 
-    assert all({str, int} <= types for types in types_by_member.values())
-    assert [name for name, types in types_by_member.items() if not {type(None), "missing"} & types] == []
+    for types in types_by_member.values():
+        assert {str, int} <= types
+        assert {type(None), "missing"} & types != set()
 
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_no_two_members_have_the_same_order(operation):
-    """In a round two members seldom have the same value, because each goes through the values in its own order."""
-    round_bodies = bodies(drawn_round(operation, VALUES))
-    alike = [
-        body for body in round_bodies if len(body) > 1 and len({json.dumps(value) for value in body.values()}) == 1
-    ]
+    """In less than half of the bodies of a round all members have the same value, because each member goes through the
+    values in its own order.
+    """
+    bodies = bodies_of(drawn_round(operation, VALUES))
+    bodies_with_several_members = [body for body in bodies if len(body) > 1]
+    alike = [body for body in bodies_with_several_members if len(set(map(json.dumps, body.values()))) == 1]
 
-    assert len(round_bodies) == len(VALUES)
-    assert len(alike) < len(VALUES) / 2
+    assert len(bodies) == len(VALUES)
+    assert len(alike) < len(bodies) / 2
 
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_a_seed_repeats_the_round(operation):
-    """The same seed draws the same round, and another seed draws another one."""
-    first = drawn_round(operation, VALUES)
+    """The same seed draws the same round of requests, and another seed draws another one."""
+    with_seed_1 = drawn_round(operation, VALUES, seed=1)
+    with_seed_1_again = drawn_round(operation, VALUES, seed=1)
+    with_seed_2 = drawn_round(operation, VALUES, seed=2)
 
-    assert drawn_round(operation, VALUES) == first
-    assert drawn_round(operation, VALUES, seed=2) != first
+    assert with_seed_1_again == with_seed_1
+    assert with_seed_2 != with_seed_1
 
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_off_a_sandbox_nothing_is_left_for_the_last_look(operation):
-    """No request has an amount that the profile does not permit, or names an account that pays.
+    """Off a sandbox a round has only requests that may be sent: `safe_cases`, the last look at them, leaves none out.
 
-    `safe_cases` is the last look at drawn requests before they are sent.
+    Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
+    on a sandbox, but has more than a third of its requests.
     """
     cases = [*cases_without_choice(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    cases_that_may_be_sent = list(safe_cases(cases, BANK))
 
-    assert len(list(safe_cases(cases, BANK))) == len(cases) > len(VALUES) / 3
-    assert operation == "registerPixKey" or not any(b"ac-0001" in case.body for case in cases)
+    assert len(cases_that_may_be_sent) == len(cases)
+    assert len(cases) > len(VALUES) / 3
+
+
+@pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
+def test_off_a_sandbox_no_transfer_of_a_round_names_the_account_that_pays(operation):
+    """Off a sandbox no transfer with several unusual members names the account of the profile, ac-0001."""
+    cases = [*cases_without_choice(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    bodies_with_the_account = [case.body for case in cases if b"ac-0001" in case.body]
+
+    assert bodies_with_the_account == []
 
 
 @pytest.mark.parametrize("operation", ["getBalance", "deletePixKey"])
 def test_one_member_has_no_combinations(operation):
-    """A body with one member, or no body, has no combinations."""
+    """An operation whose body has one member, or that has no body, gets no body with several unusual members."""
     assert not has_several_members(operation, SANDBOX)

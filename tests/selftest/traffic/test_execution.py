@@ -20,38 +20,42 @@ def purposes_by_code():
 
 
 def test_the_first_real_code_is_executed_before_any_wrong_token_is_sent_with_a_code():
-    """Only its execution is sent. So one code is executed even if the service breaks at the first wrong token."""
-    first, *_ = purposes_by_code().values()
+    """The first code is executed before any code is sent with a wrong token, and no wrong token goes with it before.
 
-    assert first == [Execution.SUPPLIED]
+    So one code is executed even if the service breaks at the first wrong token.
+    """
+    purposes_of_first_code, *_ = purposes_by_code().values()
+
+    assert purposes_of_first_code == [Execution.SUPPLIED]
 
 
 def test_every_other_code_is_executed_last():
-    """The last request of each other code has the valid token.
+    """The last request with each other code has the valid token, and all requests before it have a wrong one.
 
-    All requests before it have a wrong one, and must not execute or spend the code. Some codes have none before it,
-    because they are executed right behind an event, such as a deletion.
+    These must not execute or spend the code. Some codes have none before their execution, because they are executed right
+    behind an event, such as a deletion.
     """
-    _, *others = purposes_by_code().values()
-    before_the_last = [set(purposes[:-1]) for purposes in others]
-    offered = [purposes for purposes in before_the_last if purposes == {Execution.UNAUTHORIZED_BEFORE_EXECUTION}]
-    last = {purposes[-1] for purposes in others}
+    _, *purposes_of_other_codes = purposes_by_code().values()
+    last_purposes = {purposes[-1] for purposes in purposes_of_other_codes}
+    purposes_before_the_last = [purposes[:-1] for purposes in purposes_of_other_codes]
+    codes_with_wrong_tokens = [purposes for purposes in purposes_before_the_last if purposes]
 
-    assert all(purposes <= {Execution.UNAUTHORIZED_BEFORE_EXECUTION} for purposes in before_the_last)
-    assert len(offered) >= 4
-    assert last == {Execution.SUPPLIED, Execution.PREPARED}
+    assert last_purposes == {Execution.SUPPLIED, Execution.PREPARED}
+    assert len(codes_with_wrong_tokens) >= 4
+    for purposes in codes_with_wrong_tokens:
+        assert set(purposes) == {Execution.UNAUTHORIZED_BEFORE_EXECUTION}
 
 
 def test_after_the_first_execution_come_an_offer_and_the_first_code_without_the_valid_token():
-    """The first offer is the next request after the first execution: a service may remember whom it just granted one.
+    """Right after the first execution another code is sent with a wrong token: a service may remember whom it granted one.
 
     Then the first code goes once without a token and once with a wrong one, because a cache may answer anybody.
     """
     log = sent_to_the_sandbox("sandbox").session.door.log
-    execution = log.of("executePix", Execution.SUPPLIED)[0]
-    following = [exchange.purpose for exchange in log if exchange.number > execution.number][:3]
+    first_execution, *_ = log.of("executePix", Execution.SUPPLIED)
+    purposes_after_it = [exchange.purpose for exchange in log if exchange.number > first_execution.number]
 
-    assert following == [
+    assert purposes_after_it[:3] == [
         Execution.UNAUTHORIZED_BEFORE_EXECUTION,
         Execution.UNAUTHORIZED_AFTER_EXECUTION,
         Execution.UNAUTHORIZED_AFTER_EXECUTION,

@@ -6,8 +6,6 @@ from environments.sandbox import Response, Service
 from reports.result.verdicts import Verdict
 from tests.selftest.proof.directly import sent_in_memory
 
-EXISTS = "transferP2p.exists"
-
 
 class NobodyIsBehindTheGateway(Service):
     """The gateway asks for the token, knows the path, and answers 404 with a page, because nothing runs behind it."""
@@ -44,10 +42,21 @@ def verdict_of(service: Service, requirement_id: str) -> Verdict:
 
 @pytest.mark.parametrize("make", [NobodyIsBehindTheGateway, BalanceIsNotBehindTheGateway])
 def test_a_gateway_that_answers_404_to_everything_proves_no_endpoint(make):
-    """Nothing untested is green: the answer differs from that of an unknown path, and it is the only one."""
-    assert verdict_of(make(token="t" * 40), f"{make.OPERATION}.exists") is Verdict.NOT_EXERCISED
+    """If a path answers each request with the same 404, the requirement that its operation exists does not pass.
+
+    It is not exercised. The gateway knows the path, because its answer differs from that of an unknown path, but perhaps
+    no service runs behind it.
+    """
+    verdict = verdict_of(make(token="t" * 40), f"{make.OPERATION}.exists")
+
+    assert verdict is Verdict.NOT_EXERCISED
 
 
 def test_an_endpoint_that_tells_invalid_requests_from_valid_ones_exists():
-    """The payee of the valid request is unknown: 404. An empty body is refused in another way."""
-    assert verdict_of(KnowsNoPayee(token="t" * 40), EXISTS) is Verdict.PASS
+    """If a valid request gets 404 and an empty body is refused in another way, the operation exists.
+
+    The payee of the valid request is unknown here. Whoever answers has read the body.
+    """
+    verdict = verdict_of(KnowsNoPayee(token="t" * 40), "transferP2p.exists")
+
+    assert verdict is Verdict.PASS

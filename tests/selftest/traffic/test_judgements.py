@@ -17,20 +17,24 @@ from tests.selftest.exchanges import EXECUTION_RESULT, answer, execution, regist
 from tests.traffic.judgements import none_granted, token_is_required
 
 
-@pytest.mark.parametrize(("broken", "conclusion"), [("", Conclusion.HOLDS), ("no gzip", Conclusion.INCONCLUSIVE)])
-def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, conclusion):
-    """A wrong token gets a login page twice: the requirement holds. If one of the two cannot be read, nobody can judge.
+@pytest.mark.parametrize(
+    ("reason_why_unreadable", "conclusion"),
+    [("", Conclusion.HOLDS), ("no gzip", Conclusion.INCONCLUSIVE)],
+    ids=["readable", "unreadable"],
+)
+def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(reason_why_unreadable, conclusion):
+    """If a wrong token gets a 200 that cannot be read, nobody can judge whether the service executed with it.
 
-    The unreadable body may be the result of the execution.
+    The unreadable body may be the result of the execution. A login page that can be read is a refusal.
     """
     login_page = answer("executePix", b"<html>", credential="a wrong token (of a JWT: another signature)", valid=False)
-    unread = replace(login_page, response=replace(login_page.response, broken=broken))
+    other_answer = replace(login_page, response=replace(login_page.response, broken=reason_why_unreadable))
 
-    assert none_granted([login_page, unread], "executed").conclusion is conclusion
+    assert none_granted([login_page, other_answer], "executed").conclusion is conclusion
 
 
 @pytest.mark.parametrize(
-    ("end", "conclusion"),
+    ("end_of_body", "conclusion"),
     [
         ({"data": {"receipt": "none"}}, Conclusion.HOLDS),
         (
@@ -40,20 +44,21 @@ def test_a_200_that_cannot_be_read_is_no_refusal_of_a_wrong_token(broken, conclu
     ],
     ids=["another end", "the same but for the path and the time"],
 )
-def test_large_answers_are_alike_if_their_ends_are(end, conclusion):
-    """Both answers begin with the same legal notice of 64 kB. Only what follows says if a wrong token was granted.
+def test_large_answers_are_alike_if_their_ends_are(end_of_body, conclusion):
+    """A large answer to a wrong token is compared with the valid one to its end, and not only at its beginning.
 
-    An answer that differs from the valid one in the path and the time alone grants the same.
+    Both answers begin with the same legal notice of 90 kB here. If they differ in the path and the time alone, the wrong
+    token was granted, and the requirement fails.
     """
-    start = {"code": 0, "notice": "not for everybody " * 5_000}
-    granted = {"data": {"receipt": "printed"}, "path": "/v1/execute/pix/TX-1", "at": "2026-11-28T09:10:00Z"}
-    success = answer("executePix", start | granted)
-    refused = answer(
-        "executePix", start | end, path="/v1/execute/pix/TX-2", credential="a wrong token (of a JWT: another signature)",
-        valid=False,
+    beginning = {"code": 0, "notice": "not for everybody " * 5_000}
+    end_of_success = {"data": {"receipt": "printed"}, "path": "/v1/execute/pix/TX-1", "at": "2026-11-28T09:10:00Z"}
+    with_valid_token = answer("executePix", beginning | end_of_success)
+    with_wrong_token = answer(
+        "executePix", beginning | end_of_body, path="/v1/execute/pix/TX-2",
+        credential="a wrong token (of a JWT: another signature)", valid=False,
     )  # fmt: skip
 
-    assert token_is_required([refused], [success], "executed").conclusion is conclusion
+    assert token_is_required([with_wrong_token], [with_valid_token], "executed").conclusion is conclusion
 
 
 @pytest.mark.parametrize(
@@ -67,64 +72,94 @@ def test_large_answers_are_alike_if_their_ends_are(end, conclusion):
     ],
 )
 def test_a_refusal_with_a_result_has_its_own_message(status, message):
-    """A wrong token gets the result of an execution. With a 200 the transfer was executed.
+    """If a wrong token gets an execution result, the message says "executed" for a 200, and only the answer for a 401.
 
-    A 401 with the result leaves open whether it was executed, so the message only says what was answered.
+    A 401 with the result leaves open whether the transfer was executed.
     """
     exchange = execution(status=status, credential="a wrong token (of a JWT: another signature)", valid=False)
 
     assert str(none_granted([exchange], "executed").message) == message
 
 
+SHORT_SUCCESS = {"code": 0, "data": {"receipt": "printed"}}
+LONG_SUCCESS = {"code": 0, "data": {"receipt": "printed", "copy": None}}
+VALID_REQUESTS = [answer("executePix", SHORT_SUCCESS), answer("executePix", LONG_SUCCESS)]
+
+
 def test_every_form_that_is_let_in_is_named():
     """The message names each form of a wrong token that is answered like a valid request, with its unusual spelling.
 
-    The valid requests got two different answers here, and either of them counts. Of more than six forms the first six
-    are named, and the number of the others.
+    The valid requests got two different answers here, and it is enough to be answered like either of them.
     """
-    answers = [{"code": 0, "data": {"receipt": "printed"}}, {"code": 0, "data": {"receipt": "printed", "copy": None}}]
-    valid = [answer("executePix", body) for body in answers]
-    in_lower_case = {"credential": "another scheme", "spelling": ("in lower case",)}
-    forms = [{"credential": "no header"}, {"credential": "a wrong token"}, in_lower_case]
-    let_in = [answer("executePix", answers[at % 2], valid=False, **form) for at, form in enumerate(forms)]
-    many = [answer("executePix", answers[0], valid=False, credential=f"form {at}") for at in range(8)]
+    with_wrong_tokens = [
+        answer("executePix", SHORT_SUCCESS, valid=False, credential="no header"),
+        answer("executePix", LONG_SUCCESS, valid=False, credential="a wrong token"),
+        answer("executePix", SHORT_SUCCESS, valid=False, credential="another scheme", spelling=("in lower case",)),
+    ]
+    message = token_is_required(with_wrong_tokens, VALID_REQUESTS, "executed").message
 
-    assert str(token_is_required(let_in, valid, "executed").message) == (
+    assert str(message) == (
         "answered like the valid request with no header, a wrong token, another scheme + in lower case"
     )
-    assert str(token_is_required(many, valid, "executed").message).endswith(
-        "with " + ", ".join([*(f"form {at}" for at in range(6)), "2 more"])
-    )
 
 
-@pytest.mark.parametrize(("make", "is_alone"), [(execution, True), (registration, False)])
-def test_an_execution_of_another_code_is_no_repetition(make, is_alone):
-    """A request deviates while another one is on the wire. A request that was sent alone does not deviate.
+def test_of_many_forms_that_are_let_in_six_are_named():
+    """If more than six forms of a wrong token are answered like a valid request, the message names the first six of them.
 
-    For a registration, which was sent twice, the finding says so (`alone` is False). A code is executed once, so the
-    second execution has another code, and shows nothing about the first one.
+    It says how many more there are.
     """
-    beside = make(status=201, beside=1)
-    alone = make(**{"path": "/v1/execute/pix/TX-2"} if make is execution else {})
-    requirement = f"{beside.operation}.status"
-    judgement = Reproduction([beside, alone]).judge(requirement, beside)
+    with_wrong_tokens = [
+        answer("executePix", SHORT_SUCCESS, valid=False, credential=f"form {number}") for number in range(1, 9)
+    ]
+    message = token_is_required(with_wrong_tokens, VALID_REQUESTS, "executed").message
 
-    assert [finding.alone for finding in judgement.findings] == [is_alone]
+    assert str(message).endswith("with form 1, form 2, form 3, form 4, form 5, form 6, 2 more")
+
+
+def test_a_registration_that_does_not_deviate_alone_has_a_finding_that_says_so():
+    """A finding says that the deviation was not seen alone if the same request, sent alone, is as documented.
+
+    `beside` is the number of other requests on the wire. The status 201 is not documented.
+    """
+    beside_another = registration(status=201, beside=1)
+    alone = registration()
+    judgement = Reproduction([beside_another, alone]).judge("registerPixKey.status", beside_another)
+
+    assert [finding.alone for finding in judgement.findings] == [False]
+
+
+def test_an_execution_of_another_code_is_no_repetition():
+    """A finding about an execution does not say that the deviation was not seen alone: no execution is sent twice.
+
+    A later execution has another code, and shows nothing about the first one. `beside` is the number of other requests
+    on the wire. The status 201 is not documented.
+    """
+    beside_another = execution(status=201, beside=1)
+    of_another_code_alone = execution(path="/v1/execute/pix/TX-2")
+    judgement = Reproduction([beside_another, of_another_code_alone]).judge("executePix.status", beside_another)
+
+    assert [finding.alone for finding in judgement.findings] == [True]
 
 
 _DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown=[]))
 
 
-@pytest.mark.parametrize(("status", "beside", "number_refused"), [(409, 1, 0), (409, 0, 1), (404, 1, 1)])
-def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, number_refused):
-    """The note about refused codes does not count a 409 to an execution that was sent beside another one.
+@pytest.mark.parametrize(
+    ("status", "beside", "notes"),
+    [
+        (409, 1, []),
+        (409, 0, ["1 of 2 transaction codes were refused: 409 application/json"]),
+        (404, 1, ["1 of 2 transaction codes were refused: 404 application/json"]),
+    ],
+    ids=["409 beside another request", "409 alone", "404 beside another request"],
+)
+def test_a_conflict_of_two_executions_is_no_refusal_of_the_code(status, beside, notes):
+    """The note about refused codes does not count a 409 to an execution that was sent beside another request.
 
-    Of two executions at the same time a conforming service may refuse one. `beside` is the number of other requests on
-    the wire.
+    Of two executions at the same time a conforming service may refuse one with 409 (conflict). `beside` is the number of
+    other requests on the wire.
     """
-    exchange = answer("executePix", {}, status=status, beside=beside)
-    notes = (
-        [f"{number_refused} of 2 transaction codes were refused: {status} application/json"] if number_refused else []
-    )
+    refused_execution = answer("executePix", {}, status=status, beside=beside)
+    successful_execution = execution(EXECUTION_RESULT)
 
-    assert list(map(str, _codes_refused(_DOOR, [exchange, execution(EXECUTION_RESULT)]))) == notes
+    assert list(map(str, _codes_refused(_DOOR, [refused_execution, successful_execution]))) == notes

@@ -13,13 +13,14 @@ from tests.traffic.kept_refusals import KeptRefusal, identifiers_with_one_wrong_
 ACCEPTED = frozenset({"executePix.token.accepted", "registerPixKey.token.accepted"})
 SANDBOX = load("sandbox")
 BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None)
-FOR_GOOD = 1_000_000
+WITHOUT_END = 1_000_000
+"""More requests than a run sends."""
 
 
 class Locks(Service):
     """The sandbox, which locks the own account of a path after `MOST` wrong tokens in a row, for so many requests."""
 
-    MOST, STATUS, REQUESTS = 3, 401, FOR_GOOD
+    MOST, STATUS, REQUESTS = 3, 401, WITHOUT_END
 
     def __init__(self):
         super().__init__()
@@ -44,37 +45,52 @@ class Locks(Service):
         self.wrong[account] = 0
 
 
-@pytest.mark.parametrize("requests", [2, FOR_GOOD])
+@pytest.mark.parametrize("locked_requests", [2, WITHOUT_END], ids=["two requests", "without end"])
 @pytest.mark.parametrize("status", [401, 403, 423])
-@pytest.mark.parametrize("most", [3, 5])
-def test_a_lock_of_an_account_is_no_failure(most, status, requests):
-    """Whether it ends or not. It may leave requirements unexercised."""
+@pytest.mark.parametrize("wrong_tokens", [3, 5], ids=["after 3 wrong tokens", "after 5 wrong tokens"])
+def test_a_lock_of_an_account_is_no_failure(wrong_tokens, status, locked_requests):
+    """A service may lock an account after several wrong tokens: no requirement that the valid token is accepted fails.
+
+    A lock refuses the valid token, too, for some requests or without end. It may leave requirements untested.
+    """
     service = Locks()
-    service.MOST, service.STATUS, service.REQUESTS = most, status, requests
+    service.MOST, service.STATUS, service.REQUESTS = wrong_tokens, status, locked_requests
 
     assert try_in_memory(service, ids=ACCEPTED).failing == set()
 
 
 def test_a_wrong_token_goes_between_two_equal_requests_and_another_one_follows():
-    """Of two codes and two accounts; then the accounts are read with a wrong token."""
-    purposes = [seen.purpose for seen in sent_in_memory(Service(), ids=ACCEPTED).session.door.log]
+    """To see whether a service keeps a refusal for a code or an account, one wrong token is sent between two requests with
+    the valid token, twice, and then a request with the valid token for another code or account.
+
+    That is done for executions and for registrations. Afterwards each of two accounts is read with a wrong token, then
+    with the valid one, and another account is read.
+    """
+    purposes = [exchange.purpose for exchange in sent_in_memory(Service(), ids=ACCEPTED).session.door.log]
     valid, wrong = KeptRefusal.WITH_THE_TOKEN, KeptRefusal.WRONG_TOKEN
-    another, read = KeptRefusal.FOR_ANOTHER, KeptRefusal.WRONG_TOKEN_IN_A_READ
-    after_wrong_tokens = [valid, wrong, valid, valid, wrong, valid, another]
+    of_another, wrong_read = KeptRefusal.FOR_ANOTHER, KeptRefusal.WRONG_TOKEN_IN_A_READ
+    of_an_operation = [valid, wrong, valid, valid, wrong, valid, of_another]
+    of_a_read = [wrong_read, valid, of_another]
 
     assert [purpose for purpose in purposes if isinstance(purpose, KeptRefusal)] == [
-        *after_wrong_tokens, *after_wrong_tokens, read, valid, another, read, valid, another,
+        *of_an_operation, *of_an_operation, *of_a_read, *of_a_read,
     ]  # fmt: skip
 
 
-def test_off_a_sandbox_no_account_of_the_profile_is_asked():
-    """A service may take a registration without a key for one of an empty key."""
-    own = identifiers_with_one_wrong_token("registerPixKey", SANDBOX)
-    elsewhere = [
-        *identifiers_with_one_wrong_token("registerPixKey", BANK),
-        *identifiers_with_one_wrong_token("executePix", BANK),
-    ]
+def test_on_a_sandbox_the_accounts_of_the_profile_get_one_wrong_token():
+    """On a sandbox registrations with one wrong token between valid ones name the accounts of the profile."""
+    assert identifiers_with_one_wrong_token("registerPixKey", SANDBOX) == list(SANDBOX.accounts)
 
-    assert own == list(SANDBOX.accounts)
-    assert all(place.startswith(SYNTHETIC_PREFIX) for place in elsewhere)
-    assert len(set(elsewhere)) == 4
+
+def test_off_a_sandbox_no_account_of_the_profile_is_asked():
+    """Off a sandbox requests with one wrong token between valid ones name only codes and accounts that the suite made up.
+
+    These requests have no key, and a service may take a registration without a key for one of an empty key. There are
+    two codes and two accounts, all different, with the mark `pixconf-`.
+    """
+    accounts = identifiers_with_one_wrong_token("registerPixKey", BANK)
+    codes = identifiers_with_one_wrong_token("executePix", BANK)
+    identifiers = [*accounts, *codes]
+
+    assert [identifier for identifier in identifiers if not identifier.startswith(SYNTHETIC_PREFIX)] == []
+    assert len(set(identifiers)) == 4

@@ -68,24 +68,33 @@ def stable_behaviour(behaviour):
 
 @pytest.mark.slow
 def test_exactly_the_requirements_of_a_difference_drift():
-    """The service conforms, and differs from the sandbox in things that the document does not show."""
+    """If a service behaves otherwise than the sandbox where the document shows nothing, exactly the requirements about
+    these differences drift.
+
+    A requirement drifts if two runs observe different behaviour. Both services conform.
+    """
     behaviour = behaviour_of_service(DoesOtherwise())
 
     assert drifting_requirements(behaviour_of_sandbox(), behaviour) == DoesOtherwise.SEEN_IN
 
 
 def test_the_same_service_is_observed_alike(tmp_path):
-    """Seed, transport and parallel requests make no difference.
+    """Two runs against the same service observe the same, whatever the seed, the transport and the parallel requests are.
 
-    A requirement that the profile does not permit does not drift.
+    A requirement drifts if two runs observe different behaviour. None does here, not even one that the profile of a run
+    does not permit.
     """
     result = run_with_files(tmp_path, Service, "--seed=7", "--parallel=16", **TARGETED_PROFILE)
-    in_parallel = result_of_run(result.run).behaviour
-    clean, partial = (result_of_run(shared_run(name).run).behaviour for name in ("clean", "partial"))
+    parallel_behaviour = result_of_run(result.run).behaviour
+    usual_behaviour = result_of_run(shared_run("clean").run).behaviour
+    behaviour_with_reads_alone = result_of_run(shared_run("partial").run).behaviour
 
-    assert data_of_behaviour(stable_behaviour(clean)) == data_of_behaviour(stable_behaviour(in_parallel))
-    assert drifting_requirements(behaviour_of_sandbox(), in_parallel) == set()
-    assert drifting_requirements(clean, in_parallel) == drifting_requirements(clean, partial) == set()
+    assert data_of_behaviour(stable_behaviour(usual_behaviour)) == data_of_behaviour(
+        stable_behaviour(parallel_behaviour)
+    )
+    assert drifting_requirements(behaviour_of_sandbox(), parallel_behaviour) == set()
+    assert drifting_requirements(usual_behaviour, parallel_behaviour) == set()
+    assert drifting_requirements(usual_behaviour, behaviour_with_reads_alone) == set()
 
 
 # -- shapes ---------------------------------------------------------------------------------------------------------
@@ -93,21 +102,30 @@ def test_the_same_service_is_observed_alike(tmp_path):
 GRANTED = answer("listEntries", {"entries": []})
 REFUSED = answer("listEntries", {}, status=400)
 SHOW_NO_SHAPE = {
-    "generated": answer("listEntries", {}, part="listEntries.fuzzing"),
+    "a generated request": answer("listEntries", {}, part="listEntries.fuzzing"),
     "of another operation": answer("listAccounts", {}),
     "without a token": answer("listEntries", {}, credential="no header", valid=False),
-    "over a limit": answer("listEntries", {}, status=429),
-    "a gateway's": answer("listEntries", {}, status=503),
-    "a token that has expired": answer("listEntries", {}, status=401),
+    "429: too many requests": answer("listEntries", {}, status=429),
+    "503 of a gateway": answer("listEntries", {}, status=503),
+    "401: the token may have expired": answer("listEntries", {}, status=401),
     "no answer": unanswered(FailureKind.TIMEOUT, "listEntries"),
 }
 
 
 @pytest.mark.parametrize("exchange", SHOW_NO_SHAPE.values(), ids=SHOW_NO_SHAPE)
 def test_an_exchange_that_shows_no_shape_is_not_observed(exchange):
-    """Generated traffic, other requests, and answers that may differ in a minute show no shape."""
-    for exchanges, shown in (([exchange], []), ([exchange, REFUSED], []), ([exchange, REFUSED, GRANTED], [GRANTED])):
-        assert observed_in_log("listEntries.shape", Log(exchanges)).exchanges == shown
+    """The shape of an answer is observed only in successes of valid requests that are written by hand.
+
+    The shape is which members an answer has, and their types. It is not observed in generated traffic, in other requests,
+    or in answers that may be different a minute later. A refusal beside them shows no shape, either.
+    """
+    alone = observed_in_log("listEntries.shape", Log([exchange]))
+    with_a_refusal = observed_in_log("listEntries.shape", Log([exchange, REFUSED]))
+    with_a_success = observed_in_log("listEntries.shape", Log([exchange, REFUSED, GRANTED]))
+
+    assert alone.exchanges == []
+    assert with_a_refusal.exchanges == []
+    assert with_a_success.exchanges == [GRANTED]
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
@@ -116,16 +134,21 @@ NOT_SHOWN = [requirement for requirement in requirements().values() if requireme
 
 
 def test_each_requirement_at_level_not_shown_has_an_observation():
-    """OBSERVATIONS and IN_SEQUENCES have each once, unless no exchange can show it."""
+    """Each requirement about something that the document does not show is in one table of observations, and in one only.
+
+    OBSERVATIONS has those of single requests, IN_SEQUENCES those of sequences. Left out are requirements that no request
+    and answer can show.
+    """
     can_be_seen = {requirement.id for requirement in NOT_SHOWN if not requirement.untestable}
 
     assert {*OBSERVATIONS, *IN_SEQUENCES} == can_be_seen
-    assert OBSERVATIONS.keys().isdisjoint(IN_SEQUENCES)
+    assert OBSERVATIONS.keys() & IN_SEQUENCES == set()
 
 
 def test_each_purpose_of_the_table_is_that_of_a_request():
-    """A run on the sandbox sends requests with each purpose, except for the one that is tried if executions are
-    refused.
+    """A run on the sandbox sends requests with each purpose that the table OBSERVATIONS names.
+
+    A purpose says why a request is sent. The only exception is a request that is tried if executions are refused.
     """
     situations = chain.from_iterable(OBSERVATIONS.values())
     purposes = set(chain.from_iterable(situation.purposes for situation in situations))
@@ -136,103 +159,176 @@ def test_each_purpose_of_the_table_is_that_of_a_request():
 
 @pytest.mark.parametrize("requirement", OBSERVATIONS)
 def test_each_row_shows_something_of_the_sandbox(requirement):
-    """A row has a value in a situation, and an exchange that shows it."""
-    shown = observed_in_log(requirement, sent_to_the_sandbox("sandbox").session.door.log)
+    """A run on the sandbox observes something for each requirement in the table OBSERVATIONS: a value, and a request with
+    its answer (an exchange) that shows it.
+    """
+    observed = observed_in_log(requirement, sent_to_the_sandbox("sandbox").session.door.log)
 
-    assert shown.values
-    assert shown.exchanges
+    assert observed.values
+    assert observed.exchanges
 
 
-def test_a_row_that_shows_nothing_has_no_values():
-    """A row may have a value for the case that nothing is observed, such as "no code"."""
+def test_an_empty_log_shows_no_values():
+    """If nothing was sent, nothing is observed about the shape of entries."""
     assert observed_in_log("listEntries.shape", Log()) == Observed({}, [])
+
+
+def test_an_empty_log_may_show_that_there_is_no_value():
+    """If nothing was sent, the observation about values of `code` says "no code"."""
     assert observed_in_log("general.codeValues", Log()) == Observed({"": ["no code"]}, [])
 
 
-def test_after_a_503_the_repetition_is_observed():
-    """If the request was not repeated, nothing is observed."""
-    unknown = replace(execution(EXECUTION_RESULT, status=404), purpose=Execution.UNKNOWN_CODE, number=1, valid=False)
-    broken = replace(unknown, response=replace(unknown.response, status=503))
-    once_more = replace(unknown, number=2, repeats=1, purpose=None)
-
-    assert observed_in_log("executePix.unknownCode", Log([broken])).values == {}
-    assert observed_in_log("executePix.unknownCode", Log([broken, once_more])).exchanges == [once_more]
-    assert observed_in_log("executePix.unknownCode", Log([unknown, once_more])).exchanges == [unknown]
-
-
-def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
-    """On a sandbox some bodies go to two accounts. An unreadable body shows more at the account that exists."""
-
-    def deletion(what, account, status, number):
-        path = f"/v1/pix/keys/{account}"
-        exchange = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
-        return replace(exchange, unusual=("body", what), purpose=Invalid.IS_OBSERVED, number=number)
-
-    own, nobody = "ac-0001", f"{SYNTHETIC_PREFIX}account"
-    deletions = [
-        deletion(what, account, status, number)
-        for number, (what, account, status) in enumerate(
-            [("empty", nobody, 404), ("empty", own, 400), ("cut short", own, 400), ("cut short", nobody, 404)], 1
-        )
-    ]
-    shown = observed_in_log("deletePixKey.refusal", Log(deletions)).exchanges
-
-    assert [exchange.number for exchange in shown] == [1, 3]
-
-
-def test_a_code_that_is_refused_like_an_unknown_one_shows_nothing():
-    """Another requirement shows how an unknown code is answered."""
-    unknown = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
-    with_quotes = replace(unknown, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2)
-
-    assert observed_texts("executePix.refusal", [unknown, with_quotes]) == {
-        "transactionId: with quotes": ["like an unknown code"]
-    }
-    assert observed_texts("executePix.refusal", [with_quotes]) == {
-        "transactionId: with quotes": [answer_of(with_quotes)]
-    }
-    of_a_read = replace(with_quotes, operation="getBalance")
-    assert observed_texts("getBalance.refusal", [unknown, of_a_read]) == {
-        "transactionId: with quotes": [answer_of(of_a_read)]
-    }
+UNKNOWN_CODE = replace(execution({}, status=404, valid=False), purpose=Execution.UNKNOWN_CODE, number=1)
+"""The execution of a code that nobody has, and its refusal."""
+ANSWERED_503 = replace(UNKNOWN_CODE, response=replace(UNKNOWN_CODE.response, status=503))
+REPETITION = replace(UNKNOWN_CODE, number=2, repeats=1, purpose=None)
+"""The same request, sent again."""
 
 
 @pytest.mark.parametrize(
-    ("body", "shown"),
+    ("exchanges", "observed_exchanges"),
+    [([ANSWERED_503], []), ([ANSWERED_503, REPETITION], [REPETITION]), ([UNKNOWN_CODE, REPETITION], [UNKNOWN_CODE])],
+    ids=["503 and no repetition", "503 and a repetition", "404 and a repetition"],
+)
+def test_after_a_503_the_repetition_is_observed(exchanges, observed_exchanges):
+    """A request that is answered 503 is not observed, but its repetition is, because a gateway answers 503.
+
+    The requirement is how a service answers a code that nobody has.
+    """
+    assert observed_in_log("executePix.unknownCode", Log(exchanges)).exchanges == observed_exchanges
+
+
+def test_a_deletion_for_a_synthetic_account_stands_for_its_class():
+    """Of two deletions with the same unusual body, the one that shows more is observed.
+
+    On a sandbox such bodies go to the account of the profile and to one that nobody has. An empty body is observed at the
+    account that nobody has, and an unreadable one at the account of the profile.
+    """
+
+    def deletion(number, body_in_words, account, status):
+        path = f"/v1/pix/keys/{account}"
+        exchange = answer("deletePixKey", {}, status=status, valid=False, path=path, method="DELETE")
+        return replace(exchange, unusual=("body", body_in_words), purpose=Invalid.IS_OBSERVED, number=number)
+
+    of_profile, of_nobody = "ac-0001", f"{SYNTHETIC_PREFIX}account"
+    empty_for_nobody = deletion(1, "empty", of_nobody, 404)
+    empty_for_profile = deletion(2, "empty", of_profile, 400)
+    cut_for_profile = deletion(3, "cut short", of_profile, 400)
+    cut_for_nobody = deletion(4, "cut short", of_nobody, 404)
+    log = Log([empty_for_nobody, empty_for_profile, cut_for_profile, cut_for_nobody])
+
+    assert observed_in_log("deletePixKey.refusal", log).exchanges == [empty_for_nobody, cut_for_profile]
+
+
+CODE_WITH_QUOTES = replace(
+    UNKNOWN_CODE, purpose=Invalid.IS_OBSERVED, unusual=("transactionId", "with quotes"), number=2
+)
+"""The execution of a code with quotes, which is refused like the code that nobody has."""
+
+
+def test_a_code_that_is_refused_like_an_unknown_one_shows_nothing():
+    """If an unusual code is refused like a code that nobody has, only that is observed, and not the answer itself.
+
+    Another requirement shows how a code that nobody has is answered.
+    """
+    observed = observed_texts("executePix.refusal", [UNKNOWN_CODE, CODE_WITH_QUOTES])
+
+    assert observed == {"transactionId: with quotes": ["like an unknown code"]}
+
+
+def test_an_unusual_code_is_observed_if_there_is_no_unknown_one_to_compare_with():
+    """Without an execution of a code that nobody has, the answer to an unusual code is observed."""
+    observed = observed_texts("executePix.refusal", [CODE_WITH_QUOTES])
+
+    assert observed == {"transactionId: with quotes": [answer_of(CODE_WITH_QUOTES)]}
+
+
+def test_an_unusual_account_is_not_compared_with_an_unknown_code():
+    """The answer to a read of an unusual account is observed, even if a code that nobody has is answered alike."""
+    read_with_quotes = replace(CODE_WITH_QUOTES, operation="getBalance")
+    observed = observed_texts("getBalance.refusal", [UNKNOWN_CODE, read_with_quotes])
+
+    assert observed == {"transactionId: with quotes": [answer_of(read_with_quotes)]}
+
+
+@pytest.mark.parametrize(
+    ("body", "observed"),
     [
         ({"pixKeyType": "RANDOM"}, {"RANDOM": ["left out"]}),
         ({"pixKeyType": "RANDOM", "pixKey": "1"}, {"RANDOM": ["digits"]}),
         ({"pixKeyType": "CPF", "pixKey": "1"}, {"CPF, digits": ["accepted"]}),
     ],
+    ids=["RANDOM without a key", "RANDOM with digits", "CPF with digits"],
 )
-def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, shown):
-    """Keys of other types may be accepted in several formats."""
-    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == shown
-    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body, valid=False)]) == {}
-    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body, status=400)]) == {}
+def test_the_format_of_a_random_key_is_the_choice_of_the_service(body, observed):
+    """The observed format of a RANDOM key is the one that the service accepts, and for other types it is which ones.
+
+    Keys of other types may be accepted in several formats, so each format is a situation of its own.
+    """
+    assert observed_texts("registerPixKey.pixKey.format", [registration(sent=body)]) == observed
+
+
+@pytest.mark.parametrize("changes", [{"valid": False}, {"status": 400}], ids=["an invalid request", "a refusal"])
+@pytest.mark.parametrize(
+    "body",
+    [{"pixKeyType": "RANDOM"}, {"pixKeyType": "RANDOM", "pixKey": "1"}, {"pixKeyType": "CPF", "pixKey": "1"}],
+    ids=["RANDOM without a key", "RANDOM with digits", "CPF with digits"],
+)
+def test_only_a_valid_registration_that_is_accepted_shows_a_format(body, changes):
+    """An invalid registration shows no format of a key, and neither does one that is refused."""
+    exchange = registration(sent=body, **changes)
+
+    assert observed_texts("registerPixKey.pixKey.format", [exchange]) == {}
 
 
 # -- single values --------------------------------------------------------------------------------------------------
 
 
+def execution_with(purpose, number, **members):
+    """A successful execution for this purpose, whose result has these members."""
+    return replace(execution(EXECUTION_RESULT | members), purpose=purpose, number=number)
+
+
+def preparation(operation, number, **data):
+    """A request that prepared a transfer, which the run then executes. The answer has this data."""
+    return replace(answer(operation, {"code": 0, "data": data}), purpose=Preparation.TO_EXECUTE, number=number)
+
+
 def test_a_supplied_code_shows_only_its_own_transfer():
-    """The account type has no meaning that holds for other supplied codes, because they have other payees.
+    """The account types in the results of two codes of the profile are observed apart, not as different answers to one
+    situation.
 
-    A status before the execution comes from the operation that prepared the transfer.
+    Each code that the user supplied has its own payee, so the meaning of an account type cannot be compared.
     """
-    paid = [execution(EXECUTION_RESULT | {"accountType": number, "status": "CONFIRMED"}) for number in (2, 1)]
-    supplied = [replace(exchange, purpose=Execution.SUPPLIED, number=number) for number, exchange in enumerate(paid, 1)]
-    prepared = [
-        replace(answer(name, {"code": 0, "data": data}), purpose=Preparation.TO_EXECUTE, number=number)
-        for number, (name, data) in enumerate((("createPix", {"status": "OPEN"}), ("transferP2p", {})), 3)
+    executions = [
+        execution_with(Execution.SUPPLIED, number=1, accountType=2),
+        execution_with(Execution.SUPPLIED, number=2, accountType=1),
     ]
-    of_a_prepared_code = replace(paid[0], purpose=Execution.PREPARED, number=5)
 
-    assert observed_texts("executePix.accountType.meaning", supplied) == {
-        f"{n} for a supplied code": ["seen"] for n in (2, 1)
+    assert observed_texts("executePix.accountType.meaning", executions) == {
+        "2 for a supplied code": ["seen"],
+        "1 for a supplied code": ["seen"],
     }
-    assert observed_texts("executePix.status.values", [*prepared, of_a_prepared_code]) == {"createPix": ["CONFIRMED"]}
-    assert observed_texts("executePix.status.transitions", prepared) == {
+
+
+PREPARATIONS = [preparation("createPix", 3, status="OPEN"), preparation("transferP2p", 4)]
+
+
+def test_the_status_after_an_execution_is_observed_by_the_operation_that_prepared_it():
+    """The status in an execution result is observed for the operation that prepared the transfer: the first one here."""
+    execution_of_first = execution_with(Execution.PREPARED, number=5, status="CONFIRMED")
+
+    assert observed_texts("executePix.status.values", [*PREPARATIONS, execution_of_first]) == {
+        "createPix": ["CONFIRMED"]
+    }
+
+
+def test_the_status_before_an_execution_is_that_of_the_answer_that_prepared_it():
+    """The status of a transfer before its execution is observed in the answer that prepared it, by operation.
+
+    If that answer has no status, the observation says so.
+    """
+    assert observed_texts("executePix.status.transitions", PREPARATIONS) == {
         "createPix": ["OPEN"],
         "transferP2p": ["no status"],
     }
@@ -255,7 +351,10 @@ def observed_texts(requirement_id, exchanges):
     ],
 )
 def test_the_size_of_a_date_suggests_its_unit(date, unit):
-    """A number of another size is told by its power of ten."""
+    """The unit of `date` in an execution result is observed by the size of the number, which the document does not show.
+
+    A number that fits no unit is observed by its power of ten, so that the report shows no value.
+    """
     result = replace(execution(EXECUTION_RESULT | {"date": date}), purpose=Execution.PREPARED)
 
     assert observed_texts("executePix.date.unit", [result]) == {"": [unit]}
@@ -274,7 +373,7 @@ def test_the_size_of_a_date_suggests_its_unit(date, unit):
     ],
 )
 def test_the_format_of_an_identifier_follows_from_its_characters(text, form):
-    """The observation has the format, and not the identifier."""
+    """Of an identifier only the format is observed, which follows from its characters, because reports show no identifier."""
     assert format_of(text) == form
 
 
@@ -283,53 +382,90 @@ def test_the_format_of_an_identifier_follows_from_its_characters(text, form):
     [("0", "0"), ("-9999", "-9999"), ("9999", "9999"), ("10000", "10^4"), ("-10000", "10^4"), ("1.5", "no integer")],
 )
 def test_a_number_of_few_digits_is_observed_as_it_is(number, text):
-    """Of a larger number only the power of ten is observed, because it may be the number of an account."""
+    """An integer of up to four digits is observed as it is, and of a larger number only the power of ten.
+
+    A larger number may be the number of an account, and reports show none.
+    """
     assert number_as_shown(Decimal(number)) == text
 
 
-def test_a_status_that_may_name_a_person_is_another_text():
-    """A status is observed as it is only if it is one word in capitals or a documented word."""
-    words = ("PENDING", "done", "ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica")
+@pytest.mark.parametrize("status", ["PENDING", "done"], ids=["one word in capitals", "a documented word"])
+def test_a_status_of_one_word_in_capitals_is_observed_as_it_is(status):
+    """A value of `status` is observed as it is if it is one word in capitals, or the documented DONE in any letter case."""
+    assert status_as_shown(status) == status
 
-    assert [status_as_shown(word) for word in words] == [*words[:2], *["another text"] * 6]
+
+@pytest.mark.parametrize("status", ["ON_HOLD", "MARIA SILVA", "Zuleica", "zuleica", "a1", "conta-da-zuleica"])
+def test_a_status_that_may_name_a_person_is_another_text(status):
+    """A value of `status` that may name a person is observed as "another text", because reports show no names."""
+    assert status_as_shown(status) == "another text"
 
 
 def test_published_limits_and_versions_are_seen():
-    """The names of the headers are observed by operation. A refusal does not count."""
+    """The names of headers about limits and deprecation are observed in successes, by operation.
+
+    A refusal does not count: listPixKeys answers 401 here, and has no such header.
+    """
     headers = [(name, "1") for name in ("x-ratelimit-limit", "RateLimit-Policy", "Deprecation")]
     exchanges = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
+    observed_limits = observed_texts("general.rateLimit", exchanges)
 
-    assert observed_texts("general.rateLimit", exchanges)["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
+    assert observed_limits["listAccounts"] == ["RateLimit-Policy, X-RateLimit-Limit"]
     assert observed_texts("general.deprecation", exchanges) == {"listAccounts": ["Deprecation"]}
 
 
 def test_a_429_is_seen_also_if_the_request_was_sent_again():
-    """Without a 429 the observation says so."""
+    """A 429 is observed even if the request was sent again with success, and that answer takes its place elsewhere."""
     limited = replace(answer("listAccounts", {}, status=429), number=1)
     granted = replace(answer("listAccounts", {}), number=2, supersedes=1)
 
     assert observed_texts("general.rateLimit", [limited, granted]).keys() == {"a 429", "listAccounts"}
+
+
+def test_without_a_429_the_observation_says_so():
+    """If no request was answered 429, the observation about rate limits says "no 429", and "none" of each operation."""
+    granted = answer("listAccounts", {}, number=1)
+
     assert observed_texts("general.rateLimit", [granted]) == {"": ["no 429"], "listAccounts": ["none"]}
 
 
-READ = replace(answer("getBalance", {"code": 0, "data": {}}), purpose=Reading.WITH_TOKEN, number=1)
+SUCCESS = answer("getBalance", {"code": 0, "data": {}}, number=1, purpose=Reading.WITH_TOKEN)
+TEMPORARY = replace(SUCCESS, response=replace(SUCCESS.response, status=503))
+NOT_FOUND = answer("getBalance", {}, status=404)
+BAD_REQUEST = answer("getBalance", {}, status=400)
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "read", "need"),
+    ("status_without_token", "body_without_token", "read_with_token", "need"),
     [
-        (401, {}, READ, "required"),
-        (200, {"code": 0, "data": {}}, READ, "not required"),
-        (404, {}, READ, "required"),
-        (503, {}, READ, ""),
-        (404, {}, replace(READ, response=replace(READ.response, status=503)), ""),
-        (404, {}, answer("getBalance", {}, status=404), ""),
-        (404, {}, answer("getBalance", {}, status=400), "required"),
+        (401, {}, SUCCESS, "required"),
+        (200, {"code": 0, "data": {}}, SUCCESS, "not required"),
+        (404, {}, SUCCESS, "required"),
+        (503, {}, SUCCESS, ""),
+        (404, {}, TEMPORARY, ""),
+        (404, {}, NOT_FOUND, ""),
+        (404, {}, BAD_REQUEST, "required"),
     ],
-    ids=["401", "granted", "refused", "passing", "passing with it", "refused alike", "refused otherwise"],
+    ids=[
+        "401 without the token",
+        "granted without the token",
+        "refused without it, granted with it",
+        "503 without the token",
+        "503 with the token",
+        "refused alike with and without it",
+        "refused otherwise with it",
+    ],
 )
-def test_an_operation_needs_the_token_if_its_answer_differs_without_it(status, body, read, need):
-    """A 401 shows the need alone. Any other refusal must differ from the answer to the same request with the token."""
-    without_token = answer("getBalance", body, status=status, credential=NO_HEADER, valid=False)
+def test_an_operation_needs_the_token_if_its_answer_differs_without_it(
+    status_without_token, body_without_token, read_with_token, need
+):
+    """The observation says "required" if an operation answers a request without the token 401, or refuses it in another
+    way than the same request with the token.
 
-    assert need_of_the_token(without_token, read) == need
+    It is empty if nobody can say, because both are refused alike, or one of them with 503, which may pass.
+    """
+    without_token = answer(
+        "getBalance", body_without_token, status=status_without_token, credential=NO_HEADER, valid=False
+    )
+
+    assert need_of_the_token(without_token, read_with_token) == need

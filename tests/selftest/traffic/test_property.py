@@ -22,7 +22,11 @@ def kinds_of_invalid_requests(cases):
 
 
 def test_a_kind_of_invalid_request_that_a_targeted_scenario_sends_is_not_generated_again():
-    """A kind of invalid requests that a targeted scenario sends is not sent again as generated traffic."""
+    """A kind of invalid request that is sent for a requirement of its own is not sent again as generated traffic.
+
+    A kind is, for example, ("query", "long"). Generated traffic is drawn at random, or comes from tables of invalid
+    requests. `observed=True` chooses the invalid requests that are sent for a requirement of their own.
+    """
     ids = {id for id in requirements() if id.startswith(f"{OPERATION}.")}
     log = sent_in_memory(Service(), ids=ids, generated=True)
     generated_cases = [case for case, _ in log.sent.generation.sent if case.operation == OPERATION]

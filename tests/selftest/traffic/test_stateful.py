@@ -18,7 +18,10 @@ from tests.traffic.stateful import SEQUENCES
 
 
 def test_sequences_need_only_one_account(tmp_path):
-    """The profile has one account. The sequences are sent for it, and their requirement passes."""
+    """Drawn sequences of operations are sent if the profile has one account only, and their requirement passes.
+
+    A run of generated tests alone can exercise registerPixKey.status only by these sequences.
+    """
     result = result_in_memory(
         Service(), tmp_path, "registerPixKey.status or getBalance.exists", GENERATED_TESTS, accounts=["ac-0001"],
         allow=["read", "register-keys", "delete-keys", "fuzz"], transactions=None, limits={"examples": 20},
@@ -47,28 +50,40 @@ def sequences_of(service, folder, **changes):
 
 
 def test_sequences_execute_their_own_transfers(tmp_path):
-    """Each transfer is one that the run prepared, and none has more executions than steps ask for."""
+    """On a sandbox drawn sequences execute transfers that the run prepared, some of them twice, and no code of the profile.
+
+    The run counts each transfer once.
+    """
     service = FakeBank()
     model = sequences_of(service, tmp_path, limits={"executions": 40, "examples": 20})
+    executions_by_code = Counter(service.executions)
+    codes_of_the_profile = [code for code in executions_by_code if code.startswith("SBX-PHONE")]
 
-    assert len(set(service.executions)) > 2
-    assert max(Counter(service.executions).values()) > 1
-    assert model.executions == len(set(service.executions))
-    assert not [code for code in service.executions if code.startswith("SBX-PHONE")]
+    assert len(executions_by_code) > 2
+    assert max(executions_by_code.values()) > 1
+    assert model.executions == len(executions_by_code)
+    assert codes_of_the_profile == []
 
 
 def test_executions_of_sequences_count(tmp_path):
-    """They end at limits.executions, and the run is not cut."""
+    """Executions of drawn sequences count against limits.executions of the profile, which is 4 here.
+
+    After the last one sequences go on without executions, and the requirement of executions does not fail.
+    """
     service = FakeBank()
     model = sequences_of(service, tmp_path, limits={"executions": 4, "examples": 20})
+    verdicts = {result.verdict for result in model.results if result.id == "executePix.status"}
 
     assert len(service.executions) <= 4
     assert model.executions <= 4
-    assert not [result for result in model.results if result.id == "executePix.status" and result.verdict == "fail"]
+    assert "fail" not in verdicts
 
 
 def test_outside_a_sandbox_no_sequence_executes(tmp_path):
-    """Transfers there are worth something. None is prepared to be executed twice, either."""
+    """Off a sandbox no drawn sequence executes a transfer, because transfers are worth something there.
+
+    None is prepared to be executed twice, either.
+    """
     service = FakeBank()
     sequences_of(service, tmp_path, sandbox=None, limits={"executions": 40, "examples": 20})
 
@@ -87,17 +102,23 @@ class FailsToListAfterAnExecution(Service):
 
 
 def test_a_sequence_with_an_execution_is_not_made_shorter():
-    """It is followed once more with another transfer, to see if the deviation shows again; the finding says so."""
-    trial = sent_in_memory(
+    """If a sequence with an execution shows a fault, no shorter sequence is looked for, because that takes executions.
+
+    The same sequence is followed once more with another transfer, to see if the fault shows again. So two transfers are
+    executed; the sequence executes each twice. The finding says that no shorter one was looked for.
+    """
+    sent = sent_in_memory(
         FailsToListAfterAnExecution(), generated=True, ids={"executePix.status", "registerPixKey.status"}
     )
-    sent = [exchange for exchange in trial.session.door.exchanges if exchange.part == SEQUENCES]
-    executed = Counter(exchange.request.last_segment for exchange in sent if exchange.operation == "executePix")
-    rows = trial.judge().rows["listPixKeys.serverError"]
+    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.part == SEQUENCES]
+    codes_executed = [exchange.request.last_segment for exchange in of_sequences if exchange.operation == "executePix"]
+    executions_by_code = Counter(codes_executed)
+    result = sent.judge().rows["listPixKeys.serverError"]
+    first_finding, *_ = result.findings
 
-    assert rows.verdict == "fail"
-    assert "no shorter one was looked for" in str(rows.findings[0].shown_by)
-    assert sorted(executed.values()) == [2, 2]
+    assert result.verdict == "fail"
+    assert "no shorter one was looked for" in str(first_finding.shown_by)
+    assert sorted(executions_by_code.values()) == [2, 2]
 
 
 class LosesKeys(Service):
@@ -112,7 +133,10 @@ class LosesKeys(Service):
 
 
 def test_a_key_that_an_execution_takes_away_is_a_warning():
-    """The interface document does not say that a registered key stays in the list."""
+    """If a key disappears from the list after an execution, that is a warning and not a failure.
+
+    The interface document does not say that a registered key stays in the list.
+    """
     trial = sent_in_memory(LosesKeys(), generated=True, ids={"executePix.status", "registerPixKey.status"}).judge()
 
     assert trial.rows["listPixKeys.exists"].verdict == "warn"

@@ -44,7 +44,7 @@ class AnswersOtherwiseBesideOthers(SocketService):
             )
 
 
-def sent_together(service, folder, **request):
+def send_twice_at_once(service, folder, **request):
     """Send two equal requests at the same moment. Returns the run, and the answers that `send_all` returns."""
     manual_run = ManualRun(service, folder, parallel=8)
     send = partial(manual_run.client.send, **request)
@@ -61,32 +61,37 @@ INVALID = {"operation": "registerPixKey", "path_parameter": "pixconf-1", "body":
     ids=["refused", "a server error", "the caller is refused", "invalid, and a server error"],
 )
 def test_a_doubtful_request_is_sent_again_alone(request_sent, status_beside, status_alone, tmp_path):
-    """Both requests get a doubtful answer, and each is sent again alone. `send_all` returns the new answers.
+    """Two requests at the same moment that are refused or get a server error are each sent again alone.
 
-    The first answers stay in the log as superseded. `beside` is the number of other requests on the wire.
+    `send_all` returns the new answers. The first answers stay in the log, where the new ones supersede them. `beside` is
+    the number of other requests on the wire.
     """
     with AnswersOtherwiseBesideOthers(status_beside) as service:
-        manual_run, answers = sent_together(service, tmp_path, **request_sent)
-    first, second, *again = manual_run.door.exchanges
+        manual_run, answers = send_twice_at_once(service, tmp_path, **request_sent)
+    numbers_beside = [exchange.beside for exchange in manual_run.door.exchanges]
+    first, second, *_ = manual_run.door.exchanges
 
-    assert [answer.response.status for answer in answers] == [status_alone] * 2
-    assert (first.beside, second.beside, [exchange.beside for exchange in again]) == (1, 1, [0, 0])
+    assert [answer.response.status for answer in answers] == [status_alone, status_alone]
+    assert numbers_beside == [1, 1, 0, 0]
     assert numbers_superseded(manual_run.door.exchanges) == {first.number, second.number}
 
 
 def test_a_success_that_deviates_from_the_document_is_not_sent_again(tmp_path):
-    """Both answers have a text as their code, where a number is documented. That is a fault, and no doubtful answer."""
+    """Two successes at the same moment are not sent again, even if they are not as documented.
+
+    Both have a text as their `code` here, instead of a number. That is a fault, and no doubtful answer.
+    """
     with AnswersOtherwiseBesideOthers(200, b'{"code": "0", "data": {}}') as service:
-        manual_run, answers = sent_together(service, tmp_path, **READ)
+        manual_run, answers = send_twice_at_once(service, tmp_path, **READ)
 
     assert [json.loads(answer.response.body)["code"] for answer in answers] == ["0", "0"]
     assert len(manual_run.door.exchanges) == 2
 
 
 def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path):
-    """An execution and a read are sent at the same moment, and both get 409. Only the read is sent again.
+    """If an execution and a read at the same moment both get 409, only the read is sent again alone.
 
-    An execution may have moved money.
+    The execution may have moved money.
     """
     with AnswersOtherwiseBesideOthers(409) as service:
         manual_run = ManualRun(service, tmp_path, parallel=8)
@@ -100,7 +105,10 @@ def test_an_execution_that_was_refused_beside_a_read_is_not_sent_again(tmp_path)
 
 
 def test_two_executions_at_the_same_moment_are_not_sent_again(tmp_path):
-    """Both get 409, and their answers stay 409. A service may refuse them because it locks the account."""
+    """Two executions at the same moment that both get 409 are not sent again, because they may have moved money.
+
+    A service may refuse them because it locks the account.
+    """
     with AnswersOtherwiseBesideOthers(409) as service:
         manual_run = ManualRun(service, tmp_path, parallel=8, has_journal=False, is_sandbox=True)
         answers = Together(manual_run.client).send_all(
@@ -113,12 +121,12 @@ def test_two_executions_at_the_same_moment_are_not_sent_again(tmp_path):
 
 @pytest.mark.parametrize("status", [503, None], ids=["503", "dropped"])
 def test_a_request_that_the_door_itself_sent_again_is_not_sent_a_third_time(status, tmp_path):
-    """After a 503 or a dropped connection the door itself sends each request once more, with success.
+    """Two requests at the same moment that get a 503 or no answer are sent once more by the door, and not a third time.
 
-    So there are four exchanges, two for each request, and `send_all` adds none.
+    All requests of a run go through the door. There are four exchanges, two for each request, and `send_all` adds none.
     """
     with AnswersOtherwiseBesideOthers(status) as service:
-        manual_run, answers = sent_together(service, tmp_path, **READ)
+        manual_run, answers = send_twice_at_once(service, tmp_path, **READ)
 
     assert [answer.response.status for answer in answers] == [200, 200]
     assert len(manual_run.door.exchanges) == 4

@@ -7,29 +7,46 @@ from tests.traffic.unusual_texts import ALL_SPECIAL, ALL_UNUSUAL, EVERYTHING, HA
 
 
 def test_each_sign_of_ascii_is_there():
-    """In one of two texts, the slash among the unusual characters."""
-    signs = {sign for sign in printable if not sign.isalnum() and sign.isprintable()} - {"-"}
+    """The two texts of special and of unusual characters have each printable sign of ASCII but the hyphen.
 
-    assert signs <= set(ALL_SPECIAL + ALL_UNUSUAL)
+    A sign is neither a letter nor a digit.
+    """
+    signs_of_ascii = {character for character in printable if not character.isalnum() and character.isprintable()}
+
+    assert signs_of_ascii - {"-"} <= set(ALL_SPECIAL + ALL_UNUSUAL)
 
 
 def test_unusual_characters_are_of_many_sorts():
-    """Controls, marks that combine, other scripts in both directions, and characters outside the basic plane."""
-    categories = {unicodedata.category(character) for character in ALL_UNUSUAL}
-    directions = {unicodedata.bidirectional(character) for character in ALL_UNUSUAL}
+    """The text of unusual characters has controls, marks that combine with a letter, scripts from left to right and from
+    right to left, and a character outside the basic plane of Unicode (above U+FFFF).
+    """
+    categories_of_unicode = {unicodedata.category(character) for character in ALL_UNUSUAL}
+    writing_directions = {unicodedata.bidirectional(character) for character in ALL_UNUSUAL}
 
-    assert {"Cc", "Cf", "Mn", "Lo", "Nd", "No", "So", "Zs", "Zl"} <= categories
-    assert {"L", "R", "AN"} <= directions
+    assert {"Cc", "Cf", "Mn", "Lo", "Nd", "No", "So", "Zs", "Zl"} <= categories_of_unicode
+    assert {"L", "R", "AN"} <= writing_directions
     assert max(ALL_UNUSUAL) > "\uffff"
 
 
 def test_lengths_in_characters_and_in_bytes_differ():
-    """A column of 255 bytes is too short for a text that has room in 255 characters."""
-    assert len(ALL_UNUSUAL) < 255 < len(ALL_UNUSUAL.encode())
+    """The text of unusual characters has less than 255 characters and more than 255 bytes.
+
+    So it fits into a database column of 255 characters, and not into one of 255 bytes.
+    """
+    length_in_bytes = len(ALL_UNUSUAL.encode())
+
+    assert len(ALL_UNUSUAL) < 255 < length_in_bytes
+
+
+def test_the_longest_text_is_longer_than_a_usual_buffer():
+    """The longest text has more than 4,096 characters, because many programs read into a buffer of 4 KiB."""
     assert len(VERY_LONG) > 4096
 
 
 def test_a_text_of_everything_has_an_encoding():
-    """Half of a surrogate pair has none, so it stands alone."""
-    assert EVERYTHING.encode()
+    """The text that is long, special and unusual can be encoded, because it has no half of a surrogate pair.
+
+    A half has no encoding in UTF-8, so it is sent as a text of its own.
+    """
+    assert EVERYTHING.encode() != b""
     assert HALF_A_PAIR not in EVERYTHING

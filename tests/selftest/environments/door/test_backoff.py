@@ -158,7 +158,10 @@ def test_without_a_date_header_a_date_in_retry_after_counts_from_the_clock_of_th
 
 
 def test_an_invalid_request_that_gets_503_is_sent_once_more_without_waiting(backoff, time):
-    """The second 503 is final. No note says that the operation is down, because a gateway may answer all invalid requests so."""
+    """A gateway may answer each invalid request with 503, so the run tries such a request only twice, without a pause.
+
+    No note says that its operation is down.
+    """
     waits = waits_before_resend(backoff, time, request_to(valid=False), (503,), (503,))
 
     assert waits == [0, NOT_SENT_AGAIN]
@@ -235,7 +238,7 @@ def test_a_read_without_an_answer_is_sent_again(kind, is_resent_each_time, backo
     [(FailureKind.NO_CONNECTION, True), (FailureKind.DROPPED, False), (FailureKind.TIMEOUT, False)],
 )
 def test_an_execution_without_an_answer_is_sent_again_only_if_no_connection_was_made(kind, is_resent, backoff):
-    """Without a connection nothing was sent. Otherwise the execution may have moved money."""
+    """An execution that found no connection was never sent, so it is sent again. Otherwise it may have moved money."""
     execution = request_to("executePix", code="TX-1")
     execution.exchange = unanswered(kind, "executePix")
 

@@ -214,7 +214,10 @@ def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, options, o
 
 
 def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tmp_path):
-    """A service that is told of a form finds no key in the JSON, and may delete all keys. So the door refuses it."""
+    """The door refuses a deletion whose Content-Type is that of a form, although its body is JSON.
+
+    A service that expects a form finds no key in that body, and may delete all keys.
+    """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {"pixKey": MADE_UP_KEY}, content_type=CONTENT_TYPE_OF_FORMS)
@@ -223,7 +226,10 @@ def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tm
 
 
 def test_a_registration_at_an_account_of_the_profile_may_have_another_content_type(tmp_path):
-    """A service that is told of a form finds no key in the JSON, and registers none."""
+    """The door sends a registration whose Content-Type is that of a form, although its body is JSON.
+
+    A service that expects a form finds no key in that body, and registers none.
+    """
     door = client_of_profile(tmp_path)
     send(door, "registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY), content_type=CONTENT_TYPE_OF_FORMS)
 
@@ -287,7 +293,7 @@ def test_a_random_key_that_an_earlier_run_left_may_be_deleted(tmp_path):
 
 
 def test_a_random_key_of_which_nobody_knows_is_not_deleted(tmp_path):
-    """Neither this run nor an earlier one registered a key with this value, so the door refuses to delete it."""
+    """The door, through which every request goes, refuses to delete a RANDOM key that no run registered."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(str(uuid4()), "RANDOM"))
@@ -321,7 +327,7 @@ def test_a_generated_deletion_without_a_key_is_refused(tmp_path):
 
 
 def test_a_deletion_that_names_only_the_account_is_refused(tmp_path):
-    """It names no key, so a lenient service may delete all keys of the account."""
+    """The door refuses a deletion that names the account and no key, because a lenient service may delete all its keys."""
     door = client_of_profile(tmp_path)
 
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):

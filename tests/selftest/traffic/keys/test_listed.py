@@ -21,6 +21,7 @@ from tests.traffic.keys.refused_types import deviations_if_more_is_needed, type_
 
 ACCOUNT, PHONE, EMAIL = "ac-0001", "+5511955500777", "qa@pix-conformance.example"
 KEY_AT = "/data/keys/*/pixKey"
+"""key_at of a profile: where the value of each key is in a list of keys."""
 REFUSED = {"status": 422}
 
 
@@ -52,7 +53,7 @@ def profile_with(key_at: str | None = KEY_AT, **changes):
     return replace(load("sandbox"), key_at=key_at, **changes)
 
 
-def log_after_a_refusal(**mark: object):
+def log_of_a_refused_key_that_two_lists_show(**mark: object):
     """A PHONE key is accepted and listed; then an EMAIL key is refused, and two lists show it with these further
     members.
     """
@@ -63,24 +64,36 @@ def log_after_a_refusal(**mark: object):
 
 
 def test_a_refused_key_in_two_lists_is_registered():
-    """Two lists after the refusal show the key at key_at, and the list before it does not."""
-    log = log_after_a_refusal(status="ACTIVE")
+    """A refused registration registered its key if the list before it lacks the key, and two lists after it show it.
+
+    Both lists show it at the place that key_at of the profile names. The refused registration has the number 4.
+    """
+    log = log_of_a_refused_key_that_two_lists_show(status="ACTIVE")
 
     assert [exchange.number for exchange in refused_but_registered(log, profile_with())] == [4]
     assert refused_but_perhaps_registered(log, profile_with()) == []
 
 
-@pytest.mark.parametrize("mark", [{"status": "WAITING"}, {}, {"status": "ACTIVE", "reason": "waits"}])
-def test_a_refused_key_that_is_marked_is_not_registered(mark):
-    """The key waits, or the list shows failed attempts: the document does not say that a list shows only registered
-    keys.
+@pytest.mark.parametrize(
+    "members",
+    [{"status": "WAITING"}, {}, {"status": "ACTIVE", "reason": "waits"}],
+    ids=["another status", "no status", "a reason"],
+)
+def test_a_refused_key_that_is_marked_is_not_registered(members):
+    """A refused key that a list shows with other members than an accepted key does not count as registered.
+
+    The accepted key has the status ACTIVE alone. The refused one may wait, or the list may show failed attempts: the
+    document does not say that a list shows only registered keys.
     """
-    assert refused_but_registered(log_after_a_refusal(**mark), profile_with()) == []
+    assert refused_but_registered(log_of_a_refused_key_that_two_lists_show(**members), profile_with()) == []
 
 
 def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
-    """Without key_at nobody knows where the list shows registered keys."""
-    log = log_after_a_refusal(status="ACTIVE")
+    """Without key_at in the profile, a refused key that two lists show counts only as perhaps registered.
+
+    Nobody knows at which place the list shows registered keys. The refused registration has the number 4.
+    """
+    log = log_of_a_refused_key_that_two_lists_show(status="ACTIVE")
     profile = profile_with(None)
 
     assert refused_but_registered(log, profile) == []
@@ -88,24 +101,32 @@ def test_without_key_at_a_refused_key_in_the_list_is_a_warning():
 
 
 def test_a_refusal_as_already_registered_shows_no_effect():
-    """Another client may have registered the key just before."""
-    exchanges = list(log_after_a_refusal(status="ACTIVE"))
-    repeated = registration_of(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
-    log = log_of(*exchanges[:3], repeated, *exchanges[3:])
+    """A refused key does not count as registered if the service refuses a registered key with the same answer.
+
+    Another client may have registered the key just before. Here the PHONE key is registered a second time, and refused
+    like the EMAIL key.
+    """
+    first_list, phone_accepted, list_with_phone, *about_email = log_of_a_refused_key_that_two_lists_show(
+        status="ACTIVE"
+    )
+    phone_refused = registration_of(PHONE, "PHONE", Registering.SECOND_TIME, **REFUSED)
+    log = log_of(first_list, phone_accepted, list_with_phone, phone_refused, *about_email)
 
     assert refused_but_registered(log, profile_with()) == []
 
 
 def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
-    """No request with the valid token named the key, so only the refused request can have registered it."""
+    """A registration without a token that is refused with 401 registered its key if a list shows the key afterwards.
+
+    No request with the valid token named the key, so only the refused request, which has the number 4, can be the reason.
+    """
     key, accepted = "pixconf-1@example.com", item(PHONE, "PHONE")
     without_a_token = {"credential": "none", "valid": False, "status": 401, "data": {}}
-    refused = registration_of(key, "EMAIL", Registering.WITHOUT_A_TOKEN, **without_a_token)
     log = log_of(
         list_of_keys(),
         registration_of(PHONE, "PHONE"),
         list_of_keys(accepted),
-        refused,
+        registration_of(key, "EMAIL", Registering.WITHOUT_A_TOKEN, **without_a_token),
         list_of_keys(accepted, item(key)),
     )
 
@@ -113,7 +134,10 @@ def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
 
 
 def test_an_accepted_key_that_no_list_shows_is_lost():
-    """The key is of a type of which no list shows a key."""
+    """A registration that was granted lost its key if no list shows the key, and lists show keys of other types.
+
+    Here the PHONE key, whose registration has the number 2, is in no list, and the EMAIL key is.
+    """
     log = log_of(
         list_of_keys(),
         registration_of(PHONE, "PHONE"),
@@ -126,56 +150,104 @@ def test_an_accepted_key_that_no_list_shows_is_lost():
 
 
 def test_an_accepted_key_that_a_list_shows_elsewhere_is_not_lost():
-    """The list shows the key, but not at key_at: the profile is at fault, not the service."""
+    """A granted key that a list shows at another place than key_at names is not lost: the profile is wrong.
+
+    key_at of the profile says where the keys are in a list.
+    """
     key = "pixconf-1@example.com"
     log = log_of(list_of_keys(), registration_of(key, "EMAIL"), list_of_keys(item("EMAIL", value=key)))
 
     assert granted_but_not_listed(log, profile_with()) == []
 
 
+EMAIL_WAS_THERE = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
+"""The first list of a run shows the e-mail key of the profile. Then the run registers another key."""
+
+
 def test_the_type_of_a_key_in_the_first_list_is_left_alone():
-    """The run does not register a key that was there.
+    """A run does not register the type of a key that the first list shows, because the key was there before the run."""
+    assert list(types_not_registered(log_of(*EMAIL_WAS_THERE), profile_with())) == ["EMAIL"]
 
-    If it registers the key later, an earlier run had left it, and it was deleted.
+
+def test_a_key_in_the_first_list_that_is_registered_later_leaves_no_type_alone():
+    """If the run registers a key that the first list shows, its type counts as registered.
+
+    An earlier run had left the key then, and this run deleted it first.
     """
-    profile = profile_with()
-    before = [list_of_keys(item(EMAIL)), registration_of(PHONE, "PHONE")]
+    log = log_of(*EMAIL_WAS_THERE, registration_of(EMAIL, "EMAIL"))
 
-    assert [*types_not_registered(log_of(*before), profile)] == ["EMAIL"]
-    assert types_not_registered(log_of(*before, registration_of(EMAIL, "EMAIL")), profile) == {}
-    assert [*types_not_registered(Log(), profile_with(not_for_this_account=("CPF",)))] == ["CPF"]
+    assert types_not_registered(log, profile_with()) == {}
+
+
+def test_a_type_that_the_profile_excludes_is_left_alone():
+    """A key type that the profile excludes (not_for_this_account) is not registered."""
+    profile = profile_with(not_for_this_account=("CPF",))
+
+    assert list(types_not_registered(Log(), profile)) == ["CPF"]
+
+
+EMAIL_IS_REFUSED = [
+    list_of_keys(),
+    registration_of(PHONE, "PHONE"),
+    registration_of(EMAIL, "EMAIL", **REFUSED),
+    *[registration_of(EMAIL, "EMAIL", Registering.AFTER_A_REFUSAL, **REFUSED)] * 3,
+    list_of_keys(),
+]
+"""The PHONE key is accepted, and the EMAIL key is refused four times."""
+PHONE_IS_ACCEPTED_AFTERWARDS = registration_of(PHONE, "PHONE", Registering.OF_ANOTHER_TYPE)
 
 
 def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_after():
-    """Only the answers to registrations count. If no type is accepted after the refusal, the account may be full."""
-    accepted, refused = registration_of(PHONE, "PHONE"), registration_of(EMAIL, "EMAIL", **REFUSED)
-    repeated = registration_of(EMAIL, "EMAIL", Registering.AFTER_A_REFUSAL, **REFUSED)
-    control = registration_of(PHONE, "PHONE", Registering.OF_ANOTHER_TYPE)
-    log = log_of(list_of_keys(), accepted, refused, repeated, repeated, repeated, list_of_keys(), control)
+    """The requirement that a key type is accepted fails if the type is refused each time, and another type is accepted
+    before and after the refusals. For that other type it holds.
+    """
+    log = log_of(*EMAIL_IS_REFUSED, PHONE_IS_ACCEPTED_AFTERWARDS)
 
     assert type_is_accepted(log, profile_with(), "EMAIL", "").deviates
-    assert not type_is_accepted(Log([*log][:-1]), profile_with(), "EMAIL", "").deviates
     assert type_is_accepted(log, profile_with(), "PHONE", "").holds
+
+
+def test_a_key_type_may_be_refused_if_no_other_one_is_accepted_after_it():
+    """The requirement that a key type is accepted does not fail if no other type is accepted after the refusals.
+
+    The account may be full.
+    """
+    log = log_of(*EMAIL_IS_REFUSED)
+
+    assert not type_is_accepted(log, profile_with(), "EMAIL", "").deviates
+
+
+def test_a_key_type_that_was_not_registered_has_the_given_reason():
+    """If no key of a type was registered, the judgement about that type has the reason that the caller gives."""
+    log = log_of(*EMAIL_IS_REFUSED, PHONE_IS_ACCEPTED_AFTERWARDS)
+
     assert type_is_accepted(log, profile_with(), "CPF", "not reached").why == "not reached"
 
 
+REFUSED_AS_DOCUMENTED = registration_of(EMAIL, "EMAIL", **REFUSED)
+ACCEPTED_WITH_MORE = registration_of(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
+"""A registration with further fields, headers and a query."""
+REFUSED_WITHOUT_THAT = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
+
+
 def test_a_service_needs_more_if_the_documented_registration_stays_refused():
-    """A registration with a difference, such as further fields, headers and a query, is accepted.
-
-    Repeated without the difference three times, it is refused each time.
+    """A service needs more than the documented body if it accepts a registration with more, and refuses the same without
+    it three times afterwards.
     """
-    refused = registration_of(EMAIL, "EMAIL", **REFUSED)
-    different = registration_of(EMAIL, "EMAIL", Registering.WITH_A_DIFFERENCE, valid=False)
-    repeated = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_DIFFERENCE, **REFUSED)
+    log = log_of(REFUSED_AS_DOCUMENTED, ACCEPTED_WITH_MORE, *[REFUSED_WITHOUT_THAT] * 3)
 
-    assert [*deviations_if_more_is_needed(log_of(refused, different, repeated, repeated, repeated))] == [
-        "registerPixKey.body.sufficient"
-    ]
-    assert deviations_if_more_is_needed(log_of(refused, different, repeated)) == {}
+    assert list(deviations_if_more_is_needed(log)) == ["registerPixKey.body.sufficient"]
+
+
+def test_one_refusal_afterwards_does_not_show_that_a_service_needs_more():
+    """If the documented registration is refused only once after one with more was accepted, no requirement deviates."""
+    log = log_of(REFUSED_AS_DOCUMENTED, ACCEPTED_WITH_MORE, REFUSED_WITHOUT_THAT)
+
+    assert deviations_if_more_is_needed(log) == {}
 
 
 @pytest.mark.parametrize(
-    ("key_at", "data", "marks"),
+    ("key_at", "data", "values_beside_the_key"),
     [
         ("/data/keys/*", {"keys": [EMAIL]}, {frozenset()}),
         (KEY_AT, {"keys": [item(EMAIL, status="A")]}, {frozenset({
@@ -184,9 +256,15 @@ def test_a_service_needs_more_if_the_documented_registration_stays_refused():
         ("/data/groups/*/keys/*", {"groups": [{"status": "A", "keys": [EMAIL]}]}, {frozenset({("0/status", "A")})}),
         (KEY_AT, {"last": EMAIL, "keys": []}, set()),
     ],
+    ids=["a list of texts", "a list of objects", "lists in groups", "the key is elsewhere"],
 )  # fmt: skip
-def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, marks):
-    """The values beside a key are the members of the key's own object and of the objects around it, from the first * of key_at on."""
+def test_the_marks_of_a_key_are_the_members_beside_it(key_at, data, values_beside_the_key):
+    """The values beside a key are the other members of its object, and of the objects around it, from the first * of
+    key_at on.
+
+    They mark a key, for example as one that waits. key_at says where the keys are in a list; * stands for any item. The
+    key itself and its type are replaced, so that two keys can be compared.
+    """
     listing = Listing(answer("listPixKeys", {"code": 0, "data": data}), key_at)
 
-    assert listing.values_beside(EMAIL) == marks
+    assert listing.values_beside(EMAIL) == values_beside_the_key

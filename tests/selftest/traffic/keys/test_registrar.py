@@ -58,13 +58,16 @@ BANK = replace(SANDBOX, base_url="https://bank.example", sandbox=None, key_at="/
 
 
 @pytest.mark.parametrize(
-    ("profile", "keys", "beside"),
+    ("profile", "keys", "number_of_requests_beside"),
     [(SANDBOX, synthetic_keys, [1, 1]), (BANK, synthetic_keys, [0, 0]), (SANDBOX, keys_of_the_profile, [0, 0])],
-    ids=["synthetic, on a sandbox", "synthetic, elsewhere", "of the profile"],
+    ids=["synthetic, on a sandbox", "synthetic, elsewhere", "of the profile, on a sandbox"],
 )
-def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(profile, keys, beside, tmp_path):
-    """Off a sandbox the list is read between two deletions."""
+def test_only_synthetic_keys_of_a_sandbox_are_deleted_together(profile, keys, number_of_requests_beside, tmp_path):
+    """Two keys are deleted at the same time only on a sandbox, and only if the suite made them up (synthetic keys).
+
+    Otherwise the list of keys is read between two deletions. `beside` is the number of other requests on the wire.
+    """
     deletions = deletions_at_the_end(tmp_path, profile, keys)
 
-    assert [exchange.beside for exchange in deletions] == beside
+    assert [exchange.beside for exchange in deletions] == number_of_requests_beside
     assert {exchange.response.status for exchange in deletions} == {200}

@@ -8,20 +8,21 @@ from spec.interface import KEY_TYPES
 from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_off_sandbox, run_suite_in_memory
 from tests.traffic.keys.undocumented_types import undocumented_types
 
-ALL = list(undocumented_types(with_empty_keys=True))
+ALL_UNDOCUMENTED_TYPES = list(undocumented_types(with_empty_keys=True))
 """Every undocumented type that a run may send."""
-NAMES = [key_type.name for key_type in ALL]
+NAMES = [key_type.name for key_type in ALL_UNDOCUMENTED_TYPES]
 
 
 def test_types_that_a_conforming_service_may_accept_are_no_undocumented_types():
-    """No name is a documented type, a documented type in lower case, a number, or EVP.
+    """The undocumented types that a run sends have no documented type, not even in lower case, no number, and no EVP.
 
     The document does not say that a service refuses these. EVP is the name of the Central Bank for RANDOM.
     """
     types_that_may_be_accepted = {*KEY_TYPES, *map(str.lower, KEY_TYPES), "EVP"}
+    numbers = [name for name in NAMES if name and name.isdecimal()]
 
-    assert not types_that_may_be_accepted & set(NAMES)
-    assert not [name for name in NAMES if name and name.isdecimal()]
+    assert types_that_may_be_accepted & set(NAMES) == set()
+    assert numbers == []
 
 
 @pytest.mark.parametrize(
@@ -42,47 +43,71 @@ def test_types_that_a_conforming_service_may_accept_are_no_undocumented_types():
     ],
 )
 def test_undocumented_types_include_each_kind_of_variation(name):
-    """Each id names a way in which a wrong type may differ from a documented one. One example of each is sent."""
+    """A run sends one example of each way in which a wrong key type may differ from a documented one.
+
+    The id of the test case names the way.
+    """
     assert name in NAMES
 
 
 @pytest.mark.parametrize("documented", KEY_TYPES)
 def test_each_documented_type_is_the_beginning_of_an_undocumented_one(documented):
-    """PHONES begins with PHONE, and is sent with a telephone number: a service may compare only the beginning."""
-    names_sent_with_such_a_key = [
-        key_type.name for key_type in ALL if key_type.type_of_its_key == documented and not key_type.with_an_empty_key
-    ]
+    """For each documented type a run sends a longer type with the same beginning, and a key of the documented type.
 
-    assert [name for name in names_sent_with_such_a_key if name and name.startswith(documented)]
+    PHONES, for example, is sent with a telephone number. A service may compare only the beginning.
+    """
+    names_sent_with_such_a_key = [
+        key_type.name
+        for key_type in ALL_UNDOCUMENTED_TYPES
+        if key_type.type_of_its_key == documented and not key_type.with_an_empty_key
+    ]
+    longer_names = [name for name in names_sent_with_such_a_key if name and name.startswith(documented)]
+
+    assert longer_names != []
 
 
 def test_types_for_which_a_service_may_make_a_key_are_known():
-    """`may_make_a_key` is true for types that mean RANDOM or nothing, and for every type that is sent with an empty key.
+    """A service may make a random key for a type that means RANDOM or nothing (`may_make_a_key`).
 
-    A lenient service makes a random key for these, as for RANDOM. The request does not name that key, so outside a
-    sandbox nobody could say which key to delete afterwards.
+    The request does not name that key, so outside a sandbox nobody could say which key to delete afterwards.
     """
     types_that_may_make_a_key = {
-        key_type.name for key_type in ALL if key_type.may_make_a_key and not key_type.with_an_empty_key
+        key_type.name
+        for key_type in ALL_UNDOCUMENTED_TYPES
+        if key_type.may_make_a_key and not key_type.with_an_empty_key
     }
-    with_an_empty_key = [key_type for key_type in ALL if key_type.with_an_empty_key]
 
     assert types_that_may_make_a_key == {"ALEATORIA", "CHAVE_ALEATORIA", "RANDOM_KEY", "RANDOM2", "UM", "", None}
-    assert with_an_empty_key
-    assert all(key_type.may_make_a_key for key_type in with_an_empty_key)
-    assert len(list(undocumented_types(with_empty_keys=False))) == len(ALL) - len(with_an_empty_key)
+
+
+def test_for_each_type_with_an_empty_key_a_service_may_make_one():
+    """A service may make a random key for each type that is sent with an empty key (`may_make_a_key`)."""
+    with_an_empty_key = [key_type for key_type in ALL_UNDOCUMENTED_TYPES if key_type.with_an_empty_key]
+
+    assert with_an_empty_key != []
+    assert [key_type for key_type in with_an_empty_key if not key_type.may_make_a_key] == []
+
+
+def test_types_with_an_empty_key_can_be_left_out():
+    """Without `with_empty_keys` all undocumented types are left but those that are sent with an empty key."""
+    without_empty_keys = list(undocumented_types(with_empty_keys=False))
+
+    assert without_empty_keys == [key_type for key_type in ALL_UNDOCUMENTED_TYPES if not key_type.with_an_empty_key]
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "is_disposable", "are_sent"),
-    [(UNUSED_ADDRESS, False, True), (None, True, True), (None, False, False)],
+    ("sandbox", "is_disposable", "are_sent", "are_sent_with_an_empty_key"),
+    [(UNUSED_ADDRESS, False, True, True), (None, True, True, False), (None, False, False, False)],
     ids=["a sandbox", "disposable keys", "neither"],
 )
-def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(sandbox, is_disposable, are_sent, tmp_path):
-    """Types for which a service may make a key are sent on a sandbox, or if the profile calls its keys disposable.
+def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
+    sandbox, is_disposable, are_sent, are_sent_with_an_empty_key, tmp_path
+):
+    """Undocumented key types for which a service may make a key are sent only on a sandbox, or if the profile calls its
+    RANDOM key disposable.
 
-    Disposable says that nobody else registers keys at the account: then the list of keys shows which key was made.
-    Types with an empty key are sent on a sandbox alone. All other undocumented types are always sent.
+    Disposable says that nobody else registers keys at the account: then the list of keys shows which key was made. Types
+    with an empty key are sent on a sandbox alone. All other undocumented types are always sent.
     """
     bank = FakeBank()
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
@@ -95,8 +120,8 @@ def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(sandbo
         if request.method == "POST" and request.body.startswith(b'{"account"')
     ]
     types_sent = {body["pixKeyType"] for body in bodies}
-    harmless_types = {key_type.name for key_type in ALL if not key_type.may_make_a_key}
-    types_that_may_make_a_key = {key_type.name for key_type in ALL if key_type.may_make_a_key}
+    harmless_types = {key_type.name for key_type in ALL_UNDOCUMENTED_TYPES if not key_type.may_make_a_key}
+    types_that_may_make_a_key = {key_type.name for key_type in ALL_UNDOCUMENTED_TYPES if key_type.may_make_a_key}
     # an empty key is documented for RANDOM, which some services call EVP
     types_sent_with_an_empty_key = {
         body["pixKeyType"] for body in bodies if not body["pixKey"] and body["pixKeyType"] not in ("RANDOM", "EVP")
@@ -104,4 +129,4 @@ def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(sandbo
 
     assert harmless_types <= types_sent
     assert (types_that_may_make_a_key <= types_sent) is are_sent
-    assert bool(types_sent_with_an_empty_key) is bool(sandbox)
+    assert bool(types_sent_with_an_empty_key) is are_sent_with_an_empty_key

@@ -12,21 +12,36 @@ from tests.selftest.services.serving import SocketService, response_bytes
 from tests.selftest.services.waiting import HANG_LIMIT_S
 from tests.traffic.money.preparing import filled_body, prepare_executable_transfers
 
+BODY_OF_PROFILE = {"from": "{account}", "to": "{key}", "kind": "{type}"}
+"""A body with placeholders for the account and for the key of the payee."""
+
+
+def profile_with_keys(*keys):
+    """The profile of the sandbox with these keys."""
+    return replace(load("sandbox"), pix_keys=keys)
+
 
 def test_transfers_are_prepared_with_a_key_of_each_type_in_turn():
-    """Keys are taken in the order of the profile. A RANDOM entry is left out, because it names no key."""
-    keys = [PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c")]
-    profile = replace(load("sandbox"), pix_keys=tuple(keys))
-    body = {"from": "{account}", "to": "{key}", "kind": "{type}"}
-    prepared = [filled_body(body, profile, number) for number in range(4)]
+    """Transfers are prepared with the keys of the profile as their payees, in turn, and after the last with the first.
 
-    assert [(body_sent["to"], body_sent["kind"]) for body_sent in prepared] == [
+    A RANDOM entry is left out, because it names no key.
+    """
+    profile = profile_with_keys(PixKey("RANDOM", ""), PixKey("PHONE", "a"), PixKey("CNPJ", "b"), PixKey("CPF", "c"))
+    bodies = [filled_body(BODY_OF_PROFILE, profile, number) for number in range(4)]
+
+    assert [(body["to"], body["kind"]) for body in bodies] == [
         ("a", "PHONE"),
         ("b", "CNPJ"),
         ("c", "CPF"),
         ("a", "PHONE"),
     ]
-    assert filled_body(body, replace(profile, pix_keys=tuple(keys[:1]))) == {"from": "ac-0001", "to": "", "kind": ""}
+
+
+def test_without_a_key_of_known_value_the_payee_is_empty():
+    """If the profile has a RANDOM entry alone, which names no key, the key and its type in the body are empty."""
+    profile = profile_with_keys(PixKey("RANDOM", ""))
+
+    assert filled_body(BODY_OF_PROFILE, profile) == {"from": "ac-0001", "to": "", "kind": ""}
 
 
 class PreparesOneAtATime(SocketService):
@@ -46,7 +61,10 @@ class PreparesOneAtATime(SocketService):
 
 
 def test_a_transfer_that_is_refused_beside_another_one_is_prepared_again_alone(tmp_path):
-    """The first transfer of a sandbox is prepared alone, the others at the same time."""
+    """If transfers that are prepared at the same time are refused with 409 (conflict), each is prepared again alone.
+
+    On a sandbox the first transfer is prepared alone, and the others at the same time.
+    """
     body = {"account": "ac-0001", "pixKey": "+5511955500101", "value": 1}
     prepare = {"operation": "createPix", "json": body, "code_at": "/data/transactionId"}
     with PreparesOneAtATime() as service:
@@ -55,6 +73,7 @@ def test_a_transfer_that_is_refused_beside_another_one_is_prepared_again_alone(t
             manual_run.client, sandbox_profile(tmp_path, prepare=prepare), most=3
         )
     statuses = [exchange.response.status for exchange in manual_run.door.exchanges]
+    codes = manual_run.door.guard.prepared.codes_of(preparations)
 
     assert statuses == [200, 409, 409, 200, 200]
-    assert len(manual_run.door.guard.prepared.codes_of(preparations)) == len(preparations) == 3
+    assert (len(preparations), len(codes)) == (3, 3)

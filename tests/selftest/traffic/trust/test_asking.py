@@ -10,47 +10,59 @@ from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.one_run import FakeBank, profile_off_sandbox, run_suite_in_memory
 from tests.traffic.trust.stand_ins import FAMILIES
 
-REQUIRED = frozenset({"executePix.token.required", "registerPixKey.token.required"})
-WANTED = "executePix.token.required or registerPixKey.token.required"
-OF_GATEWAYS = {name.lower() for headers in FAMILIES.values() for name, _ in headers} - {"user-agent"}
-EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
+TOKEN_REQUIREMENTS = frozenset({"executePix.token.required", "registerPixKey.token.required"})
+"""The requirements that an execution and a registration without a valid token are refused."""
+HEADERS_OF_GATEWAYS = {name.lower() for headers in FAMILIES.values() for name, _ in headers} - {"user-agent"}
+ALL_PERMISSIONS = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
+WITHOUT_FUZZ = [permission for permission in ALL_PERMISSIONS if permission != "fuzz"]
+WITHOUT_READ = [permission for permission in ALL_PERMISSIONS if permission != "read"]
 
 
-def sent_by_a_run(folder, *, allow=EVERYTHING, wrong_tokens=45, **changes):
-    """What a run sends that is no sandbox's, unless the changes say so."""
+def requests_of_a_run(folder, *, allow=ALL_PERMISSIONS, wrong_tokens=45, **changes):
+    """The requests of a run for the two requirements of the token. Its target is no sandbox, unless the changes say so."""
     service = FakeBank()
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
     profile = profile_off_sandbox(
         folder, transactions={"codes": ["SBX-PHONE-1", "SBX-EMAIL-1"]}, allow=allow, limits=limits, **changes
     )
     start_journal(profile)
-    run_suite_in_memory(service, profile, WANTED)
+    run_suite_in_memory(service, profile, " or ".join(TOKEN_REQUIREMENTS))
     return service.received
 
 
-def with_a_stand_in(seen):
-    """The requests with a header that a gateway sets, a cookie, or a word as a bearer."""
-    words = ("Bearer test", "Bearer admin")
-    return [
-        each
-        for each in seen
-        if OF_GATEWAYS & set(each.headers) or each.header("Cookie") or each.header("Authorization") in words
-    ]
+def has_a_stand_in(request):
+    """True for a request with a header that a gateway sets, with a cookie, or with a word as its bearer token."""
+    has_a_word = request.header("Authorization") in ("Bearer test", "Bearer admin")
+    return bool(HEADERS_OF_GATEWAYS & set(request.headers)) or bool(request.header("Cookie")) or has_a_word
 
 
 def test_what_stands_in_for_a_token_names_nobody(tmp_path):
-    """No real code and no account of the profile, but for a read that shows how it is refused."""
-    found = with_a_stand_in(sent_by_a_run(tmp_path))
+    """A request with a stand-in for a token names no code, account or key of the profile.
 
-    assert len(found) > 20
-    assert [each.path for each in found if "/pixconf-" not in each.path] == []
-    assert [each.body for each in found if each.body and b"@example.com" not in each.body] == []
+    A stand-in is what some services trust in the place of a token, such as `X-Forwarded-For: 127.0.0.1`. Codes and
+    accounts that the suite made up begin with `pixconf-`, and its keys end with @example.com.
+    """
+    requests = [request for request in requests_of_a_run(tmp_path) if has_a_stand_in(request)]
+    bodies = [request.body for request in requests if request.body]
+
+    assert len(requests) > 20
+    assert [request.path for request in requests if "/pixconf-" not in request.path] == []
+    assert [body for body in bodies if b"@example.com" not in body] == []
 
 
-@pytest.mark.parametrize(("allow", "limit"), [(EVERYTHING[:-1], 45), (EVERYTHING[1:], 45), (EVERYTHING, 0)])
-def test_nothing_stands_in_for_a_token_that_is_not_permitted(allow, limit, tmp_path):
-    """It needs fuzz, a read to compare with, and room for wrong tokens."""
-    assert with_a_stand_in(sent_by_a_run(tmp_path, allow=allow, wrong_tokens=limit)) == []
+@pytest.mark.parametrize(
+    ("allow", "limit_of_wrong_tokens"),
+    [(WITHOUT_FUZZ, 45), (WITHOUT_READ, 45), (ALL_PERMISSIONS, 0)],
+    ids=["without fuzz", "without reads", "no wrong token permitted"],
+)
+def test_nothing_stands_in_for_a_token_that_is_not_permitted(allow, limit_of_wrong_tokens, tmp_path):
+    """No request has a stand-in for a token unless the profile allows `fuzz`, reads and wrong tokens.
+
+    A stand-in is what some services trust in the place of a token. The run needs a read to compare the answers with.
+    """
+    requests = requests_of_a_run(tmp_path, allow=allow, wrong_tokens=limit_of_wrong_tokens)
+
+    assert [request for request in requests if has_a_stand_in(request)] == []
 
 
 class TrustsAnAddress(Service):
@@ -62,8 +74,11 @@ class TrustsAnAddress(Service):
 
 
 def test_the_finding_names_the_header():
-    """One of the sixteen that went together."""
-    trial = try_in_memory(TrustsAnAddress(), ids=REQUIRED)
+    """If a service lets in whoever sends a certain header, the message of the finding names that one header.
+
+    The run sends sixteen such headers in one request at first, and then fewer and fewer of them.
+    """
+    trial = try_in_memory(TrustsAnAddress(), ids=TOKEN_REQUIREMENTS)
 
     assert trial.failing == {"executePix.token.required"}
     assert str(trial.rows["executePix.token.required"].message) == (
@@ -75,33 +90,39 @@ def test_the_finding_names_the_header():
 class OpensNowAndThen(Service):
     """The sandbox as two nodes: one of them looks a code up before it looks at the token. Which one answers, is chance."""
 
-    def __init__(self, seed, share):
+    def __init__(self, seed, probability):
         super().__init__()
-        self.chance, self.share = random.Random(seed), share
+        self.chance, self.probability = random.Random(seed), probability
 
     def authorize(self, request, operation):
         code = request.path.rsplit("/", 1)[-1]
-        if operation == "executePix" and self.chance.random() < self.share:
+        if operation == "executePix" and self.chance.random() < self.probability:
             with self.database.transaction() as ledger:
                 if ledger.transfer(code) is None:
                     raise Refusal(404, "There is no such transaction code.")
         super().authorize(request, operation)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-def test_an_answer_by_chance_is_no_evidence(share):
-    """Of twelve seeds none fails: it would have to answer ten requests as if there was a reason."""
-    ids = {"executePix.token.required"}
-    trials = [try_in_memory(OpensNowAndThen(seed, share), ids=ids) for seed in range(12)]
+@pytest.mark.parametrize("probability", [0.2, 0.5, 0.8])
+def test_an_answer_by_chance_is_no_evidence(probability):
+    """If it is chance whether a service looks a code up before it checks the token, the requirement does not fail.
 
-    assert [trial.failing for trial in trials] == [frozenset()] * 12
+    Nothing stands in for the token then. To be taken for a reason, chance would have to fit sixteen answers in a row, and
+    it does with none of twelve seeds.
+    """
+    failing = set()
+    for seed in range(12):
+        failing |= try_in_memory(OpensNowAndThen(seed, probability), ids={"executePix.token.required"}).failing
+
+    assert failing == set()
 
 
 class SaysNothing(Service):
     """The sandbox, whose refusals have all the same words, and status 400 for what is unknown and for odd headers."""
 
     def respond(self, request):
-        return self.refusal(Refusal(400, "No.")) if OF_GATEWAYS & set(request.headers) else super().respond(request)
+        has_odd_header = bool(HEADERS_OF_GATEWAYS & set(request.headers))
+        return self.refusal(Refusal(400, "No.")) if has_odd_header else super().respond(request)
 
     def refusal(self, refusal):
         status = 400 if refusal.status == 404 else refusal.status
@@ -109,8 +130,12 @@ class SaysNothing(Service):
 
 
 def test_a_filter_that_says_no_as_to_an_unknown_code_is_no_evidence():
-    """A read with the same headers is refused in these words, too."""
-    trial = try_in_memory(SaysNothing(), ids=REQUIRED)
+    """If a filter refuses odd headers in the words of an unknown code, the requirement of the token passes.
 
-    assert trial.failing == frozenset()
-    assert trial.with_verdict("pass") >= REQUIRED
+    It looks as if such a header were accepted in the place of a token, and only the code were unknown. But a read with
+    the same header is refused in these words, too.
+    """
+    trial = try_in_memory(SaysNothing(), ids=TOKEN_REQUIREMENTS)
+
+    assert trial.failing == set()
+    assert trial.with_verdict("pass") >= TOKEN_REQUIREMENTS

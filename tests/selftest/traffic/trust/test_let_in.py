@@ -1,4 +1,9 @@
-"""Which requests without the valid token passed the check of it, by logs that are written by hand."""
+"""Which requests without the valid token passed the check of it, by logs that are written by hand.
+
+A request is let in if it has no valid token and is answered as if it had one. Its code or account is made up, so the
+answer to the valid token is 404 (not found), and a refusal of the caller is 401. A stand-in is what some services trust
+in the place of a token, such as a header that a gateway sets.
+"""
 
 from dataclasses import replace
 
@@ -25,8 +30,8 @@ WITHOUT_A_TOKEN = {Trust.AT_THE_START, Trust.AFTER_THE_START, Trust.RIGHT_AFTER_
 NUMBER_OF_SERIES = 6
 
 
-def asked(purpose, status, operation="executePix", **changes):
-    """A request that names nobody, and its refusal with this status."""
+def refused(purpose, status, operation="executePix", **changes):
+    """A request with a made-up code or account that is sent for this purpose, and its answer with this status."""
     changes.setdefault("credential", NO_HEADER if purpose in WITHOUT_A_TOKEN else VALID)
     body = {"code": status, "data": {"error": f"Error {status}"}}
     return answer(operation, body, status=status, purpose=purpose, valid=False, **changes)
@@ -34,13 +39,16 @@ def asked(purpose, status, operation="executePix", **changes):
 
 def read_with_a_stand_in(status=UNAUTHORIZED):
     """A read with a stand-in, and its refusal with this status."""
-    return asked(Trust.READ_WITH_STAND_IN, status, "listAccounts")
+    return refused(Trust.READ_WITH_STAND_IN, status, "listAccounts")
 
 
-def in_order(*, shown=NOT_FOUND, plain=UNAUTHORIZED, **changes):
-    """The answers in ORDER_OF_PROOF: those with the stand-in and the plain ones in between have one status each."""
-    statuses = {Trust.STAND_IN_AGAIN: shown, Trust.NO_TOKEN_IN_BETWEEN: plain}
-    return [asked(purpose, statuses[purpose], **changes) for purpose in ORDER_OF_PROOF]
+def sixteen_answers_of_a_proof(**changes):
+    """Answers to requests with a stand-in (404) and without any token (401), eight of each, in an irregular order.
+
+    They show that the stand-in was let in each time.
+    """
+    statuses = {Trust.STAND_IN_AGAIN: NOT_FOUND, Trust.NO_TOKEN_IN_BETWEEN: UNAUTHORIZED}
+    return [refused(purpose, statuses[purpose], **changes) for purpose in ORDER_OF_PROOF]
 
 
 def log_of(*exchanges):
@@ -53,32 +61,40 @@ def numbers_let_in(log, operation="executePix"):
     return {code: [exchange.number for exchange in exchanges] for code, exchanges in let_in(log, operation)}
 
 
-WITH_THE_TOKEN = asked(Trust.WITH_THE_TOKEN, NOT_FOUND)
-NOTHING = {"let-in": [], "let-in-at-first": []}
+WITH_THE_TOKEN = refused(Trust.WITH_THE_TOKEN, NOT_FOUND)
+NONE_LET_IN = {"let-in": [], "let-in-at-first": []}
 
 
 # -- one answer -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("exchange", "tells"),
+    ("exchange", "is_about_it"),
     [
-        (asked(Trust.STAND_IN, NOT_FOUND), True),
+        (refused(Trust.STAND_IN, NOT_FOUND), True),
         (execution(), True),
-        (asked(Trust.STAND_IN, UNAUTHORIZED), False),
-        (asked(Trust.STAND_IN, BUSY), False),
+        (refused(Trust.STAND_IN, UNAUTHORIZED), False),
+        (refused(Trust.STAND_IN, BUSY), False),
         (unanswered(FailureKind.TIMEOUT), False),
     ],
+    ids=["404: it is unknown", "an execution result", "401: the caller is refused", "503: busy", "no answer"],
 )
-def test_what_tells_of_the_identifier(exchange, tells):
-    """An unknown identifier and a result do; a refusal of the caller, a busy service and no answer do not."""
-    assert is_about_the_identifier(exchange) is tells
+def test_what_tells_of_the_identifier(exchange, is_about_it):
+    """An answer is about the code in the request if it is a result, or says that the code is unknown.
+
+    A refusal of the caller, a busy service and no answer say nothing about the code.
+    """
+    assert is_about_the_identifier(exchange) is is_about_it
 
 
 def test_a_result_for_anybody_is_named():
-    """Any request without the valid token counts that got a result. What was sent with the token does not."""
+    """A request without the valid token that got an execution result is granted to anybody.
+
+    A request with the valid token is not, although it has the same answer.
+    """
     with_a_stand_in = execution(EXECUTION_RESULT, purpose=Trust.STAND_IN, credential=WRONG_TOKEN, valid=False)
-    log = log_of(replace(with_a_stand_in, purpose=Trust.WITH_THE_TOKEN), with_a_stand_in, *in_order())
+    with_the_token = replace(with_a_stand_in, purpose=Trust.WITH_THE_TOKEN)
+    log = log_of(with_the_token, with_a_stand_in, *sixteen_answers_of_a_proof())
 
     assert [exchange.number for exchange in granted_to_anybody(log, "executePix")] == [2]
 
@@ -87,110 +103,144 @@ def test_a_result_for_anybody_is_named():
 
 
 def test_a_stand_in_that_is_let_in_each_time_is_named():
-    """Eight answers as with the token, eight refusals in between, and a read that is refused otherwise."""
-    log = log_of(WITH_THE_TOKEN, *in_order(), read_with_a_stand_in())
+    """A stand-in for the token is let in if its eight requests are answered as with the token, and eight requests without
+    any token in between are refused.
+
+    A read with the stand-in is refused in another way, so no filter refuses the stand-in in the words of an unknown code.
+    A finding has the numbers of the eight requests with the stand-in, by its code.
+    """
+    log = log_of(WITH_THE_TOKEN, *sixteen_answers_of_a_proof(), read_with_a_stand_in())
 
     assert numbers_let_in(log) == {"let-in": [3, 4, 6, 9, 10, 13, 15, 16], "let-in-at-first": []}
-    assert numbers_let_in(log, "registerPixKey") == NOTHING
+    assert numbers_let_in(log, "registerPixKey") == NONE_LET_IN
 
 
-@pytest.mark.parametrize("place", range(len(ORDER_OF_PROOF)))
-def test_one_answer_that_does_not_fit_shows_nothing(place):
-    """A stand-in that is refused once, or a plain request that is let in once."""
-    answers = in_order()
-    otherwise = {Trust.STAND_IN_AGAIN: UNAUTHORIZED, Trust.NO_TOKEN_IN_BETWEEN: NOT_FOUND}
-    answers[place] = asked(ORDER_OF_PROOF[place], otherwise[ORDER_OF_PROOF[place]])
+@pytest.mark.parametrize("index_of_odd_answer", range(len(ORDER_OF_PROOF)))
+def test_one_answer_that_does_not_fit_shows_nothing(index_of_odd_answer):
+    """If one of sixteen answers does not fit, nothing counts as let in: it may be chance which server answers.
+
+    Either the stand-in is refused once, or a request without any token is answered once as with the token.
+    """
+    odd_statuses = {Trust.STAND_IN_AGAIN: UNAUTHORIZED, Trust.NO_TOKEN_IN_BETWEEN: NOT_FOUND}
+    purpose = ORDER_OF_PROOF[index_of_odd_answer]
+    answers = sixteen_answers_of_a_proof()
+    answers[index_of_odd_answer] = refused(purpose, odd_statuses[purpose])
     log = log_of(WITH_THE_TOKEN, *answers, read_with_a_stand_in())
 
-    assert numbers_let_in(log) == NOTHING
+    assert numbers_let_in(log) == NONE_LET_IN
+
+
+PROOF = sixteen_answers_of_a_proof()
+READ_WITHOUT_AN_ANSWER = replace(read_with_a_stand_in(), response=None)
 
 
 @pytest.mark.parametrize(
     "exchanges",
     [
-        pytest.param([WITH_THE_TOKEN, *in_order()], id="no read"),
-        pytest.param([WITH_THE_TOKEN, *in_order(), read_with_a_stand_in(NOT_FOUND)], id="a read that is filtered"),
-        pytest.param(
-            [WITH_THE_TOKEN, *in_order(), replace(read_with_a_stand_in(), response=None)], id="a read without an answer"
-        ),
-        pytest.param([WITH_THE_TOKEN, *in_order()[1:], read_with_a_stand_in()], id="one answer too few"),
-        pytest.param([*in_order(), read_with_a_stand_in()], id="nothing to compare with"),
+        pytest.param([WITH_THE_TOKEN, *PROOF], id="no read"),
+        pytest.param([WITH_THE_TOKEN, *PROOF, read_with_a_stand_in(NOT_FOUND)], id="a read that is filtered"),
+        pytest.param([WITH_THE_TOKEN, *PROOF, READ_WITHOUT_AN_ANSWER], id="a read without an answer"),
+        pytest.param([WITH_THE_TOKEN, *PROOF[1:], read_with_a_stand_in()], id="one answer too few"),
+        pytest.param([*PROOF, read_with_a_stand_in()], id="no request with the token to compare with"),
         pytest.param([read_with_a_stand_in()], id="a read alone"),
         pytest.param([], id="an empty log"),
     ],
 )
 def test_what_shows_no_stand_in(exchanges):
-    """A stand-in counts only with all its answers, with those of the token, and with a read that is no filter's."""
-    assert numbers_let_in(log_of(*exchanges)) == NOTHING
+    """A stand-in counts as let in only with all its sixteen answers, with one to the valid token, and with a read.
+
+    The read with the stand-in must be refused in another way. Otherwise a filter may refuse the stand-in.
+    """
+    assert numbers_let_in(log_of(*exchanges)) == NONE_LET_IN
 
 
 def test_each_read_is_about_the_answers_right_before_it():
-    """What a filter answered is not let in, although a stand-in of the other operation is let in after it."""
-    of_registrations = in_order(operation="registerPixKey", sent={"pixKeyType": "EMAIL"})
-    with_the_token = asked(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent={"pixKeyType": "EMAIL"})
-    filtered = [WITH_THE_TOKEN, *in_order(), read_with_a_stand_in(NOT_FOUND)]
-    log = log_of(*filtered, with_the_token, *of_registrations, read_with_a_stand_in())
+    """A read with a stand-in says whether a filter gave the answers right before it, and not those of another operation.
+
+    The read after the executions is filtered, so none counts as let in. The read after the registrations is not.
+    """
+    registrations = sixteen_answers_of_a_proof(operation="registerPixKey", sent={"pixKeyType": "EMAIL"})
+    with_the_token = refused(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent={"pixKeyType": "EMAIL"})
+    filtered_executions = [WITH_THE_TOKEN, *PROOF, read_with_a_stand_in(NOT_FOUND)]
+    log = log_of(*filtered_executions, with_the_token, *registrations, read_with_a_stand_in())
+    numbers_of_requests = [len(exchanges) for exchanges in stand_ins_let_in(log, "registerPixKey")]
 
     assert stand_ins_let_in(log, "executePix") == []
-    assert [len(exchanges) for exchanges in stand_ins_let_in(log, "registerPixKey")] == [8]
+    assert numbers_of_requests == [8]
 
 
-@pytest.mark.parametrize(("key_type", "number_let_in"), [("CPF", 1), ("EMAIL", 0)])
-def test_a_registration_is_compared_with_one_of_its_type(key_type, number_let_in):
-    """An answer to a CPF key is not compared with the answer that the token gets for an e-mail key."""
-    with_the_token = asked(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent={"pixKeyType": key_type})
-    answers = in_order(operation="registerPixKey", sent={"pixKeyType": "CPF"})
+@pytest.mark.parametrize(("key_type_with_the_token", "stand_ins"), [("CPF", 1), ("EMAIL", 0)])
+def test_a_registration_is_compared_with_one_of_its_type(key_type_with_the_token, stand_ins):
+    """A registration of a CPF with a stand-in is compared only with one of a CPF with the token, not of an e-mail key.
+
+    So the stand-in counts as let in only in the first case.
+    """
+    sent_with_the_token = {"pixKeyType": key_type_with_the_token}
+    with_the_token = refused(Trust.WITH_THE_TOKEN, NOT_FOUND, "registerPixKey", sent=sent_with_the_token)
+    answers = sixteen_answers_of_a_proof(operation="registerPixKey", sent={"pixKeyType": "CPF"})
     log = log_of(with_the_token, *answers, read_with_a_stand_in())
 
-    assert len(stand_ins_let_in(log, "registerPixKey")) == number_let_in
+    assert len(stand_ins_let_in(log, "registerPixKey")) == stand_ins
 
 
 # -- a series --------------------------------------------------------------------------------------------------------
 
 
 def series(*statuses):
-    """The requests of a series, with these statuses."""
-    return [asked(purpose, status) for purpose, status in zip(PURPOSES_IN_A_SERIES, statuses, strict=True)]
+    """Three requests without the valid token, one after the other on one connection, with these statuses.
+
+    The first goes right after a read that succeeds, and the second after a refusal. The third has a wrong token.
+    """
+    return [refused(purpose, status) for purpose, status in zip(PURPOSES_IN_A_SERIES, statuses, strict=True)]
 
 
 @pytest.mark.parametrize(
-    ("statuses", "each", "some"),
+    ("statuses", "all_are_refused", "only_some_are_refused"),
     [
         ((UNAUTHORIZED, UNAUTHORIZED, UNAUTHORIZED), True, False),
         ((UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED), False, True),
         ((NOT_FOUND, NOT_FOUND, NOT_FOUND), False, False),
         ((BUSY, UNAUTHORIZED, UNAUTHORIZED), False, True),
     ],
+    ids=["401 three times", "404 in the middle", "404 three times", "503 at first"],
 )
-def test_whether_a_token_makes_a_difference(statuses, each, some):
-    """It does if each request of the series is refused. If some are, further series show what decides."""
+def test_whether_a_token_makes_a_difference(statuses, all_are_refused, only_some_are_refused):
+    """Of three requests without the valid token, only those that are answered 401 count as refused for their token.
+
+    The valid token is answered 404 (not found). If only some are refused, more such series are sent to find out why.
+    """
     log = log_of(WITH_THE_TOKEN, *series(*statuses))
 
-    assert are_all_refused_in_first_series(log, "executePix") is each
-    assert are_only_some_refused_in_first_series(log, "executePix") is some
+    assert are_all_refused_in_first_series(log, "executePix") is all_are_refused
+    assert are_only_some_refused_in_first_series(log, "executePix") is only_some_are_refused
 
 
 def test_without_a_series_nothing_makes_a_difference():
-    """A log without a series says neither."""
+    """If no series of requests without the valid token was sent, neither all nor some of them count as refused."""
     log = log_of(WITH_THE_TOKEN)
 
-    assert not are_all_refused_in_first_series(log, "executePix")
-    assert not are_only_some_refused_in_first_series(log, "executePix")
+    assert are_all_refused_in_first_series(log, "executePix") is False
+    assert are_only_some_refused_in_first_series(log, "executePix") is False
 
 
 def test_a_place_that_is_let_in_each_time_is_named():
-    """Right behind a refusal, while what goes right behind a success is refused each time."""
-    log = log_of(WITH_THE_TOKEN, *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES)
+    """If requests at one position of a series are let in each time, and those at another are refused each time, the
+    former are named.
 
-    behind_a_refusal, another_token = [3, 6, 9, 12, 15, 18], [4, 7, 10, 13, 16, 19]
-    assert numbers_let_in(log) == {"let-in": [*behind_a_refusal, *another_token], "let-in-at-first": []}
+    A service may remember on a connection whom it accepted. Here the first request of each of six series is refused, and
+    the two after it, one right behind a refusal and one with a wrong token, are answered like the valid token.
+    """
+    log = log_of(WITH_THE_TOKEN, *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES)
+    right_behind_a_refusal, with_a_wrong_token = [3, 6, 9, 12, 15, 18], [4, 7, 10, 13, 16, 19]
+
+    assert numbers_let_in(log) == {"let-in": [*right_behind_a_refusal, *with_a_wrong_token], "let-in-at-first": []}
 
 
 @pytest.mark.parametrize(
     "requests",
     [
         pytest.param(series(UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED) * (NUMBER_OF_SERIES - 1), id="one series too few"),
-        pytest.param(series(NOT_FOUND, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES, id="no place is refused"),
+        pytest.param(series(NOT_FOUND, NOT_FOUND, NOT_FOUND) * NUMBER_OF_SERIES, id="no position is refused"),
         pytest.param(
             [
                 *series(UNAUTHORIZED, NOT_FOUND, UNAUTHORIZED) * (NUMBER_OF_SERIES - 1),
@@ -203,34 +253,41 @@ def test_a_place_that_is_let_in_each_time_is_named():
                 *series(UNAUTHORIZED, NOT_FOUND, NOT_FOUND) * (NUMBER_OF_SERIES // 2),
                 *series(NOT_FOUND, UNAUTHORIZED, UNAUTHORIZED) * (NUMBER_OF_SERIES // 2),
             ],
-            id="nodes in turn",
+            id="two servers in turn",
         ),
     ],
 )
 def test_what_shows_no_place(requests):
-    """A place counts only if it is let in each time, while another one is refused each time."""
-    assert numbers_let_in(log_of(WITH_THE_TOKEN, *requests)) == NOTHING
+    """A position in a series of three requests counts as let in only if it is let in each time, in six series, while
+    another position is refused each time.
+
+    Otherwise it may be chance which server answers.
+    """
+    assert numbers_let_in(log_of(WITH_THE_TOKEN, *requests)) == NONE_LET_IN
 
 
 # -- the first second -----------------------------------------------------------------------------------------------
 
 
-def start(*statuses):
-    """Plain requests of the first second, with these statuses."""
-    return [asked(Trust.AT_THE_START, status) for status in statuses]
+def in_the_first_second(*statuses):
+    """Requests without a token in the first second of a run, with these statuses."""
+    return [refused(Trust.AT_THE_START, status) for status in statuses]
 
 
 def later(*statuses):
-    """Plain requests later in the run, with these statuses."""
-    return [asked(Trust.AFTER_THE_START, status) for status in statuses]
+    """Requests without a token later in the run, with these statuses."""
+    return [refused(Trust.AFTER_THE_START, status) for status in statuses]
 
 
-LATER_REFUSED = later(*[UNAUTHORIZED] * 5)
+FOUR_REFUSED_LATER, FIVE_REFUSED_LATER = later(*[UNAUTHORIZED] * 4), later(*[UNAUTHORIZED] * 5)
 
 
 def test_what_was_let_in_at_first_is_named():
-    """Both plain requests of the first second, if the later ones are refused."""
-    log = log_of(*start(NOT_FOUND, NOT_FOUND), WITH_THE_TOKEN, *LATER_REFUSED)
+    """If both requests without a token in the first second are let in, and five later ones refused, the two are named.
+
+    A service may check no token until it has started whole.
+    """
+    log = log_of(*in_the_first_second(NOT_FOUND, NOT_FOUND), WITH_THE_TOKEN, *FIVE_REFUSED_LATER)
 
     assert numbers_let_in(log) == {"let-in": [], "let-in-at-first": [1, 2]}
 
@@ -238,12 +295,19 @@ def test_what_was_let_in_at_first_is_named():
 @pytest.mark.parametrize(
     "exchanges",
     [
-        pytest.param([*start(NOT_FOUND, NOT_FOUND), *LATER_REFUSED[1:]], id="one later request too few"),
-        pytest.param([*start(NOT_FOUND, NOT_FOUND), *LATER_REFUSED[1:], *later(NOT_FOUND)], id="let in later, too"),
-        pytest.param([*start(NOT_FOUND, UNAUTHORIZED), *LATER_REFUSED], id="refused at first, too"),
-        pytest.param([*start(NOT_FOUND), *LATER_REFUSED], id="one request at first"),
+        pytest.param([*in_the_first_second(NOT_FOUND, NOT_FOUND), *FOUR_REFUSED_LATER], id="one later request too few"),
+        pytest.param(
+            [*in_the_first_second(NOT_FOUND, NOT_FOUND), *FOUR_REFUSED_LATER, *later(NOT_FOUND)],
+            id="one is let in later, too",
+        ),
+        pytest.param(
+            [*in_the_first_second(NOT_FOUND, UNAUTHORIZED), *FIVE_REFUSED_LATER], id="one is refused at first, too"
+        ),
+        pytest.param([*in_the_first_second(NOT_FOUND), *FIVE_REFUSED_LATER], id="one request at first"),
     ],
 )
 def test_what_shows_nothing_of_the_first_second(exchanges):
-    """Both requests of the first second have to be let in, and all five later ones refused."""
-    assert numbers_let_in(log_of(WITH_THE_TOKEN, *exchanges)) == NOTHING
+    """Requests without a token count as let in at first only if both in the first second are, and five later ones are
+    refused.
+    """
+    assert numbers_let_in(log_of(WITH_THE_TOKEN, *exchanges)) == NONE_LET_IN

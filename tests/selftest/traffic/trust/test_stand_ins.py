@@ -1,4 +1,8 @@
-"""The table of what may stand in for a token: what is in it, on a sandbox and elsewhere, and how a family is halved."""
+"""The table of what may stand in for a token: what is in it, on a sandbox and elsewhere, and how a family is halved.
+
+A stand-in is what some services trust in the place of a token, such as a header with the name of a user. A family is a
+group of headers with one meaning. They are sent in one request, then each half of them, until one header is left.
+"""
 
 from types import SimpleNamespace
 
@@ -15,91 +19,127 @@ SANDBOX = SimpleNamespace(is_sandbox=True, allow={"fuzz"})
 STAGING = SimpleNamespace(is_sandbox=False, allow={"fuzz"})
 TOKEN = SignsItsToken().token
 OPERATIONS = ("executePix", "registerPixKey")
-SET = (("SID", "0f6a2c9d81"),)
+SESSION_COOKIES = (("SID", "0f6a2c9d81"),)
+"""Name and value of the cookies that the service set."""
 each_operation = pytest.mark.parametrize("operation", OPERATIONS)
 
 
-def names_and_forms(found):
-    """The names and the credentials of stand-ins."""
-    return {stand_in.name for stand_in in found} | {stand_in.credential for stand_in in found}
+def stand_ins_for(operation, profile):
+    """The stand-ins that a run sends to an operation, if the service set SESSION_COOKIES."""
+    return list(stand_ins(operation, profile, TOKEN, SESSION_COOKIES))
 
 
 @each_operation
 @pytest.mark.parametrize("profile", [SANDBOX, STAGING], ids=["a sandbox", "no sandbox"])
 def test_each_family_and_each_form_goes_once_at_least(operation, profile):
-    """Of a signed token all forms but that of a text, which has the forms of its own."""
-    found = names_and_forms(stand_ins(operation, profile, TOKEN, SET))
+    """Each family of headers is sent in the place of a token, and so is each form of a wrong token that shows nothing of
+    the valid one.
+
+    A query, a cookie, and all headers at once are sent, too. Left out is one form that is not made of a signed token.
+    """
+    sent = stand_ins_for(operation, profile)
+    names, credentials = {stand_in.name for stand_in in sent}, {stand_in.credential for stand_in in sent}
     forms = {form.name for form in FORMS_FOR_SYNTHETIC_IDENTIFIERS} - {"an unsigned token (none) with other claims"}
 
-    assert found >= {*FAMILIES, QUERY, COOKIE, EVERYTHING, *forms}
+    assert names | credentials >= {*FAMILIES, QUERY, COOKIE, EVERYTHING, *forms}
 
 
 @each_operation
 def test_no_stand_in_tells_the_token(operation):
-    """Neither its form nor its headers, nor its query."""
-    found = stand_ins(operation, STAGING, TOKEN, SET)
-    values = {value for stand_in in found for _, value in (*stand_in.headers, *stand_in.query)}
+    """No stand-in shows a part of the valid token: not as a wrong token, not in a header, and not in a query."""
+    sent = stand_ins_for(operation, STAGING)
+    credentials = {stand_in.credential for stand_in in sent}
+    values = {value for stand_in in sent for _, value in (*stand_in.headers, *stand_in.query)}
 
-    assert not RESTORABLE & {stand_in.credential for stand_in in found}
-    assert not [value for value in values if value in TOKEN or TOKEN in value]
+    assert credentials & RESTORABLE == set()
+    assert [value for value in values if value in TOKEN or TOKEN in value] == []
 
 
-def test_on_a_sandbox_each_key_type_gets_words_and_an_empty_bearer():
-    """A check may depend on the key type of a registration."""
-    found = stand_ins("registerPixKey", SANDBOX, TOKEN, SET)
-    with_a_word = {stand_in.key_type for stand_in in found if stand_in.credential.startswith("the text ")}
+@pytest.mark.parametrize(
+    "beginning_of_credential", ["the text ", "an empty bearer"], ids=["a word as a token", "an empty token"]
+)
+def test_on_a_sandbox_each_key_type_gets_words_and_an_empty_bearer(beginning_of_credential):
+    """On a sandbox registrations of each key type are sent with a word as the token, and with an empty token.
 
-    assert with_a_word == set(KEY_TYPES)
-    assert {stand_in.key_type for stand_in in found if stand_in.credential == "an empty bearer"} == set(KEY_TYPES)
-    assert {stand_in.key_type for stand_in in stand_ins("registerPixKey", STAGING, TOKEN, SET)} == {"EMAIL"}
+    A service may check the token for some key types only.
+    """
+    sent = stand_ins_for("registerPixKey", SANDBOX)
+    key_types = {stand_in.key_type for stand_in in sent if stand_in.credential.startswith(beginning_of_credential)}
+
+    assert key_types == set(KEY_TYPES)
+
+
+def test_off_a_sandbox_only_e_mail_keys_are_sent_with_a_stand_in():
+    """Off a sandbox registrations with a stand-in for the token have the key type EMAIL alone."""
+    key_types = {stand_in.key_type for stand_in in stand_ins_for("registerPixKey", STAGING)}
+
+    assert key_types == {"EMAIL"}
 
 
 @each_operation
 def test_elsewhere_a_user_is_a_synthetic_one(operation):
-    """Nobody is asked for in the name of a user whom a service may know."""
-    found = [each for each in stand_ins(operation, STAGING, TOKEN, SET) if "user" in each.name]
-    everything = [each for each in stand_ins(operation, STAGING, TOKEN, SET) if each.name == EVERYTHING]
+    """Off a sandbox a header that names a user has a name that the suite made up, because a service may know a usual one.
 
-    assert {value for each in found for _, value in each.headers} == {f"{SYNTHETIC_PREFIX}user"}
-    assert "admin" not in {value for each in everything for _, value in each.headers}
+    So no header has the user `admin`, not even if all headers are sent at once.
+    """
+    sent = stand_ins_for(operation, STAGING)
+    users = {value for stand_in in sent if "user" in stand_in.name for _, value in stand_in.headers}
+    values_if_all_are_sent = {
+        value for stand_in in sent if stand_in.name == EVERYTHING for _, value in stand_in.headers
+    }
+
+    assert users == {f"{SYNTHETIC_PREFIX}user"}
+    assert "admin" not in values_if_all_are_sent
 
 
 def test_a_session_is_sent_on_a_sandbox_alone():
-    """The last cookie of each name; elsewhere, or where none is set, usual names with a synthetic value."""
-    headers = (("Set-Cookie", "SID=old"), ("set-cookie", "SID=0f6a2c9d81; Path=/"), ("Set-Cookie", "gone="))
+    """Only on a sandbox a cookie that the service set is sent in the place of a token.
+
+    It has the last value that a success gave it. Off a sandbox, or if the service set no cookie, usual names of a session
+    are sent with a value that the suite made up.
+    """
     request = Request("GET", "https://bank.example/v1/accounts", ())
-    answered = Exchange(1, "listAccounts", request, Response(200, headers, b""), credential=VALID)
-    refused = Exchange(
+    headers = (("Set-Cookie", "SID=old"), ("set-cookie", "SID=0f6a2c9d81; Path=/"), ("Set-Cookie", "gone="))
+    success = Exchange(1, "listAccounts", request, Response(200, headers, b""), credential=VALID)
+    refusal = Exchange(
         2, "listAccounts", request, Response(401, (("Set-Cookie", "SID=no"),), b""), credential=NO_HEADER
     )
-    log = Log([answered, refused])
+    log = Log([success, refusal])
+    cookies_off_a_sandbox = cookies_of(log, STAGING)
 
-    assert cookies_of(log, SANDBOX) == SET
-    assert {value for _, value in cookies_of(log, STAGING)} == {f"{SYNTHETIC_PREFIX}session"}
-    assert cookies_of(Log(), SANDBOX) == cookies_of(log, STAGING)
+    assert cookies_of(log, SANDBOX) == SESSION_COOKIES
+    assert {value for _, value in cookies_off_a_sandbox} == {f"{SYNTHETIC_PREFIX}session"}
+    assert cookies_of(Log(), SANDBOX) == cookies_off_a_sandbox
 
 
-def leaves(stand_in):
-    """What is left when a family is halved to its end."""
+def smallest_parts(stand_in):
+    """What is left when a family of headers is halved to its end."""
     parts = stand_in.parts()
-    return [leaf for part in parts for leaf in leaves(part)] if parts else [stand_in]
+    return [smallest for part in parts for smallest in smallest_parts(part)] if parts else [stand_in]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_halves_of_a_family_are_its_headers_in_the_end(name):
-    """Each once, with its value and its name."""
-    family = StandIn(name=name, headers=FAMILIES[name])
-    found = leaves(family)
+    """If a family of headers is halved again and again, each of its headers is left once, alone and under its name."""
+    headers = FAMILIES[name]
+    parts = smallest_parts(StandIn(name=name, headers=headers))
 
-    assert [leaf.headers for leaf in found] == [(header,) for header in FAMILIES[name]]
-    assert [leaf.name for leaf in found] == [header for header, _ in FAMILIES[name]]
+    assert [part.headers for part in parts] == [(header,) for header in headers]
+    assert [part.name for part in parts] == [header_name for header_name, _ in headers]
 
 
 def test_all_that_a_gateway_sets_is_made_of_whole_families():
-    """And a query of its members."""
-    [everything] = [each for each in stand_ins("executePix", SANDBOX, TOKEN, SET) if each.name == EVERYTHING]
+    """If all headers at once are let in, the parts that are sent next are whole families, which have all these headers."""
+    [everything] = [stand_in for stand_in in stand_ins_for("executePix", SANDBOX) if stand_in.name == EVERYTHING]
+    headers_of_parts = [header for part in everything.parts() for header in part.headers]
+    names_of_parts = {part.name for part in everything.parts()}
+
+    assert sorted(headers_of_parts) == sorted(everything.headers)
+    assert names_of_parts <= set(FAMILIES)
+
+
+def test_a_query_of_two_members_is_halved_into_its_members():
+    """If a query with two members is let in, the parts that are sent next have one member each."""
     query = StandIn(name=QUERY, query=(("a", "1"), ("b", "2")))
 
-    assert sorted(header for part in everything.parts() for header in part.headers) == sorted(everything.headers)
-    assert {part.name for part in everything.parts()} <= set(FAMILIES)
     assert [part.name for part in query.parts()] == ["?a=", "?b="]
