@@ -123,16 +123,18 @@ def _line_for_tokens(profile: Profile) -> str:
     return f"limits.wrong_tokens ({profile.limits.wrong_tokens})"
 
 
-def _situations_without_the_token(operation: str) -> tuple[CountedSituation, CountedSituation]:
+def _situations_without_the_token(
+    operation: str, line_without_token: Callable[[Profile], str]
+) -> tuple[CountedSituation, CountedSituation]:
     """The two situations of an operation in which the valid token is missing: no token, and a wrong one.
 
-    Each code is sent once without a token, so more executions raise the first number. The limit of wrong tokens raises
-    the second one.
+    `line_without_token` gives the line of the profile that raises the number of requests without a token. The limit of
+    wrong tokens raises the number of the others.
     """
     without_token = _with_credential(operation, NO_HEADER)
     with_another = _with_credential(operation, WRONG_TOKEN)
     return (
-        CountedSituation(operation, "a request without a token", without_token, _line_for_executions),
+        CountedSituation(operation, "a request without a token", without_token, line_without_token),
         CountedSituation(operation, "a request with another token", with_another, _line_for_tokens),
     )
 
@@ -144,8 +146,8 @@ SITUATIONS = (
         for key_type in KEY_TYPES
     ),
     CountedSituation("deletePixKey", "a deletion", valid_deletions, _line_for_deletions),
-    *_situations_without_the_token("executePix"),
-    *_situations_without_the_token("registerPixKey"),
+    *_situations_without_the_token("executePix", _line_for_executions),  # each code is sent once without a token
+    *_situations_without_the_token("registerPixKey", _line_for_tokens),  # they are written in several ways
 )
 """The situations of the documented operations."""
 

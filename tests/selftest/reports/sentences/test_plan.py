@@ -132,6 +132,14 @@ def test_an_account_and_a_code_have_any_form(lines_of_plan, name, sandbox):
             {"sandbox": None, "allow": ["read", "register-keys"]},
             "registerPixKey, a key of the type EMAIL: 1 of 6, more with allow: delete-keys",
         ),
+        (
+            {"sandbox": None, "allow": ["read", "register-keys"], "limits": {"wrong_tokens": 3}},
+            "registerPixKey, a request with another token: 1 of 6, more with limits.wrong_tokens (3)",
+        ),
+        (
+            {"sandbox": None, "allow": ["read", "register-keys"], "limits": {"wrong_tokens": 3}},
+            "registerPixKey, a request without a token: 2 of 6, more with limits.wrong_tokens (3)",
+        ),
     ],
 )  # fmt: skip
 def test_the_plan_lists_statements_that_few_exchanges_show(changes, line, lines_of_plan):
