@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _write_new(options)
         protect_secrets()
         profile = load(options.environment, base_url=options.base_url) if options.environment else None
-        if options.command == "journal" or profile is None:  # only `journal` may have no profile
+        # `journal` is the only command that may have no profile: it prints the codes of all profiles then.
+        if options.command == "journal" or profile is None:
             return _show_journal(profile, options.settle)
         if options.command == "cleanup":
             return clean_up(profile, _opened, yes=options.yes)

@@ -114,6 +114,7 @@ def updated_facts(was: Facts, now: Facts) -> Facts:
     for pointer, type_name in sorted(was):  # so that an object or array comes before its members and items
         holder = _holder_of(pointer)
         holder_exists = holder == ANSWER or (holder, OBJECT) in current or (holder, ARRAY) in current
+        # Null alone does not count as an answer, because a member of any type may be null.
         is_answered_now = bool(_types_that_matter(_types_at(pointer, new_types)))
         if holder_exists and not is_answered_now:
             current.add((pointer, type_name))

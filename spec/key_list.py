@@ -488,6 +488,8 @@ def may_be_masked(text: str, key: str) -> bool:
 def _ends_with_parts(number: str, parts: set[str]) -> bool:
     """True if the end of a number can be put together from some of these parts: 8765432 from {"432", "8765"}.
 
+    A list may show a phone number in several members of an item, such as an area code and the rest of the number.
+
     The search begins with the last part: the rest of the number is then looked for in the same way.
     """
     for part in parts:
@@ -499,7 +501,7 @@ def _ends_with_parts(number: str, parts: set[str]) -> bool:
 
 
 def _number_of(value: Any) -> int:
-    """A number, or a text of digits, as an integer; 0 for anything else, which says nothing about a number of keys."""
+    """A number, or a text of digits, as an integer; 0 for anything else. Used for members such as `total`."""
     text = str(value) if _is_text(value) else ""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0  # no account has more keys than nine digits can say
 

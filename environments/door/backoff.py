@@ -173,9 +173,10 @@ class Backoff:
         return len(self._on_the_wire) < self.most_at_once
 
     def wait_for_empty_wire(self) -> None:
-        """Wait until every request that was sent is answered.
+        """Wait until every request that was sent is answered. The caller has the lock of the door.
 
-        Afterwards no other thread sends until the caller releases the lock of the door or waits for something else.
+        Meanwhile no other thread begins to send: `may_send` looks at the counter that is raised here. Afterwards no
+        other thread sends until the caller releases the lock or waits for something else.
         """
         self._threads_waiting_for_empty_wire += 1
         try:

@@ -50,8 +50,8 @@ def leaves_in(body: bytes) -> list[tuple[JsonPath, Any]] | None:
     """Every text, number, boolean and null of a body in JSON, each with the path to it.
 
     `{"to": {"account": "7"}, "keys": ["a"]}` gives `[(("to", "account"), "7"), (("keys", 0), "a")]`. A number is a
-    `NumberText`. If a name stands twice in an object, the values of both are in the result, because a service may read
-    either. None if not even a lenient reader finds JSON in the body, or if it is nested too deeply to be read.
+    `NumberText`. If a name occurs twice in an object, both values are in the result, because a service may read either.
+    None if not even a lenient reader finds JSON in the body, or if it is nested too deeply to be read.
     """
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):
         return None

@@ -75,6 +75,7 @@ class KeyRecord(EventLog):
         recorded. Raises JournalError.
         """
         digest = self.digest(_subject(account, key_type, value))
+        # The file has one event for each key: a new one replaces it, and the event of a deletion removes it.
         return next((event["event"] for event in self._events_at_this_address() if event["digest"] == digest), "")
 
     def remaining_keys(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
@@ -96,8 +97,8 @@ class KeyRecord(EventLog):
     def events_of_made_up_keys(self) -> list[Event]:
         """The last event of each key in the file that the suite or the service made up, without its account.
 
-        A run asks for them thousands of times, and to find out the accounts takes a digest of each. Raises
-        JournalError.
+        `remaining_keys` also finds out the accounts, but for that it computes several digests for each key. This method
+        is faster, because a run asks for the events thousands of times. Raises JournalError.
         """
         return [event for event in self._events_at_this_address() if event.get("ours")]
 

@@ -217,6 +217,7 @@ class Budget:
             return transfers_left > kept_for_others
         by_valid_bodies = sum(number for (_, is_valid), number in counted.items() if is_valid)
         equal_part = (limit - by_valid_bodies) // max(1, len(self._operations_with_equal_parts))
+        # An operation has no part if `divide_transfers` was not called, or did not name it.
         has_no_equal_part = operation not in self._operations_with_equal_parts
         by_invalid_bodies = counted[operation, False]
         return transfers_left > 0 and (has_no_equal_part or by_invalid_bodies < equal_part)

@@ -87,7 +87,8 @@ class Prepared:
             if is_refused_with_a_transfer(exchange, code_at):
                 yield exchange, PERHAPS_PREPARED
             else:
-                yield exchange, self._reasons.get(self.codes.get(exchange.number), _NOT_SENT)
+                code = self.codes.get(exchange.number)  # None: no code was looked for in this answer
+                yield exchange, self._reasons.get(code, _NOT_SENT)
 
 
 def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:

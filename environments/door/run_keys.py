@@ -383,8 +383,9 @@ class Keys:
         After the first registration of a key of the profile (the settings of the run), a list does not show any longer
         whether the key was there before the run. A made-up key cannot have been there.
 
-        If an earlier registration has registered the key, or may have, the key keeps its account: it has to be deleted
-        there. If it is registered for certain, it also keeps its state.
+        If an earlier registration has registered the key, or may have, the key keeps its account, because it has to be
+        deleted there. If it is registered for certain, it also keeps its state: REGISTERED, or KEPT (deleted, but
+        a list still shows it).
         """
         if key.is_of_profile:
             self.lists.run_may_have_changed_keys = True
@@ -489,7 +490,7 @@ class Keys:
         settings of the run) that was not sent so far, each list counts, because it may be registered at any account of
         the profile.
         """
-        is_its_account = account == key.account or not key.account
+        is_its_account = account == key.account or not key.account  # a key without an account may be at any
         may_be_anywhere = key.is_of_profile and key.state is KeyState.NOT_SENT
         return is_its_account or may_be_anywhere
 
@@ -535,14 +536,14 @@ class Keys:
         return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
-        """Change the state of a refused key of unknown value (RANDOM: the service makes the key) by a list.
+        """Decide by a list whether a refused registration of a RANDOM key, whose value is unknown, registered a key.
 
         The key counts as "not registered" if every text that is new in the list, since the registration, is another key
         of the run. A further new text might be this key. Nothing can be said if the list shows another account, or if
         no list was read before the run. Texts are compared without letter case and punctuation (`plain`), because a
         list may show a key in another form.
         """
-        is_its_account = account == key.account or not key.account
+        is_its_account = account == key.account or not key.account  # a key without an account may be at any
         can_compare = is_its_account and self.list_before_run is not None
         if key.state is not KeyState.REFUSED or not can_compare:
             return

@@ -4,11 +4,13 @@ Requests share kept connections, which stay open after an answer for the next re
 connection at any time, and then nobody knows if the request arrived. So these are sent over a fresh connection, which
 no other request has used:
 
-- a request that may move money, and a request that is sent again after it got no answer
-- the first transaction code; later codes are sent over a kept connection that was just used, because some services
-  answer differently there
-- all transaction codes, once the service closed a connection that it had not announced to close
-- all transaction codes, if the run uses a proxy
+- a request that may move money, except a transaction code
+- a request that is sent again after it got no answer
+- the first transaction code, and every code if the run uses a proxy
+- every code, once the service closed a kept connection without saying so in the answer before
+
+Other codes are sent over a kept connection that was used a moment ago, because some services check the token only in
+the first request of a connection.
 
 The weight of the answers is an estimate of the work to judge them. A run limits it, see `MOST_WEIGHT`.
 """

@@ -126,7 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
             log.exception("The sandbox failed")
             self.send_error(500)
             return
-        if response is not None:
+        if (
+            response is not None
+        ):  # None: the service wrote to the connection itself, as broken services of self-tests do
             self._send(response)
 
     def _body(self) -> bytes | None:

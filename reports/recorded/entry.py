@@ -1,8 +1,8 @@
 """Exchange of an entry of a HAR 1.2 file, as browsers, mitmproxy, Playwright, Charles and converters write it.
 
-- A recording does not say whether a token was valid. Here any token counts as valid, except if the answer is an HTML
-  page, because the token may have expired then. `tally.py` decides later: it sets the token to unknown until an answer
-  to this token had data, such as an account.
+- A recording does not say whether a token was valid. This module calls every token valid, except if the answer is an
+  HTML page, because the token may have expired then. `tally.py` corrects that later: a token is unknown until an
+  answer to it had data, such as an account.
 - A field that is not as in HAR 1.2 is ignored, and the rest of the entry is judged.
 - A part of an exchange that is not recorded may have been sent nevertheless. `missing_parts` names such parts, and what
   they would show is not judged.
@@ -175,7 +175,8 @@ def _moment(text: object) -> float:
 
 
 def _seconds(milliseconds: object) -> float:
-    """A recorded duration in seconds, at most 11 days; 0 if none is recorded, or if it is negative."""
+    """A recorded duration in seconds, at most 11 days (a million seconds, so that a senseless number does no
+    harm); 0 if none is recorded, or if it is negative."""
     with suppress(ArithmeticError, TypeError, ValueError):  # a value that is no number gives 0
         seconds = float(milliseconds) / 1000  # type: ignore[arg-type]  # the value may have any type
         if isfinite(seconds):

@@ -5,7 +5,7 @@ DEVIATION, UNJUDGED or EXCHANGES. Its other parts say for what, such as a requir
 person may look up, because it shows a deviation or was not judged as a whole.
 
 Tallies of parts of the traffic merge in any order. A tally does not grow with the traffic: it has counts, and of each
-key only the first few examples, as they may be shown.
+key only the first few examples, without secret and personal values.
 """
 
 from __future__ import annotations

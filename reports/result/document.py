@@ -4,10 +4,10 @@
 conformance.schema.json is its schema.
 
 - A text of the suite is a message (`spec/message.py`) until an output puts it into its language.
-- A requirement has its findings as `Finding`, with the templates of their words. Only conformance.json has them as
-  `Deviation`, which is plain data.
-- A text from the command line, the file system or a service is taken as it is. A pattern for such a text could refuse
-  one, and then the run would have no report.
+- A requirement has its findings as `Finding`, from which each output makes a sentence in its language. Only
+  conformance.json has them as `Deviation`, which is plain data.
+- A text from the command line, the file system or a service is not checked against a pattern (a regular expression).
+  A pattern could refuse a text, and then the run would have no report.
 
 At the end is `EarlierRun`: the few members that the suite reads from the conformance.json of another run.
 

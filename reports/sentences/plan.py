@@ -251,6 +251,7 @@ def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
         "registerPixKey", "deletePixKey", *PREPARING_OPERATIONS
     )
     if sends_malformed_bodies and not profile.is_sandbox:
+        # Off a sandbox each code is executed once, and alone, because it moves money.
         yield "unseen outside a sandbox: malformed bodies, if a service first looks up their synthetic account"
 
 
@@ -271,6 +272,7 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
         steps = "as steps of sequences; some of them are executed a second time"
         yield f"{len(in_sequences)} more that the run prepares, {steps}"
     if valid and not profile.is_sandbox:
+        # Off a sandbox each code is executed once, and alone, because it moves money.
         yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
     if not valid and not plan.barred:
         yield f"no execution: {_why_no_execution(plan)}"

@@ -90,6 +90,7 @@ def evidence(exchange: Exchange, resending: Resending) -> ShownExchange:
     """One request and its response, as far as they may be shown, with the shell lines that send the request again.
 
     The run records this for an exchange to which the report refers, so that a reader can see and repeat what happened.
+    The splitter cuts the request into parts: texts that may be shown, and secret values, which become placeholders.
     """
     display = resending.display
     request = resending.splitter.parts_of(exchange.request)

@@ -255,7 +255,9 @@ class Display:
         mark at the start becomes the escape `\\ufeff`, because a reader could not see it.
         """
         is_latin = _LATIN.search(content_type) is not None
-        return self._remembered_body(body[:MOST_BYTES_SHOWN], is_latin, max(size, len(body)), self.known.size)
+        whole_size = max(size, len(body))
+        # The result is cached by its arguments. It is another one once more values are known, which are hidden in it.
+        return self._remembered_body(body[:MOST_BYTES_SHOWN], is_latin, whole_size, self.known.size)
 
     def _body(self, start: bytes, is_latin: bool, size: int, number_of_known_values: int) -> str:
         """What may be shown of a body: `start` are its first bytes, and `size` is the number of bytes of the whole.

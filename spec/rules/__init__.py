@@ -168,9 +168,10 @@ class Reproduction:
 
     @property
     def answered_otherwise_alone(self) -> list[Exchange]:
-        """The exchanges whose request got another kind of answer when it was sent again, alone.
+        """The exchanges whose request got another kind of answer when it was sent again without others beside it.
 
-        They are the exchanges whose first answer was doubtful, so that the second one counts instead (superseded it).
+        A request that was sent together with others is sent again, alone, if it was refused or deviates. The second
+        answer counts then: it supersedes the first one. These exchanges are the first ones.
         """
         superseded = numbers_superseded(self.exchanges)
         answered_otherwise = []

@@ -1,6 +1,7 @@
 """Rules of robustness, which are the suite's own policy: the interface document is silent about them.
 
-No request ends in a server error, a stack trace or a dropped connection. `Reproduction` decides which deviations count.
+No request ends in a server error, a stack trace or a dropped connection. A deviation counts if it was seen
+twice; the class `Reproduction` in `spec/rules/__init__.py` decides that.
 """
 
 from __future__ import annotations

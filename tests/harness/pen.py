@@ -94,9 +94,9 @@ class Pen:
         return record
 
     def _clean_argument(self, argument: object) -> object:
-        """An argument of a log record as it may be shown: a number unchanged, of any other only ordinary words.
+        """An argument of a log record as it may be shown: a number is unchanged, a text keeps only its ordinary words.
 
-        Libraries log parts of an answer, and these may hold personal data.
+        Libraries log parts of an answer, and these parts may have personal data.
         """
         if isinstance(argument, int | float):
             return argument

@@ -211,6 +211,9 @@ class Reporter:
     def _complete_document(self, document: RunDocument) -> None:
         """Set the document of this run, from which all outputs are made: `document` with its comparison to another run.
 
+        The other run is the one that --compare names, or else the newest one of the same environment and selection.
+        Texts of its report are cleaned of known secrets, because another profile may have made it.
+
         If a part of the report is missing, the document says so, and its exit status is not 0.
         """
         if self._reason_of_missing_part:

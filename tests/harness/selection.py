@@ -393,10 +393,10 @@ class Selection:
 
     @property
     def ids_with_operations(self) -> frozenset[str]:
-        """The ids of the selected requirements, and ids that name an operation for the requirements about none.
+        """The ids of the selected requirements; if one names no operation, also an id for each tested operation.
 
-        For example, `general.codeValues` is about no single operation. If listAccounts is tested, the result also has
-        `listAccounts.codeValues`, so that a scenario can ask whether to send a request for it.
+        For example, `general.codeValues` names no operation. If listAccounts is tested, the result also has
+        `listAccounts.codeValues`, so that a scenario can ask whether to send a request to listAccounts for it.
         """
         ids = set(self.requirements)
         for requirement_id in self.requirements:

@@ -276,12 +276,12 @@ def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str
 
 
 def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
-    """A body of the profile (a JSON value) for invalid requests: nothing in it names somebody but these accounts.
+    """A body of the profile (a JSON value) for invalid requests. It names these accounts, and nobody else.
 
     - A text becomes the prefix and the name of its member, such as "pixconf-to", unless it names one of the accounts.
       In the profile the text `{account}` means an account, so it is replaced by the first one.
-    - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes one cent, because
-      off a sandbox a request is sent only with an amount above 0.
+    - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes one cent:
+      the door refuses any other amount off a sandbox, because nobody knows how a service understands it.
     """
 
     def anonymous_leaf(leaf: Any, member: str) -> Any:
@@ -293,8 +293,8 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
         may_be_identifier = member not in _MEMBERS_WITHOUT_IDENTIFIER
         if may_be_identifier:
             return 0  # no account and no key
-        is_amount_to_be_refused = member == AMOUNT and leaf <= 0
-        return _SMALLEST_AMOUNT if is_amount_to_be_refused else leaf
+        would_be_refused_by_the_door = member == AMOUNT and leaf <= 0
+        return _SMALLEST_AMOUNT if would_be_refused_by_the_door else leaf
 
     return _with_leaves_changed(value, anonymous_leaf)
 

@@ -146,7 +146,7 @@ class Findings:
         A finding is identified by its requirement, the invalid part of the request, and the deviation.
         """
         cases_by_finding: _CasesByFinding = {}
-        for case, exchange, requirement_id, judgement in self._judgements():
+        for case, exchange, requirement_id, judgement in self._judgements():  # the smallest request comes first
             # Without the numbers of exchanges, the findings of two exchanges are equal if their deviations are.
             deviations = {replace(finding, exchanges=()) for finding in judgement.findings}
             for deviation in deviations:

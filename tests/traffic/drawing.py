@@ -246,8 +246,8 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
 def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     """The OpenAPI schema of the service, loaded by Schemathesis, from which requests with bodies of one kind are drawn.
 
-    `kind` is one of `_KINDS`, such as "all members". It replaces the schemas of bodies and path parameters by schemas
-    that reach unusual values more often. Its hooks keep drawn requests harmless.
+    `kind` is one of `_KINDS`, such as "all members". Schemas of path parameters, and of bodies whose members are
+    documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
     """
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
@@ -457,10 +457,10 @@ class Drawing:
         return list(one_of_each.values())
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
-        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind, such as "all members".
+        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`_KINDS`).
 
-        The coverage phase tries every value that the schema lists. `modes` says whether a request keeps the schema
-        (positive) or breaks it (negative).
+        A kind is, for example, "one unusual member". The coverage phase tries every value that the schema lists.
+        `modes` says whether a request keeps the schema (positive) or breaks it (negative).
         """
         schema = self._schemas[kind]
         generator = CoverageGenerator(
@@ -602,7 +602,8 @@ def _kind_of_text(text: str, is_synthetic: bool) -> str:
 def _kind_of_number(number: float) -> str:
     """The kind of a number: its sign, its type, and its size, such as "positive int of size 2".
 
-    The size is the number of limits in `_SIZES` (such as 32 bits) that the number does not exceed.
+    Of several drawn requests whose values are of the same kinds, one is sent. The size is the number of limits in
+    `_SIZES` (less than a cent, 32 bits, 64 bits) that the number does not exceed, so 0 is the largest size.
     """
     if number == 0:
         return "zero"

@@ -351,11 +351,13 @@ def _situation_by_credential(exchange: Exchange, log: Log) -> Text | None:
     """
     if exchange.operation == _EXECUTE and exchange.purpose is not Execution.UNKNOWN_CODE_REFUSED:
         return None  # with a real code the answer may depend on whether it was executed before
-    if exchange.operation in WRITES_PERHAPS_WITHOUT_TOKEN:  # only its requests with unreadable bodies count
+    if exchange.operation in WRITES_PERHAPS_WITHOUT_TOKEN:
+        # These operations may accept anybody, so a wrong credential is sent to them with a body that cannot be read.
         if exchange.purpose is not Unreadable.IS_THE_TOKEN_WANTED:
             return None
-        if _need_by_unreadable_body(exchange, log) != REQUIRED:
-            return None  # perhaps the body is refused, and not the credential
+        is_token_needed = _need_by_unreadable_body(exchange, log) == REQUIRED
+        if not is_token_needed:
+            return None  # the service perhaps refuses the body, and not the credential
     return _PHRASES_OF_CREDENTIALS.get(exchange.credential)
 
 

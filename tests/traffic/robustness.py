@@ -232,10 +232,11 @@ def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
 def with_untested_out_of_scope(
     results: Iterable[RequirementResult], log: Log, profile: Profile
 ) -> list[RequirementResult]:
-    """The results of the requirements, in which those on robustness are out of scope if their requests tested nothing.
+    """The same results, except that a passed requirement on robustness becomes out of scope if nothing tested it.
 
-    Such a requirement is passed otherwise, only because no malformed request reached the part of the service that reads
-    its content (`why_only_on_a_sandbox`).
+    Off a sandbox a malformed request names an account that nobody has. A service may look the account up first, and
+    answer 404 before it reads what is malformed. Then the requirement would pass although nothing was tested.
+    `why_only_on_a_sandbox` finds that out.
     """
     results_in_scope = []
     for result in results:

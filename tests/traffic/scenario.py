@@ -3,8 +3,8 @@
 A scenario is declared with the requirements that it serves and the permission that it needs:
 `@scenario(serves=["executePix.*"], needs="execute")`. The selected requirements decide which scenarios are sent. They
 also decide which operations a scenario may reach: those that the requirements are about, and those that must come
-first, such as a preparation before an execution. An undocumented path belongs to the operation that it is compared
-with.
+first, such as a preparation before an execution. To see whether an operation exists, its answer is compared with that
+of an undocumented path beside it: a request to such a path counts as one to the operation.
 
 Two things are sent with every selection: the preflight (listAccounts), and the reads that are repeated to see whether
 the token has expired.

@@ -127,9 +127,10 @@ def test_a_command_that_takes_too_long_is_ended(monkeypatch):
 
 
 def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
-    """The command for the access token counts how often it ran, and prints that number as the token.
+    """`refresh` runs the command for the access token once more, and never a third time.
 
-    `refresh` fetches the token again, and returns true if it is another one.
+    The command here counts how often it ran, and prints that number as the token.
+    `refresh` returns true if it got another token.
     """
     target = open_target(profile_with_auth(shell_command("echo x >> runs; wc -l < runs")))
     first_token = target.secrets.token()
@@ -141,7 +142,10 @@ def test_a_refresh_runs_the_command_a_second_time_and_no_later_one_does():
 
 
 def test_a_command_that_fails_in_a_refresh_is_not_run_again():
-    """The command for the access token fails when it runs for the second time. The first token stays."""
+    """If the command for the access token fails in a refresh, the first token stays, and a later refresh does not run it.
+
+    The command here fails when it runs for the second time.
+    """
     script = "echo x >> runs; test $(wc -l < runs) != 2 && cat runs"
     target = open_target(profile_with_auth(shell_command(script)))
     message_of_first_refresh = refusal_message(target.refresh)

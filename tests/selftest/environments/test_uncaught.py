@@ -48,7 +48,7 @@ def raise_keyboard_interrupt():
     ids=["an error in the suite", "an error in a library", "a full disk", "Ctrl-C"],
 )
 def test_an_exception_that_nobody_catches_is_printed_as_one_line(act, exit_status, beginning_of_line, capsys):
-    """The line has the type of the exception and the last place in the files of the suite.
+    """An exception that nobody catches ends the process with one line: its type, and the last place in the files of the suite.
 
     It does not have the message of the exception, which may hold a secret (here t0ken). The exit status is none of those
     that judge the service.

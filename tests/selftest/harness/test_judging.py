@@ -27,14 +27,15 @@ from tests.harness.watching import JUDGED, collect_results
 from tests.selftest.exchanges import EXECUTION_RESULT, execution
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
-OWN = "executePix.digit.type"
-"""The requirement of the test that is judged: `digit` is a text."""
-RIGHT = execution()
-WRONG = execution(EXECUTION_RESULT | {"digit": 6})
+OWN_REQUIREMENT = "executePix.digit.type"
+"""The requirement of the conformance test that is judged: `digit` is a text."""
+CONFORMING = execution()
+DEVIATING = execution(EXECUTION_RESULT | {"digit": 6})
+"""Executions whose answers conform to the requirement and deviate from it. Both have the number 1."""
 
 
-def judge_test(*assertions, own=OWN, wanted="", exchanges=(RIGHT, WRONG)):
-    """The judged test of the requirement `own`, after these assertions.
+def judged_test_of(*assertions, own=OWN_REQUIREMENT, wanted="", exchanges=(CONFORMING, DEVIATING)):
+    """A conformance test of the requirement `own` that makes these assertions, with its verdict.
 
     `wanted` is the expression of -k. `exchanges` are those of the run.
     """
@@ -59,71 +60,97 @@ def verdicts(test):
 @pytest.mark.parametrize(
     ("assertions", "verdict", "exchanges"),
     [
-        ([lambda: assert_holds(OWN, [RIGHT])], "pass", (1,)),
-        ([lambda: assert_holds(OWN, [RIGHT, WRONG])], "fail", (1,)),
-        ([lambda: assert_holds(OWN, [])], "not-exercised", ()),
-        ([lambda: assert_judgement(OWN, holds(RIGHT)), lambda: assert_holds(OWN, [WRONG])], "fail", (1, 1)),
-        ([lambda: assert_judgement(OWN, inconclusive("nothing", RIGHT))], "not-exercised", (1,)),
-        ([lambda: assert_judgement(OWN, holds(RIGHT)), lambda: warn(OWN, finding("lost"), [RIGHT])], "warn", (1, 1)),
-        ([lambda: warn(OWN, finding("lost"), [RIGHT]), lambda: warn(OWN, finding("kept"), [])], "warn", (1,)),
-        ([lambda: warn(OWN, finding("kept"), [])], "pass", ()),
-        ([lambda: observe(OWN, "in this way", [RIGHT])], "observed", (1,)),
+        ([lambda: assert_holds(OWN_REQUIREMENT, [CONFORMING])], "pass", (1,)),
+        ([lambda: assert_holds(OWN_REQUIREMENT, [CONFORMING, DEVIATING])], "fail", (1,)),
+        ([lambda: assert_holds(OWN_REQUIREMENT, [])], "not-exercised", ()),
+        ([lambda: assert_judgement(OWN_REQUIREMENT, holds(CONFORMING)), lambda: assert_holds(OWN_REQUIREMENT, [DEVIATING])], "fail", (1, 1)),
+        ([lambda: assert_judgement(OWN_REQUIREMENT, inconclusive("nothing", CONFORMING))], "not-exercised", (1,)),
+        ([lambda: assert_judgement(OWN_REQUIREMENT, holds(CONFORMING)), lambda: warn(OWN_REQUIREMENT, finding("lost"), [CONFORMING])], "warn", (1, 1)),
+        ([lambda: warn(OWN_REQUIREMENT, finding("lost"), [CONFORMING]), lambda: warn(OWN_REQUIREMENT, finding("kept"), [])], "warn", (1,)),
+        ([lambda: warn(OWN_REQUIREMENT, finding("kept"), [])], "pass", ()),
+        ([lambda: observe(OWN_REQUIREMENT, "in this way", [CONFORMING])], "observed", (1,)),
+    ],
+    ids=[
+        "a conforming answer",
+        "a conforming and a deviating answer",
+        "no answer",
+        "one assertion holds, and another one fails",
+        "an inconclusive judgement",
+        "one assertion holds, and there is a warning",
+        "two warnings, the second one without an exchange",
+        "a warning without an exchange",
+        "an observation",
     ],
 )  # fmt: skip
 def test_the_most_severe_assertion_gives_the_verdict(assertions, verdict, exchanges):
-    """The result has the number of each exchange that an assertion judged. Each exchange here has the number 1."""
-    test = judge_test(*assertions)
+    """A conformance test makes these assertions about its requirement. Fail is more severe than warn, and warn than pass.
+
+    The result has the number of each exchange (a request with its answer) that an assertion judged; here all have 1.
+    """
+    test = judged_test_of(*assertions)
 
     assert str(test.own.verdict) == verdict
     assert test.own.exchanges == exchanges
 
 
 @pytest.mark.parametrize(
-    ("exchanges", "rests_on", "message"),
+    ("exchanges", "number_of_judged_answers", "message"),
     [
-        ([RIGHT, RIGHT, RIGHT, RIGHT], 4, ""),
-        ([WRONG, WRONG], 2, "expected digit of type string, got an integer"),
-        ([RIGHT, WRONG, RIGHT], 3, "expected digit of type string, got an integer (in 1 of 3 answers)"),
+        ([CONFORMING] * 4, 4, ""),
+        ([DEVIATING, DEVIATING], 2, "expected digit of type string, got an integer"),
+        ([CONFORMING, DEVIATING, CONFORMING], 3, "expected digit of type string, got an integer (in 1 of 3 answers)"),
     ],
 )
-def test_a_finding_counts_the_answers_that_deviate(exchanges, rests_on, message):
-    """The message says in how many answers the deviation is, unless it is in all of them.
+def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_answers, message):
+    """A conformance test judges several answers. The message says in how many a field has the wrong type.
 
-    `rests_on` is the number of answers that were judged.
+    It says nothing of that if all of them have it. The verdict rests on all judged answers.
     """
-    test = judge_test(lambda: assert_holds(OWN, exchanges))
+    test = judged_test_of(lambda: assert_holds(OWN_REQUIREMENT, exchanges))
 
-    assert test.own.rests_on == rests_on
+    assert test.own.rests_on == number_of_judged_answers
     assert str(test.own.message) == message
 
 
 def test_a_remark_does_not_change_the_verdict():
-    """A remark adds a reason to the result of its requirement, such as which forms of a token were tried."""
-    test = judge_test(lambda: remark(OWN, "three forms were tried"), lambda: assert_holds(OWN, [RIGHT]))
+    """A conformance test makes a remark, and its assertion holds. It passes, with the text of the remark beside it."""
+    test = judged_test_of(
+        lambda: remark(OWN_REQUIREMENT, "three forms were tried"), lambda: assert_holds(OWN_REQUIREMENT, [CONFORMING])
+    )
 
     assert str(test.own.verdict) == "pass"
     assert test.own.why == "three forms were tried"
 
 
 @pytest.mark.parametrize(
-    "assertion", [lambda: remark(OWN, "more"), lambda: assert_holds("executePix.id.type", [RIGHT])]
+    "assertion",
+    [lambda: remark(OWN_REQUIREMENT, "more"), lambda: assert_holds("executePix.id.type", [CONFORMING])],
+    ids=["only a remark", "an assertion about another requirement"],
 )
 def test_a_test_that_asserts_nothing_about_its_own_requirement_is_an_error(assertion):
-    """The test makes only a remark, or asserts about another requirement by mistake. It does not pass."""
+    """A conformance test names the requirement that it tests. By mistake it does not judge that requirement.
+
+    So it does not pass.
+    """
     with pytest.raises(LookupError, match=r"names executePix\.digit\.type, and asserts nothing of it"):
-        judge_test(assertion)
+        judged_test_of(assertion)
 
 
 @pytest.mark.parametrize(
     ("results", "expression_of_k", "expected_verdicts"),
     [
-        ({OWN: "pass", "executePix.id.type": "fail"}, "", {OWN: "pass", "executePix.id.type": "fail"}),
-        ({OWN: "pass", "executePix.id.type": "fail"}, OWN, {OWN: "pass"}),
-        ({"executePix.id.type": "fail"}, "", {OWN: "not-exercised", "executePix.id.type": "fail"}),
+        (
+            {OWN_REQUIREMENT: "pass", "executePix.id.type": "fail"},
+            "",
+            {OWN_REQUIREMENT: "pass", "executePix.id.type": "fail"},
+        ),
+        ({OWN_REQUIREMENT: "pass", "executePix.id.type": "fail"}, OWN_REQUIREMENT, {OWN_REQUIREMENT: "pass"}),
+        ({"executePix.id.type": "fail"}, "", {OWN_REQUIREMENT: "not-exercised", "executePix.id.type": "fail"}),
     ],
+    ids=["without -k", "-k selects its own requirement", "it judged only another requirement"],
 )
 def test_results_of_other_requirements_count_if_the_run_selects_them(results, expression_of_k, expected_verdicts):
-    """A test of generated traffic judges many requirements beside its own. Those that -k leaves out do not count.
+    """A test of generated traffic judges many requirements beside its own. Those that the option -k leaves out do not count.
 
     If the test judged only others, its own requirement is not exercised.
     """
@@ -131,20 +158,25 @@ def test_results_of_other_requirements_count_if_the_run_selects_them(results, ex
         RequirementResult(requirement_id, Verdict(verdict)) for requirement_id, verdict in results.items()
     ]
 
-    test = judge_test(lambda: assert_requirements(OWN, results_of_test), wanted=expression_of_k)
+    test = judged_test_of(lambda: assert_requirements(OWN_REQUIREMENT, results_of_test), wanted=expression_of_k)
 
     assert verdicts(test) == expected_verdicts
 
 
-@pytest.mark.parametrize(("exchange_alone", "deviates_alone"), [(RIGHT, False), (WRONG, True)])
+@pytest.mark.parametrize(
+    ("exchange_alone", "deviates_alone"),
+    [(CONFORMING, False), (DEVIATING, True)],
+    ids=["alone it conforms", "alone it deviates, too"],
+)
 def test_a_finding_of_parallel_requests_says_if_the_request_deviates_alone_too(exchange_alone, deviates_alone):
     """A request deviates while another one is on the wire. The same request was also sent alone.
 
     A deviation that shows only beside other requests may be a fault of how the service handles several at once.
     """
     exchange_beside_another = execution(EXECUTION_RESULT | {"digit": 6}, beside=1)
-    test = judge_test(
-        lambda: assert_holds(OWN, [exchange_beside_another]), exchanges=[exchange_beside_another, exchange_alone]
+    test = judged_test_of(
+        lambda: assert_holds(OWN_REQUIREMENT, [exchange_beside_another]),
+        exchanges=[exchange_beside_another, exchange_alone],
     )
 
     assert [finding.alone for finding in test.own.findings] == [deviates_alone]

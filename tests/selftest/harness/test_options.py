@@ -24,16 +24,20 @@ def config(arguments=(), setting="", **options):
 
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("64", 64)])
-def test_a_whole_number_is_read(text, number):
-    """1 and 64 are the least and the greatest number that the option takes."""
+def test_an_option_takes_the_least_and_the_greatest_whole_number(text, number):
+    """An option such as --parallel takes whole numbers from 1 to 64. The text of the command line becomes a number."""
     assert whole_number(1, 64)(text) == number
 
 
 @pytest.mark.parametrize("text", ["0", "65", "-1", "1.5", "", "²", "1_0"])
 def test_an_option_that_is_no_whole_number_is_refused(text):
-    """The message says which numbers are expected. It names a greatest number only if there is one."""
+    """The option takes whole numbers from 1 to 64. The message says so."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 64, got "):
         whole_number(1, 64)(text)
+
+
+def test_the_message_names_no_greatest_number_if_there_is_none():
+    """The option takes whole numbers from 7 on."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 7, got 'x'$"):
         whole_number(7)("x")
 
@@ -54,7 +58,10 @@ def test_an_option_that_is_no_whole_number_is_refused(text):
     ids=str,
 )
 def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
-    """The error begins with the option and the reason. An address that comes from no command line is refused, too."""
+    """Some options of pytest would show secrets or split a run. The error begins with the option and the reason.
+
+    An address of the service (base_url) that comes from a variable or a setting is refused, too.
+    """
     with pytest.raises(pytest.UsageError, match=f"^{reason}"):
         refuse_options(config(**options))
 
@@ -71,48 +78,74 @@ def test_an_option_that_a_run_does_not_take_is_refused(options, reason):
     ids=str,
 )
 def test_other_options_are_taken(options):
-    """No error is raised. An address on the command line is taken, because whoever starts the run sees it.
+    """An address of the service (base_url) on the command line is taken, because whoever starts the run sees it.
 
-    `@arguments` is a file with arguments, which may have the address.
+    `@arguments` names a file with arguments, which may have the address. A refused option would raise UsageError.
     """
-    refuse_options(config(**options))
+    refusal = refuse_options(config(**options))
+
+    assert refusal is None
 
 
-def test_options_given_are_those_with_a_value_even_an_empty_one():
+def test_an_option_is_given_if_it_has_a_value_even_an_empty_one():
     """`--explain` without an id has an empty text as its value, and is given. `--plan` is False, so it is not given."""
-    assert options_given(config(explain="", plan=False), {"--explain": "explain", "--plan": "plan"}) == ["--explain"]
+    given = options_given(config(explain="", plan=False), {"--explain": "explain", "--plan": "plan"})
+
+    assert given == ["--explain"]
 
 
-def test_the_number_of_examples_comes_from_the_option_or_else_from_the_profile():
-    """If neither says it, the default of the suite counts, or the default that the caller names."""
-    profile = SimpleNamespace(limits=SimpleNamespace(examples=5))
-    profile_without_examples = SimpleNamespace(limits=SimpleNamespace(examples=None))
-
-    assert examples_of(config(examples=3), profile) == 3
-    assert examples_of(config(examples=None), profile) == 5
-    assert examples_of(config(examples=None), profile_without_examples) == DEFAULT_EXAMPLES
-    assert examples_of(config(examples=None), profile_without_examples, 0) == 0
-
-
-@pytest.mark.parametrize("is_loaded", [True, False])
-def test_the_option_n_exists_with_and_without_pytest_xdist(is_loaded):
-    """A run refuses -n in its own words, so the suite adds the option, unless pytest-xdist is loaded and has added it.
-
-    An error in another option is a usage error that says how to list the options.
+@pytest.mark.parametrize(
+    ("examples_of_option", "examples_of_profile", "number"),
+    [(3, 5, 3), (None, 5, 5), (None, None, DEFAULT_EXAMPLES)],
+    ids=["the option says it", "only the profile says it", "neither says it"],
+)
+def test_the_number_of_examples_comes_from_the_option_or_else_from_the_profile(
+    examples_of_option, examples_of_profile, number
+):
+    """The number of examples (requests that the property tests draw for an operation) comes from --examples, or else from
+    the profile (the settings of the run), or else from the suite.
     """
+    profile = SimpleNamespace(limits=SimpleNamespace(examples=examples_of_profile))
+
+    assert examples_of(config(examples=examples_of_option), profile) == number
+
+
+def test_a_caller_may_name_another_default_for_the_number_of_examples():
+    """If neither the option nor the profile says how many requests the property tests draw, the default of the caller counts."""
+    profile = SimpleNamespace(limits=SimpleNamespace(examples=None))
+
+    assert examples_of(config(examples=None), profile, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("is_xdist_loaded", "expected_options"),
+    [(True, []), (False, ["-n", "--numprocesses"])],
+    ids=["pytest-xdist has the option", "no plugin has the option"],
+)
+def test_the_option_n_exists_with_and_without_pytest_xdist(is_xdist_loaded, expected_options):
+    """A run refuses -n in its own words, so pytest must know the option. The suite adds it if pytest-xdist does not."""
     options_added = []
     group = SimpleNamespace(_addoption=lambda *names, **details: options_added.extend(names))
     parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
-    plugins = SimpleNamespace(hasplugin=lambda name: is_loaded, has_plugin=lambda name: True)
+    plugins = SimpleNamespace(hasplugin=lambda name: is_xdist_loaded, has_plugin=lambda name: True)
+    group_of_suite = add_group(parser, plugins)
 
-    assert add_group(parser, plugins) is group
-    assert options_added == ([] if is_loaded else ["-n", "--numprocesses"])
+    assert group_of_suite is group
+    assert options_added == expected_options
+
+
+def test_the_error_about_an_option_says_how_to_list_the_options():
+    """The option --seed has no number. The error is that of pytest, with `pytest --help` behind it."""
+    group = SimpleNamespace(_addoption=lambda *names, **details: None)
+    parser = SimpleNamespace(optparser=SimpleNamespace(), getgroup=lambda name: group)
+    add_group(parser, SimpleNamespace(hasplugin=lambda name: True, has_plugin=lambda name: True))
+
     with pytest.raises(pytest.UsageError, match=r"^--seed: expected a number; pytest --help lists the options$"):
         parser.optparser.error("argument --seed: expected a number")
 
 
 def test_the_error_for_an_unknown_option_names_the_plugins_that_are_not_loaded(monkeypatch):
-    """Four plugins are installed, and two of them are loaded. The option may be one of the other two.
+    """Four plugins of pytest are installed, and two of them (html and named) are loaded. The option may be one of the others.
 
     The message says how to load these: -p and the name.
     """
@@ -124,13 +157,14 @@ def test_the_error_for_an_unknown_option_names_the_plugins_that_are_not_loaded(m
 
     with pytest.raises(pytest.UsageError) as error_info:
         parser.optparser.error("unrecognized arguments: --reruns=3")
+
     assert str(error_info.value) == (
         "unrecognized arguments: --reruns=3; pytest --help lists the options; those of an installed plugin need its "
         "name: -p timeout or -p xdist"
     )
 
 
-def test_the_message_has_the_greatest_number():
-    """The message names the greatest number that the option takes, if there is one."""
+def test_the_message_writes_a_large_number_in_digits():
+    """The option takes whole numbers from 1 to 500000, and got 0."""
     with pytest.raises(ArgumentTypeError, match=r"^expected a whole number from 1 to 500000, got '0'$"):
         whole_number(1, 500_000)("0")

@@ -30,7 +30,7 @@ NAMES = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "P
 
 @pytest.mark.parametrize("name", TRACING)
 def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, tmp_path, monkeypatch, capsys):
-    """With such a variable, for example SSLKEYLOGFILE, a command ends with exit status 4 and one line.
+    """With such a variable of the environment, for example SSLKEYLOGFILE, a command ends with exit status 4 and one line.
 
     Nothing is sent, and no log is written.
     """
@@ -38,40 +38,41 @@ def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, t
     for variable, value in {**TOKEN_VARIABLES, name: str(log)}.items():
         monkeypatch.setenv(variable, value)
     status = main(["check", str(write_profile(tmp_path, service.base_url))])
+    errors = capsys.readouterr().err
 
     assert status == 4
+    assert errors == f"error: {name} makes libraries write tokens and codes down; unset it\n"
     assert service.received == []
     assert not log.exists()
-    assert capsys.readouterr().err == f"error: {name} makes libraries write tokens and codes down; unset it\n"
 
 
 @pytest.mark.parametrize("command", ["check", "cleanup", "journal"])
-def test_a_variable_names_no_service(command, service, tmp_path, monkeypatch, capsys):
-    """PYTEST_BASE_URL names a service, because other test suites set that variable. Here it is refused.
+def test_the_variable_pytest_base_url_is_refused(command, service, tmp_path, monkeypatch, capsys):
+    """PYTEST_BASE_URL names a service, because other test suites set that variable. This suite must not send requests there.
 
-    A command and a run end with exit status 4 and one line. Neither that service nor the one of the profile gets a
-    request.
+    A command and a run end with exit status 4 and one line. Neither that service nor the one of the profile (the settings
+    of the run) gets a request.
     """
     with SocketService() as other_service:
         for variable, value in {**TOKEN_VARIABLES, "PYTEST_BASE_URL": other_service.base_url}.items():
             monkeypatch.setenv(variable, value)
         profile = write_profile(tmp_path, service.base_url)
-        statuses = [
-            main([command, str(profile)]),
-            pytest.main([*QUIET_PYTEST, f"--environment={profile}", str(CONFORMANCE)]),
-        ]
-
-    assert statuses == [4, 4]
-    assert service.received == other_service.received == []
+        status_of_command = main([command, str(profile)])
+        status_of_run = pytest.main([*QUIET_PYTEST, f"--environment={profile}", str(CONFORMANCE)])
+    errors = capsys.readouterr().err
     line = f"PYTEST_BASE_URL {NOT_FROM_A_VARIABLE}; unset it\n"
-    assert capsys.readouterr().err == f"error: {line}ERROR: {line}\n"
+
+    assert (status_of_command, status_of_run) == (4, 4)
+    assert errors == f"error: {line}ERROR: {line}\n"
+    assert service.received == []
+    assert other_service.received == []
 
 
-def test_children_see_no_secret(service, tmp_path):
-    """A run calls git, for the commit of the suite, and the token command of the profile.
+def test_the_programs_that_a_run_calls_see_no_secret(service, tmp_path):
+    """A run calls git, for the commit of the suite, and the command that prints the token. Here git notes what it sees.
 
-    Neither gets a variable with a secret that the profile names, and neither may write a core dump. The token command
-    gets the other variables of the shell, such as the token of a vault.
+    Neither gets a variable with a secret that the profile (the settings of the run) names, and git may not write a core
+    dump. The token command gets the other variables of the shell, such as the token of a vault.
     """
     fake_bin = tmp_path / "bin"
     environment_of_git = tmp_path / "kept"
@@ -91,11 +92,14 @@ def test_children_see_no_secret(service, tmp_path):
     git_text = environment_of_git.read_text()
     command_text = environment_of_command.read_text()
 
+    limits_of_core_dumps = [line for line in git_text.splitlines() if line.startswith("core")]
+    secrets_seen = [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") if SECRETS[name] in git_text + command_text]
+
     assert process.returncode == 0, output
     assert document["provenance"]["suite_commit"]
-    assert git_text.count("core 0\n") == git_text.count("core") == 2  # git is called twice
+    assert limits_of_core_dumps == ["core 0", "core 0"]  # git is called twice
     assert "VAULT_TOKEN=of-the-vault" in command_text
-    assert [name for name in ("PIX_API_KEY", "PIX_JOURNAL_KEY") if SECRETS[name] in git_text + command_text] == []
+    assert secrets_seen == []
 
 
 @pytest.mark.slow
@@ -105,10 +109,15 @@ def test_children_see_no_secret(service, tmp_path):
     ids=["check", "run"],
 )  # fmt: skip
 def test_variables_with_secrets_are_removed_once_they_were_read(act, service, tmp_path, monkeypatch):
-    """After a command or a run the process has no variable with a secret that the profile names."""
+    """The profile (the settings of a run) names three variables with secrets. After a command or a run they are not set.
+
+    So programs that are started later do not get them.
+    """
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     act(str(write_profile(tmp_path, service.base_url, **NAMES)))
 
-    assert service.received
-    assert [name for name in SECRETS if name in os.environ] == []
+    variables_left = [name for name in SECRETS if name in os.environ]
+
+    assert service.received != []
+    assert variables_left == []

@@ -27,18 +27,19 @@ from tests.selftest.shared_runs import run_with_files
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 PROFILE = load("sandbox")
 SANDBOX = replace(PROFILE, limits=replace(PROFILE.limits, examples=2))
-SAMPLE = (
+SAMPLE_OF_REQUIREMENTS = (
     "executePix.id.present", "executePix.exists", "executePix.repeated", "executePix.refusal",
     "registerPixKey.token.required", "deletePixKey.exists", "getBalance.shape", "createPix.status",
     "general.versionPrefix", "general.codeValues",
 )  # fmt: skip
 """One of each way in which a test asks for traffic."""
-MISSED_EASILY = (
+MUTANTS_THAT_ARE_EASILY_MISSED = (
     "CreatePixIsGone", "NoPrefix", "RegistrationRefusesTheToken", "ExecutionRefusesTheToken",
     "RegisterPixKeyFailsForAMissingKind",
 )  # fmt: skip
 """Mutants whose fault only the exchanges of other operations make certain, or which one kind of request shows."""
-PREFLIGHT = {"listAccounts"}
+OPERATIONS_OF_PREFLIGHT = {"listAccounts"}
+"""What each run asks for first, to see if the service can be reached and takes the token."""
 
 
 class CountsRequests(Service):
@@ -54,22 +55,29 @@ class CountsRequests(Service):
         return response
 
 
-def test_k_takes_ids_and_groups_of_ids():
-    """A group is a prefix that ends at a dot."""
-    account_ids = {f"executePix.account.{ending}" for ending in ("present", "type", "spelling")}
-    ids_by_expression = {
-        "executePix.account": account_ids,
-        "executePix.account.type or listAccounts.exists": {"executePix.account.type", "listAccounts.exists"},
-        "executePix.account and not (executePix.account.type or general)": account_ids - {"executePix.account.type"},
-        " not executePix and executePix.id ": set(),
-        "executePix": {name for name in requirements() if name.startswith("executePix.")},
-        "not general": {name for name in requirements() if not name.startswith("general.")},
-    }
-
-    assert {expression: ids_of(expression) for expression in ids_by_expression} == ids_by_expression
+IDS_OF_ACCOUNT = {f"executePix.account.{ending}" for ending in ("present", "type", "spelling")}
 
 
-EXPECTED = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
+@pytest.mark.parametrize(
+    ("expression", "ids"),
+    [
+        ("executePix.account", IDS_OF_ACCOUNT),
+        ("executePix.account.type or listAccounts.exists", {"executePix.account.type", "listAccounts.exists"}),
+        (
+            "executePix.account and not (executePix.account.type or general)",
+            IDS_OF_ACCOUNT - {"executePix.account.type"},
+        ),
+        (" not executePix and executePix.id ", set()),
+        ("executePix", {id for id in requirements() if id.startswith("executePix.")}),
+        ("not general", {id for id in requirements() if not id.startswith("general.")}),
+    ],
+)
+def test_k_selects_requirements_by_their_ids_and_by_groups_of_them(expression, ids):
+    """The option -k takes ids of requirements with and, or, not and parentheses. A group is an id up to one of its dots."""
+    assert ids_of(expression) == ids
+
+
+EXPECTED_IDS = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
 
 
 @pytest.mark.parametrize(
@@ -82,16 +90,19 @@ EXPECTED = "expected ids of requirements, or of groups of them, with and, or, no
         ("registerPixKeys", '-k: registerPixKeys: no such requirement; did you mean "registerPixKey"?'),
         ("executepix.json", '-k: executepix.json: no such requirement; did you mean "executePix.json"?'),
         ("executePix or test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
-        ("executePix.", f"-k: executePix.: {EXPECTED}"),
-        ("executePix listAccounts", f"-k: executePix listAccounts: {EXPECTED}"),
+        ("executePix.", f"-k: executePix.: {EXPECTED_IDS}"),
+        ("executePix listAccounts", f"-k: executePix listAccounts: {EXPECTED_IDS}"),
         ("__import__('os').sep", "-k: __import__('os').sep: no such requirement; pytest --list names them all"),
-        ("'executePix'", f"-k: 'executePix': {EXPECTED}"),
-        (" ", f"-k: : {EXPECTED}"),
-        ("(" * 300, f"-k: {'(' * 100}…: {EXPECTED}"),
+        ("'executePix'", f"-k: 'executePix': {EXPECTED_IDS}"),
+        (" ", f"-k: : {EXPECTED_IDS}"),
+        ("(" * 300, f"-k: {'(' * 100}…: {EXPECTED_IDS}"),
     ],
 )
 def test_k_refuses_words_that_are_no_id(expression, line):
-    """The line names the nearest requirement. The name of a test is no id."""
+    """The option -k takes ids of requirements with and, or, not and parentheses. The name of a test is no id.
+
+    The line names the nearest requirement, if there is one.
+    """
     with pytest.raises(pytest.UsageError) as error_info:
         ids_of(expression)
 
@@ -99,7 +110,10 @@ def test_k_refuses_words_that_are_no_id(expression, line):
 
 
 def test_a_requirement_about_any_answer_moves_no_money():
-    """If only operations that move money are permitted, nothing is sent."""
+    """A run is about a requirement that any answer can show, and its profile permits only operations that move money.
+
+    So nothing is sent, and no transaction code is needed.
+    """
     only_money = selection_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY_PERMISSIONS))
 
     assert only_money.operations == frozenset()
@@ -120,10 +134,12 @@ def requirements_by_traffic(names):
 
 @pytest.mark.slow
 def test_a_selected_requirement_sends_only_what_it_needs():
-    """A selection of one requirement sends to the operation of the requirement and its prerequisites, at most what
-    --plan says. The requirement gets the verdict of a whole run.
+    """Runs select one requirement each, or several with the same traffic. Each sends at most what --plan says.
+
+    It sends only to the operations of the requirement and to those that must come first. The requirement gets the same
+    verdict as in a run of all requirements.
     """
-    names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE
+    names = [row.id for row in requirements().values() if not row.untestable] if EXHAUSTIVE else SAMPLE_OF_REQUIREMENTS
     whole_run = trial_of_plain_sandbox("sandbox").rows
     verdicts_alone, sent_beyond_plan, errors = {}, {}, []
     for (_, reached), group in requirements_by_traffic(names).items():
@@ -132,7 +148,7 @@ def test_a_selected_requirement_sends_only_what_it_needs():
         trial = try_in_memory(service, ids=group, generated=True)
         errors += trial.errors
         verdicts_alone |= {name: trial.rows[name].verdict for name in group & trial.rows.keys()}
-        allowed = {name: len(plan.to(name)) + BEYOND_THE_PLAN for name in reached | PREFLIGHT}
+        allowed = {name: len(plan.to(name)) + BEYOND_THE_PLAN for name in reached | OPERATIONS_OF_PREFLIGHT}
         more = {name: count for name, count in service.sent.items() if name and count > allowed.get(name, 0)}
         sent_beyond_plan |= {min(group): more} if more else {}
 
@@ -153,12 +169,12 @@ def _shows_alone(mutant):
     [
         mutant
         for name, mutant in MUTANTS.specimens.items()
-        if name in MISSED_EASILY or (EXHAUSTIVE and _shows_alone(mutant))
+        if name in MUTANTS_THAT_ARE_EASILY_MISSED or (EXHAUSTIVE and _shows_alone(mutant))
     ],
     ids=lambda mutant: mutant.name,
 )
 def test_a_fault_is_caught_by_its_requirement_alone(mutant):
-    """The fault is found if only the requirement that it breaks is selected."""
+    """A mutant is the sandbox with one fault. The fault is found if only the requirement that it breaks is selected."""
     alone = {min(mutant.fails)}
 
     assert try_in_memory(mutant.make(), mutant.environment, ids=alone).failing == alone
@@ -176,7 +192,10 @@ NODE = f"{CONFORMANCE}/test_existence.py::test_endpoint_exists[createPix.exists]
     ids=["-k", "a node id"],
 )
 def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
-    """The verdict is about the selected requirements, and is at best partial."""
+    """A run selects requirements by -k, or by the name of a test. It sends only to the operations that they are about.
+
+    Reads may be among them. The verdict is at best "partial", because other requirements were left out.
+    """
     services = []
 
     def service(**options):
@@ -188,7 +207,7 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
     assert result.status == 0
     assert result.document["verdict"] == "partial"
     assert result.document["selection"] == " ".join([*options, "-m not property"])
-    assert services[0].sent.keys() - {None} <= reached | PREFLIGHT
+    assert services[0].sent.keys() - {None} <= reached | OPERATIONS_OF_PREFLIGHT
 
 
 @pytest.mark.parametrize(
@@ -198,15 +217,18 @@ def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
         ("ignore_glob", "--ignore-glob"), ("markexpr", "-m ['x']"),
     ],
 )  # fmt: skip
-def test_options_that_leave_tests_out_are_selections(name, option, monkeypatch):
-    """The verdict of a selection is at best partial."""
-    config = collected_tests().config
-    before = selection_in_words(config)
-    monkeypatch.setattr(config.option, name, ["x"], raising=False)
-    after = selection_in_words(config)
+def test_an_option_of_pytest_that_leaves_tests_out_is_a_selection(name, option, monkeypatch):
+    """The report names it, because the verdict of a run that left tests out is at best partial.
 
-    assert before is None
-    assert after == option
+    Without such an option there is no selection (None).
+    """
+    config = collected_tests().config
+    selection_without_option = selection_in_words(config)
+    monkeypatch.setattr(config.option, name, ["x"], raising=False)
+    selection_with_option = selection_in_words(config)
+
+    assert selection_without_option is None
+    assert selection_with_option == option
 
 
 class FailsInThreePlaces(Service):
@@ -223,9 +245,10 @@ class FailsInThreePlaces(Service):
 
 
 def test_last_failed_selects_the_failed_requirements_alone(tmp_path):
-    """Of a test that judges many requirements only the failed ones are selected.
+    """--last-failed selects the requirements that failed when they were last tested. In the first of five runs three fail.
 
-    A run about another requirement keeps the failures.
+    A run about another requirement keeps these failures. Then --last-failed selects the three, and they fail again. When the service is repaired, they pass. After that nothing
+    is selected, and nothing is sent (exit status 5).
     """
     runs = []
     for service, selected in (

@@ -31,18 +31,40 @@ def response_with(status, body=b"", *headers):
         (response_with(200), None),
         (response_with(204), None),
     ],
+    ids=[
+        "a 400 that asks for a certificate",
+        "a 403 with Retry-After",
+        "a 200 with code 5",
+        "a 202 with code 5",
+        "a 200",
+        "a 204",
+    ],
 )
 def test_a_header_or_the_body_may_decide_the_kind_of_a_refusal(response, kind):
-    """A 2xx is no refusal, except for a 200 whose envelope refuses."""
+    """Not only the status says what a refusal is about: a certificate, a caller who is locked out, or the envelope.
+
+    A 2xx is no refusal (None), except for a 200 whose envelope has another code than 0.
+    """
     assert refusal_kind(response) is kind
 
 
-def test_a_401_refuses_the_token():
-    """The status 401 refuses the token, and so does code 401 in the envelope of a 200 or a 403."""
-    code_401 = b'{"code": 401}'
+CODE_401 = b'{"code": 401}'
 
-    assert all(map(refuses_the_token, (response_with(401), response_with(200, code_401), response_with(403, code_401))))
-    assert not any(map(refuses_the_token, (response_with(201, code_401), response_with(403))))
+
+@pytest.mark.parametrize(
+    ("response", "is_refused"),
+    [
+        (response_with(401), True),
+        (response_with(200, CODE_401), True),
+        (response_with(403, CODE_401), True),
+        (response_with(201, CODE_401), False),
+        (response_with(403), False),
+    ],
+    ids=["401", "200 with code 401", "403 with code 401", "201 with code 401", "403"],
+)
+def test_a_401_refuses_the_token(response, is_refused):
+    """The status 401 refuses the token, and so does code 401 in the envelope of a 200 or a 403."""
+    assert refuses_the_token(response) is is_refused
 
 
 @pytest.mark.parametrize(
@@ -56,9 +78,18 @@ def test_a_401_refuses_the_token():
         ({"code": 5, "data": {"key": {"Success": "TRUE"}}}, False),
         ({"code": 5, "data": {"Success": "False"}}, True),
     ],
+    ids=[
+        "a negative code",
+        "a code that is a text",
+        "DONE in data",
+        "DONE of an earlier transfer",
+        "DONE beside data",
+        "Success true in data",
+        "Success false in data",
+    ],
 )
-def test_refusals_with_status_200(body, is_refusing):
-    """A 200 refuses only with an integer code other than 0 and without a sign of success."""
+def test_a_200_is_a_refusal_only_with_another_code_than_0_and_without_a_sign_of_success(body, is_refusing):
+    """A sign of success is the status DONE of this transfer, or a `Success` that is true."""
     assert is_refusal(answer("executePix", body).response) is is_refusing
 
 
@@ -71,14 +102,24 @@ def test_refusals_with_status_200(body, is_refusing):
         (registration({**REGISTRATION_RESULT, "Success": "True"}, valid=False), True),
         (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
+    ids=[
+        "an execution result",
+        "a refusal",
+        "an execution result without values",
+        "a registration result",
+        "a login page",
+    ],
 )
-def test_a_bad_credential_is_granted_the_result_or_a_success(exchange, granted):
-    """A refusal, a result without values and a login page grant nothing."""
+def test_a_request_with_a_wrong_token_is_granted_something_if_its_answer_has_a_result(exchange, granted):
+    """A service must not give a result to a request with a wrong token. These exchanges are such requests.
+
+    A refusal, a result without values and a login page give nothing.
+    """
     assert grants_protected_result(exchange) is granted
 
 
 @pytest.mark.parametrize(
-    ("exchange", "unknown"),
+    ("exchange", "may_be_registered"),
     [
         (unanswered(FailureKind.TIMEOUT, "registerPixKey"), True),
         (unanswered(FailureKind.NO_CONNECTION, "registerPixKey"), False),
@@ -99,13 +140,34 @@ def test_a_bad_credential_is_granted_the_result_or_a_success(exchange, granted):
         (answer("registerPixKey", b"<html>", valid=False), False),
         (answer("createPix", {}), False),
     ],
+    ids=[
+        "a time-out",
+        "no connection",
+        "a page",
+        "a page with status 404",
+        "a 504 of a gateway",
+        "a 500",
+        "Success true",
+        "Success false",
+        "Success perhaps",
+        "an empty result",
+        "a result without Success",
+        "no envelope",
+        "an envelope without data",
+        "an envelope that refuses",
+        "an empty 202",
+        "an empty result, to an invalid request",
+        "a page, to an invalid request",
+        "no registration",
+    ],
 )
-def test_a_registration_without_a_clear_answer_may_have_been_granted(exchange, unknown):
-    """An answer of success whose `Success` says neither true nor false is not clear, nor is a 504 of a gateway.
+def test_a_registration_without_a_clear_answer_may_have_succeeded(exchange, may_be_registered):
+    """An answer is not clear if it is no refusal, and its `Success` says neither true nor false. A 504 is not clear, either.
 
-    Without a connection, no request arrived. A page answers an invalid request as a refusal does.
+    If there was no connection, the registration was never sent. A page with status 200 is like a refusal if the request
+    was invalid.
     """
-    assert is_uncertain_registration(exchange) is unknown
+    assert is_uncertain_registration(exchange) is may_be_registered
 
 
 @pytest.mark.parametrize(
@@ -124,20 +186,44 @@ def test_a_registration_without_a_clear_answer_may_have_been_granted(exchange, u
         (response_with(200, b'{"code": 5}'), None),
         (response_with(200, b"{}"), None),
     ],
+    ids=[
+        "401",
+        "200 with code 401",
+        "403",
+        "495",
+        "a 400 that asks for a certificate",
+        "302",
+        "a login page",
+        "404",
+        "429",
+        "503",
+        "200 with code 5",
+        "200",
+    ],
 )
-def test_refusals_that_are_about_the_caller(response, kind):
-    """A refusal is about the caller if it is about the token, its scope or the certificate, or leads to a login
-    page.
-    """
+def test_a_refusal_is_about_the_caller_if_it_is_about_token_scope_certificate_or_login(response, kind):
+    """A refusal about the caller says who may ask, and nothing about what was asked. Any other answer is none (None)."""
     assert refusal_of_the_caller(response) is kind
 
 
-@pytest.mark.parametrize("empty", [None, "", 0])
-def test_a_member_without_a_value_is_no_part_of_a_result(empty):
-    """Three filled members make a result. Many services send all members, without values, in a refusal."""
-    skeleton = dict.fromkeys(EXECUTION_RESULT, empty)
-    filled = {name: EXECUTION_RESULT[name] for name in ("bank", "branch", "account")}
+@pytest.mark.parametrize("empty_value", [None, "", 0])
+@pytest.mark.parametrize(
+    ("members_with_a_value", "has_a_result"),
+    [
+        ({}, False),
+        ({"bank": "341", "branch": "1"}, False),
+        ({"bank": "341", "branch": "1", "account": "12345"}, True),
+    ],
+    ids=["no value", "two values", "three values"],
+)
+def test_an_execution_result_in_a_refusal_has_at_least_three_members_with_a_value(
+    members_with_a_value, has_a_result, empty_value
+):
+    """An execution is refused (409), but its body has all members of an execution result. Many services send them empty.
 
-    assert execution_results(execution(skeleton, status=409).response) == []
-    assert len(execution_results(execution({**skeleton, **filled}, status=409).response)) > 0
-    assert execution_results(execution({**skeleton, "bank": "341", "branch": "1"}, status=409).response) == []
+    If three of them have a value, money may have moved.
+    """
+    result = {**dict.fromkeys(EXECUTION_RESULT, empty_value), **members_with_a_value}
+    found_results = execution_results(execution(result, status=409).response)
+
+    assert (found_results != []) is has_a_result

@@ -1,7 +1,6 @@
 """Facts of answers: places and types, merged in any order, without any value of them."""
 
 import json
-from itertools import permutations
 
 import pytest
 
@@ -16,17 +15,18 @@ def facts(value):
 
 
 def text_of_facts(value):
-    """The facts of a body in words."""
+    """The facts of a body in words, such as `/account string`: each place and the types of its values."""
     return facts_as_text(facts(value))
 
 
-def differences(was, now):
-    """Places that contradict each other, with both sides in words."""
-    return [(place, *map(" ".join, (old, new))) for place, old, new in contradictions(facts(was), facts(now))]
+def contradicting_places(body_before, body_now):
+    """The places that have no type in common in two bodies, each with its types before and now in words."""
+    found_places = contradictions(facts(body_before), facts(body_now))
+    return [(place, " ".join(old_types), " ".join(new_types)) for place, old_types, new_types in found_places]
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("body", "text"),
     [
         (
             '{"code": 0, "data": {"keys": [{"id": "8a6e0804", "at": "2026-01-01", "number": 1.0}, '
@@ -41,21 +41,32 @@ def differences(was, now):
         ('"2026-01-31T10:00:00-03:00"', "/ date and time"),
         ('"31/01/2026"', "/ string"),
     ],
+    ids=[
+        "a list of keys",
+        "a number of 2001 digits",
+        "a member that stands twice",
+        "an array of different types",
+        "a member with an empty name",
+        "a date and time",
+        "a date of another format",
+    ],
 )
-def test_facts_of_a_body_are_its_places_and_types(body, expected):
-    """The line has each place with the types of all its values, and "absent" if some objects lack the member.
+def test_facts_of_a_body_are_its_places_and_types(body, text):
+    """The suite records where the document is silent, without any value. A place is a JSON pointer with * for items.
 
-    A place is left out if a place in it implies it.
+    The text has each place with the types of all its values, and "absent" if some objects lack the member. A place such
+    as /data is left out, because /data/keys implies it.
     """
-    assert text_of_facts(body) == expected
+    assert text_of_facts(body) == text
 
 
-DRIFT = {
+CONTRADICTING_BODIES = {
     "another type": ({"account": 1}, {"account": "1"}, [("/account", "number", "string")]),
     "all members are gone": ({"account": 1}, {}, [("/account", "number", "absent")]),
     "inside items": ([{"account": 1}], [{"account": None}, {"account": True}], [("/*/account", "number", "boolean")]),
 }
-NO_DRIFT = {
+"""By their difference: a body before, a body now, and the places that contradict each other."""
+COMPATIBLE_BODIES = {
     "an empty array": ({"account": []}, {"account": [{"bank": 1}]}),
     "a member that is not always there": ([{"account": 1}, {}], [{}]),
     "one more account": ({"total": 2, "0001-77": 1}, {"total": 2, "0001-77": 1, "0002-77": 1}),
@@ -63,82 +74,107 @@ NO_DRIFT = {
 }
 
 
-@pytest.mark.parametrize(("was", "now", "expected"), DRIFT.values(), ids=DRIFT)
-def test_places_without_a_common_type_contradict_each_other(was, now, expected):
-    """The line gives the place with both types. The type of a missing member is "absent"."""
-    assert differences(was, now) == expected
+@pytest.mark.parametrize(("body_before", "body_now", "places"), CONTRADICTING_BODIES.values(), ids=CONTRADICTING_BODIES)
+def test_two_answers_contradict_each_other_at_a_place_without_a_common_type(body_before, body_now, places):
+    """The suite compares how a service answered in an earlier run and now. The type of a missing member is "absent"."""
+    assert contradicting_places(body_before, body_now) == places
 
 
-@pytest.mark.parametrize(("was", "now"), NO_DRIFT.values(), ids=NO_DRIFT)
-def test_unknown_and_varying_places_do_not_contradict(was, now):
-    """A place that one side does not know, or that may vary, is no difference in either direction."""
-    assert differences(was, now) == differences(now, was) == []
+@pytest.mark.parametrize(("first_body", "second_body"), COMPATIBLE_BODIES.values(), ids=COMPATIBLE_BODIES)
+def test_two_answers_do_not_contradict_each_other_at_a_place_that_may_vary(first_body, second_body):
+    """The suite compares how a service answered in an earlier run and now. Here only one answer has a place, or it varies.
+
+    Neither of the two answers contradicts the other one.
+    """
+    assert contradicting_places(first_body, second_body) == []
+    assert contradicting_places(second_body, first_body) == []
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "expected"),
+    ("body_before", "body_now", "text"),
     [
         ({"account": [{"bank": 1}], "code": 1}, {"account": [], "date": 1}, "/account/*/bank number, /date number"),
         ({"account": [[1]]}, {"account": ""}, "/account string"),
     ],
+    ids=["the array is empty now", "the array is a text now"],
 )
-def test_old_facts_stay_unless_new_facts_say_something_of_their_place(was, now, expected):
-    """The items of an array that is empty now are as they were. An array that is a text now has no items any more."""
-    assert facts_as_text(updated_facts(facts(was), facts(now))) == expected
+def test_recorded_facts_stay_unless_a_new_answer_says_something_of_their_place(body_before, body_now, text):
+    """The suite records the places and types of an answer, and updates them by a later one.
+
+    The items of an array that is empty now are as they were. An array that is a text now has no items any more.
+    """
+    assert facts_as_text(updated_facts(facts(body_before), facts(body_now))) == text
 
 
 # -- names --------------------------------------------------------------------------------------------------------
 
-PLAIN = (
+USUAL_NAMES = (
     "saldo x-total address1 Success CNPJ transaction_id _links @type pix_key saldoDisponivel nextCursor txId errorCode"
 )
-DATA = (
+NAMES_THAT_MAY_BE_DATA = (
     "ac-0001-77 12345 TX0001B conta1234 conta123 2026-01-31 31/01 123.456 12ABC34501DE35 +5511955500101 a/b ~ "
     "maria@example.com 8a6e0804-2bd0-4672-b79d-d97027f9071a maria Maria mariaSilva conta_da_maria conta-da-zuleica "
     "@maria João QWxhZGRpbjpv dG9rZW4 ☃ é"
 )
 
 
-def test_names_of_a_schema():
-    """Documented names, in any spelling, and names of ordinary words stay."""
-    assert [name for name in PLAIN.split() if text_of_facts({name: 1}) != f"/{name} number"] == []
+@pytest.mark.parametrize("name", USUAL_NAMES.split())
+def test_the_facts_of_an_answer_show_usual_names(name):
+    """The suite records the names and types of an answer. Documented names and ordinary words are no personal data."""
+    assert text_of_facts({name: 1}) == f"/{name} number"
 
 
-def test_names_that_are_data():
-    """A name that is an identifier, a day or a person is `*`, and the facts show nothing of it."""
-    names = [*DATA.split(), "", "Maria Silva", "tab\t", "x" * 61]
+@pytest.mark.parametrize("name", [*NAMES_THAT_MAY_BE_DATA.split(), "", "Maria Silva", "tab\t", "x" * 61], ids=ascii)
+def test_the_facts_of_an_answer_do_not_show_names_that_may_be_data(name):
+    """The suite records the names and types of an answer. A name may be data: an identifier, a day or a person.
 
-    shown = {name: text_of_facts({name: {"account": 1}, "total": 1}) for name in names}
+    It becomes `*`.
+    """
+    assert text_of_facts({name: {"account": 1}, "total": 1}) == "/*/account number, /total number"
 
-    assert set(shown.values()) == {"/*/account number, /total number"}
 
+def test_names_that_are_known_secrets_become_a_star():
+    """The text `saldo` is a secret of the run here, so its redaction changes it. It becomes `*` at any depth of a place.
 
-def test_names_that_a_redaction_knows():
-    """Names that the redaction changes are `*` at any depth, and so are names that may be data."""
-    read = frozenset({("", "200 saldo"), ("/data/saldo/0001-77/*/id", "string"), ("/saldo", "absent")})
+    So does 0001-77, which may be data. A fact about a place that is a secret as a whole is left out.
+    """
+    recorded_facts = frozenset({("", "200 saldo"), ("/data/saldo/0001-77/*/id", "string"), ("/saldo", "absent")})
 
-    assert redacted_facts(read, lambda text: text.replace("saldo", "<key>")) == {
+    assert redacted_facts(recorded_facts, lambda text: text.replace("saldo", "<key>")) == {
         ("", "200 <key>"),
         ("/data/*/*/*/id", "string"),
     }
 
 
-def test_merging_depends_on_no_order():
-    """Facts that are merged_facts in another order, or once more, give the same, which contradicts none of them."""
-    bodies = [
-        {"account": [{"bank": 1}], "saldo": "2026-01-31"},
-        {"account": [{"bank": ""}, {}]},
-    ]
-    answers = [facts(body) for body in bodies]
-    union = merged_facts(answers)
-
-    assert {merged_facts([merged_facts(order[:1]), *order]) for order in permutations(answers)} == {union}
-    assert not any(list(contradictions(union, answer)) for answer in answers)
-    assert not any(list(contradictions(answer, union)) for answer in answers)
+FACTS_OF_TWO_ANSWERS = (
+    facts({"account": [{"bank": 1}], "saldo": "2026-01-31"}),
+    facts({"account": [{"bank": ""}, {}]}),
+)
 
 
-LEVELS = 8
-"""Levels of an answer that are looked at."""
+def test_facts_can_be_merged_in_any_order_and_again():
+    """The facts of two answers (their places and types) are merged. The result is the same the other way round.
+
+    It is also the same if one of them was merged before.
+    """
+    first_facts, second_facts = FACTS_OF_TWO_ANSWERS
+    merged = merged_facts([first_facts, second_facts])
+
+    assert merged_facts([second_facts, first_facts]) == merged
+    assert merged_facts([first_facts, merged]) == merged
+    assert merged_facts([second_facts, merged]) == merged
+
+
+@pytest.mark.parametrize("facts_of_answer", FACTS_OF_TWO_ANSWERS, ids=["the first answer", "the second answer"])
+def test_merged_facts_contradict_none_of_their_answers(facts_of_answer):
+    """The facts of two answers (their places and types) are merged, and compared with each answer in both directions."""
+    merged = merged_facts(FACTS_OF_TWO_ANSWERS)
+
+    assert list(contradictions(merged, facts_of_answer)) == []
+    assert list(contradictions(facts_of_answer, merged)) == []
+
+
+LEVELS_THAT_ARE_READ = 8
 
 
 def nested(levels, wrap):
@@ -150,10 +186,16 @@ def nested(levels, wrap):
 
 
 @pytest.mark.parametrize("wrap", [lambda value: {"data": value}, lambda value: [value]], ids=["objects", "arrays"])
-def test_facts_end_at_a_depth(wrap):
-    """Facts say that there is more below the last level, and nothing about it."""
-    whole, cut = facts_of(nested(LEVELS, wrap)), facts_of(nested(LEVELS + 3, wrap))
-    (deepest,) = [place for place, what in cut if what == DEEP]
+def test_the_facts_of_a_deep_answer_end_at_the_eighth_level(wrap):
+    """An answer has eleven levels of objects or arrays. The facts (places and types) say that there is more below.
 
-    assert deepest.count("/") == max(place.count("/") for place, _ in cut) == LEVELS
-    assert DEEP not in {what for _, what in whole}
+    They say nothing about what is there. An answer of eight levels is read whole.
+    """
+    facts_of_deep_answer = facts_of(nested(LEVELS_THAT_ARE_READ + 3, wrap))
+    facts_of_flat_answer = facts_of(nested(LEVELS_THAT_ARE_READ, wrap))
+    [place_with_more_below] = [place for place, type_of_value in facts_of_deep_answer if type_of_value == DEEP]
+    depths = [place.count("/") for place, _ in facts_of_deep_answer]
+
+    assert place_with_more_below.count("/") == LEVELS_THAT_ARE_READ
+    assert max(depths) == LEVELS_THAT_ARE_READ
+    assert DEEP not in [type_of_value for _, type_of_value in facts_of_flat_answer]

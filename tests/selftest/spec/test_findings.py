@@ -12,73 +12,90 @@ from spec.message import say
 from tests.selftest.exchanges import answer
 
 ROOT = Path(__file__).parents[3]
-STATUS = finding("status", status=201)
+WRONG_STATUS = finding("status", status=201)
+"""The finding that a service answered with status 201 in the place of 200."""
 
 
-def test_the_parts_of_a_finding():
-    """The parts are what was expected, what the service gave, both in one text, and how the finding was shown."""
-    generated = replace(STATUS, shown_by=say("body, null"), times=2, seed=7, exchanges=(4,), alone=False)
+def test_a_finding_says_what_was_expected_and_what_came():
+    """A finding is what is wrong with an answer. Here the service answered with 201 in the place of 200."""
+    assert str(WRONG_STATUS.expected) == "status 200"
+    assert str(WRONG_STATUS.got) == "201"
 
-    assert str(STATUS.expected) == "status 200"
-    assert str(STATUS.got) == "201"
+
+def test_the_full_text_of_a_finding_says_how_it_was_found():
+    """A generated request with the body null showed it twice, only beside other requests, and exchange 4 is the smallest."""
+    generated = replace(WRONG_STATUS, shown_by=say("body, null"), times=2, seed=7, exchanges=(4,), alone=False)
+
     assert str(generated.in_full) == (
         "body, null: expected status 200, got 201 (only with other requests in flight) "
         "(2 times with --seed=7, smallest: exchange 4)"
     )
 
 
-def test_equal_findings_of_two_tests_are_merged():
-    """The merged finding has the exchanges of both tests.
+def test_equal_findings_are_merged_with_the_exchanges_of_both():
+    """Two exchanges (1 and 2) have the same wrong status. That is one finding."""
+    findings = [replace(WRONG_STATUS, exchanges=(number,)) for number in (1, 2)]
 
-    Different findings of one requirement are joined in its message.
-    """
-    findings_of_status = [replace(STATUS, exchanges=(number,)) for number in (1, 2)]
+    assert merged_findings(findings) == (replace(WRONG_STATUS, exchanges=(1, 2)),)
+
+
+def test_a_requirement_with_different_findings_has_all_of_them_in_its_message():
+    """Two tests find a wrong status, and a third one finds that a field is missing. All are about one requirement."""
+    findings_of_status = [replace(WRONG_STATUS, exchanges=(number,)) for number in (1, 2)]
     missing_digit = finding("missing", name="digit")
     results = [
         RequirementResult("executePix.status", Verdict.FAIL, findings=(each_finding,))
         for each_finding in [*findings_of_status, missing_digit]
     ]
 
-    assert merged_findings(findings_of_status) == (replace(STATUS, exchanges=(1, 2)),)
-    assert str(merged_results(results)["executePix.status"].message) == "expected status 200, got 201; digit is missing"
+    merged_result = merged_results(results)["executePix.status"]
+
+    assert str(merged_result.message) == "expected status 200, got 201; digit is missing"
 
 
 def test_a_finding_cites_only_exchanges_that_were_sent():
-    """An exchange without a number was not sent, so no report has it."""
+    """Two requests have the same wrong answer. One has the number 0, so it was not sent, and no report has it."""
     was_sent = replace(answer("getBalance", {}), number=3)
     was_not_sent = replace(was_sent, number=0)
 
-    judgement = deviates(STATUS, was_not_sent, was_sent)
+    judgement = deviates(WRONG_STATUS, was_not_sent, was_sent)
 
-    assert judgement.findings == (replace(STATUS, exchanges=(3,)),)
+    assert judgement.findings == (replace(WRONG_STATUS, exchanges=(3,)),)
 
 
-def test_every_code_has_templates():
-    """Every template is used. A code without a template raises KeyError."""
+def test_every_template_of_a_finding_is_used():
+    """A finding has a code, such as `status`, and spec/findings.yaml has the words for each code."""
     folders = ("spec", "tests/traffic", "tests/conformance")
     sources = "".join(file.read_text("utf-8") for folder in folders for file in (ROOT / folder).rglob("*.py"))
 
     assert [code for code in templates() if f'"{code}"' not in sources] == []
+
+
+def test_a_finding_without_a_template_is_an_error():
+    """A finding has a code, and spec/findings.yaml has the words for each code. This code is not in that file."""
     with pytest.raises(KeyError):
         str(Finding("unknown").statement)
 
 
 @pytest.mark.parametrize(
-    ("entry", "part"),
+    ("entry", "part_that_is_cut"),
     [
         ("cut: {expected: JSON, got: none, and no body}", "and no body"),
         ("cut: {expected: JSON, gott: none}", "gott"),
         ("number: {expected: JSON, got: 404}", "got"),
         ("empty: {expected: JSON, got: }", "got"),
     ],
+    ids=["a comma without quotes", "a misspelled name", "a number", "an empty text"],
 )
-def test_a_template_that_is_cut_is_refused(entry, part, tmp_path, monkeypatch):
-    """A comma in a text without quotes would end it in silence. The line names the code, and says what to do."""
+def test_a_template_that_yaml_reads_in_another_way_is_refused(entry, part_that_is_cut, tmp_path, monkeypatch):
+    """spec/findings.yaml has the words for each finding. A comma in a text without quotes would end it in silence.
+
+    The error names the entry and the part, and says that the text needs quotes.
+    """
+    code, _, _ = entry.partition(":")
     file = tmp_path / "findings.yaml"
     file.write_text(f'whole: {{expected: JSON, says: "not JSON, at all"}}\n{entry}\n')
     monkeypatch.setattr(findings, "TEMPLATES", file)
 
-    with pytest.raises(
-        ValueError, match=rf"^findings\.yaml: {entry.partition(':')[0]}: .*, got '{part}': .* needs quotes$"
-    ):
+    with pytest.raises(ValueError, match=rf"^findings\.yaml: {code}: .*, got '{part_that_is_cut}': .* needs quotes$"):
         templates.__wrapped__()

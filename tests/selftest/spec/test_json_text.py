@@ -16,9 +16,10 @@ from spec.json_text import is_integer, is_number, read_json
         (b'"\xff"', "byte 1 is not UTF-8"),
         (b"\x1f\x8b", "the body is gzip, not text"),
     ],
+    ids=["empty", "NaN", "two values", "not UTF-8", "compressed"],
 )
 def test_a_body_that_is_no_json_has_an_error(body, error):
-    """The error is a few words long."""
+    """JSON is read as strictly as RFC 8259 says. The error is a few words for a report."""
     assert str(read_json(body).error) == error
 
 
@@ -29,25 +30,33 @@ def test_a_body_that_is_no_json_has_an_error(body, error):
         (b"[" + b"0," * 100_001 + b"0]", "more than 100000 values"),
         (b'{"text": "' + b",[]" * 30_000 + b'"}', ""),
     ],
-    ids=["deep", "numbers", "one text"],
+    ids=["100,000 levels of arrays", "100,002 numbers", "one text with many brackets"],
 )
-def test_limits_are_no_errors(body, limit):
-    """A text that is too deep or too large for the suite names the limit, and has no error."""
+def test_a_body_beyond_the_limits_of_the_suite_is_no_error_of_the_service(body, limit):
+    """The body is JSON, so it has no error. If it is too deep or too large for the suite, the limit is named."""
     text = read_json(body)
 
     assert text.error == ""
     assert str(text.limit) == limit
 
 
-def test_integers_and_numbers():
-    """Integers of any size and with a zero fraction are integers.
+@pytest.mark.parametrize(
+    "body",
+    [b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0"],
+    ids=["1", "1.0", "-0.0", "1e2", "50,000 digits", "1e5000", "12e-0"],
+)
+def test_a_number_of_any_size_without_a_fraction_is_an_integer(body):
+    """JSON Schema says so: 1.0 and 1e2 are integers, too."""
+    assert is_integer(read_json(body).value)
 
-    Fractions, booleans, texts and null are none, although Python takes a boolean for an integer.
-    """
-    integers = (b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0")
-    others = (b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000")
 
-    assert [text for text in integers if not is_integer(read_json(text).value)] == []
-    assert [text for text in others if is_integer(read_json(text).value)] == []
-    assert not is_number(True)
-    assert is_number(Decimal("1.5"))
+@pytest.mark.parametrize("body", [b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000"])
+def test_fractions_and_other_values_are_no_integers(body):
+    """A boolean is none, although Python takes it for an integer."""
+    assert not is_integer(read_json(body).value)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(Decimal("1.5"), True), (True, False)], ids=["1.5", "true"])
+def test_a_boolean_is_no_number(value, expected):
+    """Python takes a boolean for a number, and JSON does not."""
+    assert is_number(value) is expected

@@ -11,15 +11,28 @@ from tests.selftest.exchanges import answer
 from tests.selftest.services.keys_of_others import ACCOUNT, EMAIL, PHONE, PHONE_FORMS
 
 KEY_AT = "/data/keys/*/pixKey"
+"""Where the lists of these tests have their keys: a JSON pointer with * for each item, as a profile gives it."""
+OTHER_PHONE = "+5511955500777"
 
 
-def listing(value: object) -> Listing:
-    """A list of keys, whose place in the body is not known."""
+def list_with_unknown_places(value: object) -> Listing:
+    """A list of keys with this body. It is not known where in the body its keys are."""
     return Listing(answer("listPixKeys", json.dumps(value).encode(), path="/v1/pix/keys/ac"))
 
 
+def list_with_items(*items):
+    """A list of keys with these items. Each key is at KEY_AT, which is `pixKey` in an item."""
+    return list_with_data({"keys": [*items]})
+
+
+def list_with_data(data):
+    """A list of keys with this member `data`. Its keys are at KEY_AT."""
+    body = json.dumps({"code": 0, "data": data}).encode()
+    return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
+
+
 @pytest.mark.parametrize(
-    ("key", "shown"),
+    ("key", "body"),
     [
         ("a@x.example", {"keys": [{"pixKey": "a@x.example"}]}),
         ("a@x.example", ["A@X.example"]),
@@ -27,78 +40,132 @@ def listing(value: object) -> Listing:
         ("13579246828", {"keys": [{"cpf": "135.792.468-28"}]}),
         ("13579246828", {"keys": [{"cpf": 13579246828}]}),
     ],
+    ids=["a member", "in capitals", "a name", "with punctuation", "a number"],
 )
-def test_a_key_is_seen_in_any_shape(key, shown):
-    """A key is shown as a value or as a name, in any letter case and punctuation; a part of a text is no key."""
-    assert listing(shown).shows(key)
-    assert not listing(shown).shows("b@x.example")
-    assert not listing({"uri": f"mailto:{key}", "keys": []}).shows(key)
-    assert not listing(shown).shows("")
+def test_a_list_shows_a_key_in_any_shape(key, body):
+    """The document does not show how a list of keys looks. So a key may be a value or a name, in any case and punctuation."""
+    assert list_with_unknown_places(body).shows(key)
 
 
 @pytest.mark.parametrize(
-    ("data", "is_complete"),
+    ("key", "body"),
     [
-        ({"keys": [], "pages": 2}, False),
-        ({"keys": [], "hasMore": True}, False),
-        ({"keys": [], "total": 7}, False),
-        ({"keys": [], "_links": {"next": {"href": "/v1/pix/keys?page=2"}}}, False),
-        ({"keys": [], "last": False}, False),
-        ({"keys": [{"key": "a@b.example"}]}, False),
-        ({}, False),
-        ({"keys": [], "page": 1, "pages": 1, "total": 0, "next": None, "last": True}, True),
-        ({"keys": [{"pixKey": "a@b.example", "next": "x"}], "count": 1, "pageSize": 50}, True),
+        ("b@x.example", {"keys": [{"pixKey": "a@x.example"}]}),
+        ("a@x.example", {"uri": "mailto:a@x.example", "keys": []}),
+        ("", {"keys": [{"pixKey": "a@x.example"}]}),
+    ],
+    ids=["another key", "the key is a part of a text", "an empty key"],
+)
+def test_a_list_does_not_show_a_key_that_is_no_whole_text_of_it(key, body):
+    """The document does not show how a list of keys looks. A key that is only a part of a text may be another key."""
+    assert not list_with_unknown_places(body).shows(key)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"keys": [], "pages": 2},
+        {"keys": [], "hasMore": True},
+        {"keys": [], "total": 7},
+        {"keys": [], "_links": {"next": {"href": "/v1/pix/keys?page=2"}}},
+        {"keys": [], "last": False},
+        {"keys": [{"key": "a@b.example"}]},
+        {},
+    ],
+    ids=[
+        "two pages",
+        "hasMore",
+        "a total above the number of keys",
+        "a link to the next page",
+        "it is not the last page",
+        "its keys are elsewhere",
+        "no keys",
     ],
 )
-def test_a_list_says_whether_it_is_complete(data, is_complete):
-    """Members beside the keys, such as `hasMore`, say that a list has more pages.
+def test_a_list_with_more_pages_or_with_keys_elsewhere_is_incomplete(data):
+    """A list of keys is complete only if it shows each key of the account. Nothing is deleted because of another one.
 
-    A list without keys at KEY_AT is incomplete.
+    Its keys are expected at KEY_AT, which is `pixKey` in each item of `keys`.
     """
-    assert (not listing_with_key_at(data).incomplete) is is_complete
-
-
-def listing_with_key_at(data):
-    """A list of keys that stand at KEY_AT."""
-    body = json.dumps({"code": 0, "data": data}).encode()
-    return Listing(answer("listPixKeys", body, path=f"/v1/pix/keys/{ACCOUNT}"), KEY_AT)
+    assert list_with_data(data).incomplete
 
 
 @pytest.mark.parametrize(
-    ("item", "is_elsewhere"),
+    "data",
+    [
+        {"keys": [], "page": 1, "pages": 1, "total": 0, "next": None, "last": True},
+        {"keys": [{"pixKey": "a@b.example", "next": "x"}], "count": 1, "pageSize": 50},
+    ],
+    ids=["no key, on one page", "one key, fewer than a page"],
+)
+def test_a_list_that_says_that_it_has_one_page_is_complete(data):
+    """Members beside the keys tell it, such as `pages` or `last`. A member `next` of a key is about that key."""
+    assert not list_with_data(data).incomplete
+
+
+@pytest.mark.parametrize(
+    ("item", "shows_it_elsewhere"),
     [
         ({"pixKey": "PHONE", "value": PHONE}, True),
         ({"pixKey": "PHONE", "value": "(55) 11 98765-4321"}, True),
         ({"pixKey": "PHONE"}, False),
         ({"pixKey": "11987654321", "value": PHONE}, False),
         ({"pixKey": "+55119****4321", "value": PHONE}, False),
-        ({"pixKey": "+5511955500777", "value": PHONE}, True),
+        ({"pixKey": OTHER_PHONE, "value": PHONE}, True),
+    ],
+    ids=[
+        "KEY_AT has the type",
+        "KEY_AT has the type, and the number is spelled otherwise",
+        "the list does not show the number",
+        "KEY_AT has the number without its country code",
+        "KEY_AT has the number masked",
+        "KEY_AT has another number",
     ],
 )
-def test_a_list_shows_a_key_elsewhere_than_at_key_at(item, is_elsewhere):
-    """It does not if a text at KEY_AT may be the key, such as a number without its country code, or a masked one."""
-    assert listing_with_key_at({"keys": [item]}).shows_elsewhere(PHONE) is is_elsewhere
-    assert not listing_with_key_at({"keys": [item]}).shows_elsewhere("")
+def test_a_list_shows_a_number_elsewhere_if_the_text_at_key_at_cannot_be_it(item, shows_it_elsewhere):
+    """The profile (the settings of a run) says that a key is `pixKey` in an item. This may be wrong.
+
+    It is wrong if an item has the number +5511987654321 in another member, and `pixKey` cannot be that number.
+    """
+    assert list_with_items(item).shows_elsewhere(PHONE) is shows_it_elsewhere
 
 
-@pytest.mark.parametrize("form", PHONE_FORMS.values(), ids=PHONE_FORMS)
-def test_a_list_shows_a_number_in_any_form(form):
-    """The list shows the number, or hides it behind a mask. Another number is not taken for it."""
-    shown = listing_with_key_at({"keys": [{"pixKey": form(PHONE), "since": 1767225600000}]})
-
-    assert shown.may_show(PHONE) is not shown.hides_keys
-    assert not shown.may_show("+5511955500777")
+def test_a_list_never_shows_an_empty_key_elsewhere():
+    """Each text has the empty text in it, so an empty key is not looked for."""
+    assert not list_with_items({"pixKey": "PHONE", "value": PHONE}).shows_elsewhere("")
 
 
-def test_letters_are_compared_without_case():
-    """The key may be part of a longer text, and percent-encoded."""
-    for text in ("MAE@Cliente.Example", "mailto:mae@cliente.example", "mae%40cliente.example"):
-        assert listing_with_key_at({"keys": [{"pixKey": text}]}).may_show(EMAIL)
-    assert not listing_with_key_at({"keys": [{"pixKey": "pai@cliente.example"}]}).may_show(EMAIL)
+@pytest.mark.parametrize("write_in_form", PHONE_FORMS.values(), ids=PHONE_FORMS)
+def test_a_list_may_show_a_number_in_any_form(write_in_form):
+    """A list shows the phone number +5511987654321 in another form, or with hidden digits (`hides_keys`).
+
+    Another number is not taken for it.
+    """
+    key_list = list_with_items({"pixKey": write_in_form(PHONE), "since": 1767225600000})
+    shows_it_or_hides_keys = key_list.may_show(PHONE) or key_list.hides_keys
+
+    assert shows_it_or_hides_keys
+    assert not (key_list.may_show(PHONE) and key_list.hides_keys)
+    assert not key_list.may_show(OTHER_PHONE)
 
 
 @pytest.mark.parametrize(
-    ("masked", "key", "expected"),
+    ("text", "may_be_it"),
+    [
+        ("MAE@Cliente.Example", True),
+        ("mailto:mae@cliente.example", True),
+        ("mae%40cliente.example", True),
+        ("pai@cliente.example", False),
+    ],
+    ids=["in capitals", "in a URI", "percent-encoded", "another address"],
+)
+def test_a_list_may_show_an_email_key_in_another_form(text, may_be_it):
+    """The key is mae@cliente.example. A text of the list may be the key in any letter case, or have it as a part."""
+    assert list_with_items({"pixKey": text}).may_show(EMAIL) is may_be_it
+
+
+@pytest.mark.parametrize(
+    ("masked_text", "key", "may_be_it"),
     [
         ("(11) 9****-4321", "+5511987654321", True),
         ("***.456.789-**", "12345678909", True),
@@ -109,9 +176,16 @@ def test_letters_are_compared_without_case():
         ("pix****.com", "pixconf-0a1b@example.com.br", False),
     ],
 )
-def test_a_masked_text_may_be_a_key_with_the_same_visible_characters(masked, key, expected):
-    """The key has the visible characters in their order. A text that the earlier list had, too, is another key."""
-    listing = listing_with_key_at({"keys": [{"pixKey": masked}]})
+def test_a_masked_text_may_hide_a_key_with_the_same_visible_characters(masked_text, key, may_be_it):
+    """A list shows a text with hidden characters (*). It may be a key that has the visible ones in the same order."""
+    assert list_with_items({"pixKey": masked_text}).may_hide(key) is may_be_it
 
-    assert listing.may_hide(key) is expected
-    assert not listing.may_hide(key, before=listing)
+
+def test_a_masked_text_that_an_earlier_list_has_too_hides_an_older_key():
+    """A text with hidden characters (*) does not hide the key that is looked for, if an earlier list had the same text.
+
+    Its visible characters fit, but it is a key that was there before.
+    """
+    key_list = list_with_items({"pixKey": "(11) 9****-4321"})
+
+    assert not key_list.may_hide("+5511987654321", before=key_list)

@@ -22,31 +22,38 @@ READ, READ_AFTER_CHANGES, BALANCE = exchange(1), exchange(2, purpose=AFTER_CHANG
 
 
 def test_exchanges_are_asked_for_by_operation_and_purpose():
-    """The exchanges are given in the order in which they were sent."""
+    """A log has the exchanges of a run: each request with its answer. A purpose says why a request was sent.
+
+    READ and BALANCE have the purpose WITH_TOKEN. The exchanges are given in the order in which they were sent.
+    """
     log = Log([READ, READ_AFTER_CHANGES, BALANCE])
 
     assert log.of("listAccounts", WITH_TOKEN) == [READ]
     assert log.of("listAccounts", AFTER_CHANGES, WITH_TOKEN) == [READ, READ_AFTER_CHANGES]
-    assert log.with_purpose(WITH_TOKEN) == [READ, BALANCE]
     assert log.of("listAccounts") == []
-    assert list(log) == [READ, READ_AFTER_CHANGES, BALANCE]
+    assert log.with_purpose(WITH_TOKEN) == [READ, BALANCE]
 
 
 def test_the_last_answer_to_a_request_that_was_sent_again_counts():
-    """The earlier exchanges stay in the log.
+    """A read (exchange 1) was sent again twice, because its answers were doubtful. Only the last exchange counts.
 
-    Questions about a purpose or about valid requests give only the last one.
+    The log still has the earlier ones, and knows their numbers.
     """
-    second, last = replace(READ, number=4, supersedes=1), replace(READ, number=5, supersedes=4)
-    log = Log([READ, READ_AFTER_CHANGES, second, last])
+    second_try = replace(READ, number=4, supersedes=1)
+    third_try = replace(READ, number=5, supersedes=4)
+    log = Log([READ, READ_AFTER_CHANGES, second_try, third_try])
 
-    assert log.of("listAccounts", WITH_TOKEN) == [last]
-    assert log.valid("listAccounts") == [READ_AFTER_CHANGES, last]
+    assert log.of("listAccounts", WITH_TOKEN) == [third_try]
+    assert log.valid("listAccounts") == [READ_AFTER_CHANGES, third_try]
     assert numbers_superseded(log) == {1, 4}
 
 
 def test_a_disregarded_request_counts_as_not_sent():
-    """Its place in the log stays, and it has the reason in the place of its answer."""
+    """A run disregards exchanges if their answers say nothing of the service, for example because the token had expired.
+
+    They stay in the log with the number 0 and the reason in the place of the answer. A repetition that is disregarded is
+    not found any more.
+    """
     repetition = replace(BALANCE, number=4, repeats=3)
     log = Log([READ, BALANCE, repetition])
     log.disregard({1, 4}, "the token expired")
@@ -59,7 +66,10 @@ def test_a_disregarded_request_counts_as_not_sent():
 
 
 def test_a_request_that_was_not_sent_has_a_purpose_too():
-    """Its purpose lets a test without an answer say which limit kept the request back."""
+    """A limit of the run kept a request back (number 0). It is in the log, so that a test can say why it has no answer.
+
+    A question for the requests that were sent does not give it.
+    """
     not_sent = Exchange(
         0, "listAccounts", READ.request, failure=Failure(FailureKind.LIMIT, "limits.requests"), purpose=WITH_TOKEN
     )
@@ -69,8 +79,8 @@ def test_a_request_that_was_not_sent_has_a_purpose_too():
     assert log.sent("listAccounts", WITH_TOKEN) == [READ]
 
 
-def test_valid_requests_of_a_part_are_apart():
-    """Generated traffic is a part of its own, which other tests judge."""
+def test_valid_requests_are_given_apart_from_generated_ones():
+    """Generated requests are those that the property tests draw. They have a `part`, and other tests judge them."""
     generated, invalid = exchange(2, part="sequences"), exchange(3, valid=False)
     log = Log([READ, generated, invalid])
 
@@ -84,7 +94,7 @@ DONE = {"code": 0, "data": {"id": "TX-1", "status": "DONE", "date": 1, "bank": "
 
 
 def executions(*sent: tuple[str, int, Execution]) -> Log:
-    """A log of executions, each given by its code, the status of its answer and its purpose."""
+    """A log of executions, each given by its code, the status of its answer and its purpose. Each answer says DONE."""
     return Log(
         replace(
             answer("executePix", DONE, status=status, path=f"/v1/execute/pix/{code}"), number=number, purpose=purpose
@@ -94,40 +104,57 @@ def executions(*sent: tuple[str, int, Execution]) -> Log:
 
 
 @pytest.mark.parametrize(
-    ("offered", "purpose", "is_certain"),
+    ("code_sent_without_token_before", "purpose", "was_executed"),
     [
         ("TX-2", Execution.PREPARED, True),
         ("TX-1", Execution.PREPARED, False),
         ("TX-2", Execution.SUPPLIED, False),
     ],
+    ids=["nobody sent it before", "the run sent it before without a token", "others may have sent it before"],
 )
-def test_a_refusal_with_done_was_executed_if_the_code_is_of_the_run_alone(offered, purpose, is_certain):
-    """The execution is certain only if the run prepared the code and had not sent it before."""
-    log = executions((offered, 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-1", 409, purpose))
+def test_a_refusal_that_says_done_was_executed_if_nobody_can_have_sent_the_code_before(
+    code_sent_without_token_before, purpose, was_executed
+):
+    """The execution of TX-1 is refused (409), but the result in it has the status DONE: the money moved.
 
-    assert bool(executed_and_refused(log)) is is_certain
+    This request moved it only if the run prepared the code itself (PREPARED) and had not sent it before. A code that the
+    profile supplies (SUPPLIED) may have been executed by others.
+    """
+    log = executions(
+        (code_sent_without_token_before, 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-1", 409, purpose)
+    )
+    executed = executed_and_refused(log)
+
+    assert bool(executed) is was_executed
 
 
 @pytest.mark.parametrize(
-    ("confirmed", "is_spent"),
+    ("origin_of_executed_code", "is_perhaps_spent"),
     [(Execution.SUPPLIED, True), (Execution.PREPARED, False)],
-    ids=["both supplied", "one prepared"],
+    ids=["both codes are of the profile", "the executed code was prepared by the run"],
 )
-def test_a_refused_code_is_perhaps_spent_if_a_code_like_it_was_executed(confirmed, is_spent):
-    """TX-2 is refused after it went with a wrong token; TX-1 was executed without one.
+def test_a_wrong_token_perhaps_spent_a_code_if_another_code_of_the_profile_was_executed(
+    origin_of_executed_code, is_perhaps_spent
+):
+    """TX-2 is sent with a wrong token, and then its execution with the valid one is refused (exchange 3).
 
-    A supplied code may have expired, so the success of a prepared code says nothing about it.
+    Perhaps the service spent the code on the wrong token. TX-1, which was not sent with a wrong token, was executed. If it
+    is of the profile, as TX-2 is, codes of the profile work. If the run prepared it, TX-2 may just have expired.
     """
     log = executions(
-        ("TX-1", 200, confirmed), ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-2", 404, Execution.SUPPLIED)
+        ("TX-1", 200, origin_of_executed_code), ("TX-2", 401, Execution.UNAUTHORIZED_BEFORE_EXECUTION), ("TX-2", 404, Execution.SUPPLIED)
     )  # fmt: skip
 
-    assert [exchange.number for exchange in perhaps_spent_by_wrong_tokens(log)] == ([3] if is_spent else [])
+    numbers = [exchange.number for exchange in perhaps_spent_by_wrong_tokens(log)]
+
+    assert numbers == ([3] if is_perhaps_spent else [])
 
 
 def test_targeted_attempted_and_generated_requests_are_asked_for_apart():
-    """`targeted` gives the answers that count, `attempts` every request that was sent, and `generated` those of
-    generated traffic.
+    """A log has a request that was not sent, a read that was sent again (exchange 4), a generated one and a balance.
+
+    `generated` gives the requests that property tests drew, `targeted` the others whose answer counts, and `attempts`
+    each request that was sent.
     """
     generated = exchange(2, part="listAccounts")
     not_sent = exchange(0)
@@ -143,9 +170,9 @@ def test_targeted_attempted_and_generated_requests_are_asked_for_apart():
 
 
 def test_the_repetition_of_a_request_is_found_by_the_first_request():
-    """Both answers count, because the second shows if the answer stays the same.
+    """A read is repeated to see if its answer stays the same, so both answers count.
 
-    A repetition that a limit kept back is not found.
+    The second read here was to be repeated, too, but a limit kept the repetition back (number 0), so it has none.
     """
     once_more = exchange(5, purpose=None, repeats=1)
     log = Log([READ, READ_AFTER_CHANGES, once_more, exchange(0, repeats=2)])

@@ -1,74 +1,118 @@
 """Messages: a template and its values, which become text in the last step."""
 
-from spec.message import Message, changed, joined, joined_with_repeats, message_of, say, say_many, texts_in_values
+import pytest
+
+from spec.message import changed, joined, joined_with_repeats, message_of, say, say_many, texts_in_values
 
 
-def shouted(one: str, many: str, number: int) -> str:
-    """A language in which each template is in capitals, and its placeholders are not."""
+def in_capitals(one: str, many: str, number: int) -> str:
+    """A translation that writes each template in capitals, and its placeholders as they are.
+
+    `one` is the template for one thing, and `many` for another number.
+    """
     template = many if many and number != 1 else one
     return template.upper().replace("{WHAT}", "{what}").replace("{N}", "{n}")
 
 
 def test_a_message_is_its_template_with_its_values():
-    """Braces in a value stay. Braces in a template without values stay, too."""
+    """A value takes the place of its name in braces. Braces in the value itself stay."""
     assert str(say("{what} is missing", what="{digit}")) == "{digit} is missing"
+
+
+def test_braces_in_a_template_without_values_stay():
+    """A message without values is a plain text, so its braces stay, as in a body of JSON."""
     assert str(say("{}")) == "{}"
 
 
 def test_a_value_that_is_a_message_is_translated_too():
-    """Any other value stands as it is."""
-    inner = say("an empty {what}", what="name")
+    """`rendered` translates the templates of both messages. The value "name" is a plain text, so it stays as it is."""
+    inner_message = say("an empty {what}", what="name")
+    message = say("got {what}", what=inner_message)
 
-    assert say("got {what}", what=inner).rendered(shouted) == "GOT AN EMPTY name"
+    assert message.rendered(in_capitals) == "GOT AN EMPTY name"
 
 
-def test_a_number_decides_between_singular_and_plural():
+@pytest.mark.parametrize(("number", "text"), [(0, "0 keys"), (1, "1 key"), (2, "2 keys")])
+def test_a_number_decides_between_singular_and_plural(number, text):
     """The number one takes the singular. Zero and all other numbers take the plural."""
-    message = say_many("{n} key", "{n} keys")
+    assert str(say_many("{n} key", "{n} keys").of(n=number)) == text
 
-    assert [str(message.of(n=number)) for number in (0, 1, 2)] == ["0 keys", "1 key", "2 keys"]
+
+def test_a_translation_gets_the_singular_and_the_plural():
+    """The number of the message decides which of them is translated. Without a number it is the plural."""
+    assert say_many("{n} key", "{n} keys").of(n=2).rendered(in_capitals) == "2 KEYS"
     assert str(say_many("one", "many")) == "many"
-    assert message.of(n=2).rendered(shouted) == "2 KEYS"
 
 
-def test_texts_are_joined_once_each():
-    """A repeated text and an empty one are left out."""
-    assert str(joined(["a", "", say("b"), "a"])) == "a; b"
-    assert (joined([]), joined([""]), joined(["a", "a"])) == ("", "", "a")
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [(["a", "", say("b"), "a"], "a; b"), (["a", "a"], "a"), ([""], ""), ([], "")],
+    ids=["texts and a message", "the same text twice", "an empty text", "nothing"],
+)
+def test_joined_texts_have_each_text_once(texts, text):
+    """Joined texts are separated by a semicolon. A repeated text and an empty one are left out."""
+    assert str(joined(texts)) == text
+
+
+def test_texts_can_be_joined_by_a_word():
+    """The second argument of `joined` separates the texts."""
     assert str(joined(["a", "b"], " or ")) == "a or b"
 
 
-def test_texts_in_a_row_are_not_translated():
-    """They are names. A message in a row is translated."""
-    row = joined_with_repeats(["a", say("b")], ", ")
+def test_of_joined_names_and_messages_only_the_messages_are_translated():
+    """Plain texts are names, such as those of fields. The translation here turns x and y into capitals."""
 
-    assert isinstance(row, Message)
-    assert row.rendered(lambda one, many, number: one.replace("b", "B")) == "a, B"
-    assert str(joined_with_repeats(["a", "b", "c"], ", ")) == "a, b, c"
-    assert (joined_with_repeats([], ", "), joined_with_repeats(["a"], ", ")) == ("", "a")
+    def translate(one: str, many: str, number: int) -> str:
+        return one.replace("x", "X").replace("y", "Y")
+
+    name_and_message = joined_with_repeats(["x", say("y")], ", ")
+
+    assert name_and_message.rendered(translate) == "x, Y"
 
 
-def test_values_are_changed_and_words_are_not():
-    """A change reaches values at any depth, and no template. A plain text changes as a whole."""
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [(["a", "b", "a"], "a, b, a"), (["a"], "a"), ([], "")],
+    ids=["a repeated text", "one text", "nothing"],
+)
+def test_texts_can_be_joined_with_repeats(texts, text):
+    """`joined_with_repeats` keeps each text, and separates them by its second argument."""
+    assert str(joined_with_repeats(texts, ", ")) == text
+
+
+def test_a_change_of_a_message_reaches_its_values_at_any_depth():
+    """`map` changes the texts among the values, also those of a message within a message, and no template."""
     message = say("{what} in {place}", what=say("the {name}", name="the key"), place=7)
 
     assert str(message.map(str.upper)) == "the THE KEY in 7"
+
+
+def test_a_text_that_is_no_message_is_changed_as_a_whole():
+    """`changed` applies a function to a value. A number has no text in it, so it stays."""
     assert changed("the key", str.upper) == "THE KEY"
     assert changed(7, str.upper) == 7
 
 
-def test_texts_in_values_are_found_at_any_depth():
-    """With the name of a placeholder, only the texts at that name are given, or in a message at that name."""
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [("", ["1", "2", "3"]), ("a", ["1", "2"]), ("b", ["2", "3"])],
+    ids=["any name", "the name of two values", "the name of a message"],
+)
+def test_the_texts_among_the_values_of_a_message_are_found_at_any_depth(name, texts):
+    """With the name of a placeholder only the values of that name are given, and all texts of a message with that name."""
     message = say("{a} {b} {n}", a="1", b=say("{a} {c}", a="2", c="3"), n=4)
+    arguments = [name] if name else []
 
-    assert list(texts_in_values(message)) == ["1", "2", "3"]
-    assert list(texts_in_values(message, "a")) == ["1", "2"]
-    assert list(texts_in_values(message, "b")) == ["2", "3"]
+    assert list(texts_in_values(message, *arguments)) == texts
+
+
+def test_a_plain_text_has_no_values():
+    """`texts_in_values` gives the texts among the values of a message."""
     assert list(texts_in_values("a text")) == []
 
 
-def test_a_text_is_a_message_without_values():
-    """A message stays the same object."""
+def test_a_plain_text_becomes_a_message_without_values():
+    """`message_of` makes a message of a text. A message stays the same object."""
     message = say("a")
 
     assert message_of("a") == message

@@ -17,7 +17,7 @@ def refusal(status, body=b"", **changes):
 
 
 @pytest.mark.parametrize(
-    ("exchange", "expected"),
+    ("exchange", "counts"),
     [
         (execution(), True),
         (refusal(404), True),
@@ -28,21 +28,37 @@ def refusal(status, body=b"", **changes):
         (refusal(401, credential="no header"), True),
         (unanswered(FailureKind.TIMEOUT), False),
     ],
+    ids=[
+        "a success",
+        "404",
+        "429",
+        "500",
+        "503",
+        "401 to the valid token",
+        "401 to a request without a token",
+        "a time-out",
+    ],
 )
-def test_an_answer_that_a_repetition_gets_too_is_evidence(exchange, expected):
-    """A passing error is no evidence, and neither is a refusal of the token that was valid."""
-    assert is_evidence(exchange) is expected
+def test_only_an_answer_that_the_same_request_would_get_again_is_evidence(exchange, counts):
+    """The suite records how a service behaves where the document is silent. An answer is evidence if it is no accident.
 
-
-def test_trouble_passes():
-    """A 503 and a dropped connection may be over in a minute; a 404 stays."""
-    assert is_temporary(refusal(503))
-    assert is_temporary(unanswered(FailureKind.DROPPED))
-    assert not is_temporary(refusal(404))
+    An error that may pass is none, and neither is a refusal of the valid token.
+    """
+    assert is_evidence(exchange) is counts
 
 
 @pytest.mark.parametrize(
-    ("exchange", "expected"),
+    ("exchange", "may_pass"),
+    [(refusal(503), True), (unanswered(FailureKind.DROPPED), True), (refusal(404), False)],
+    ids=["503", "a dropped connection", "404"],
+)
+def test_trouble_may_pass(exchange, may_pass):
+    """A 503 and a dropped connection may be over in a minute. A 404 says something of the request, so it stays."""
+    assert is_temporary(exchange) is may_pass
+
+
+@pytest.mark.parametrize(
+    ("exchange", "refuses_the_content"),
     [
         (refusal(400), True),
         (refusal(413), False),
@@ -52,33 +68,45 @@ def test_trouble_passes():
         (registration(), False),
         (execution(), False),
     ],
+    ids=["400", "413", "503", "a login page", "Success false", "a registration result", "an execution result"],
 )
-def test_answers_that_refuse_a_request_for_its_content(exchange, expected):
-    """A 4xx status, a page for people and a declining registration result refuse the request.
+def test_an_answer_refuses_a_request_for_its_content(exchange, refuses_the_content):
+    """An answer refuses a request for its content with most 4xx statuses, a page for people, or a result that says no.
 
-    A refusal for the size of the request is none.
+    A 413 refuses the size of the request, and a 503 says nothing of the request.
     """
-    assert is_refused(exchange) is expected
+    assert is_refused(exchange) is refuses_the_content
 
 
-def test_the_head_of_an_answer():
-    """The head has status, media type, the presence of the headers of a refusal, and the scheme of a challenge."""
+def test_a_recorded_answer_is_its_status_media_type_and_some_headers():
+    """Of most headers the record says only that they are present. Of WWW-Authenticate it has the scheme if it is known."""
     headers = (("Content-Type", "application/json"), ("WWW-Authenticate", "bearer realm=x"), ("Allow", "GET"))
     response = answer("executePix", b"", status=401, headers=headers).response
 
+    response_with_unknown_scheme = replace(response, headers=(("WWW-Authenticate", "Tok3n x"),))
+
     assert answer_without_body(response) == "401 application/json [Allow: present; WWW-Authenticate: Bearer]"
-    assert answer_without_body(replace(response, headers=(("WWW-Authenticate", "Tok3n x"),))) == (
-        "401 [WWW-Authenticate: another scheme]"
-    )
+    assert answer_without_body(response_with_unknown_scheme) == "401 [WWW-Authenticate: another scheme]"
 
 
-def test_answers_that_differ_in_path_digits_or_random_words_are_alike():
-    """An answer with another status or another word differs, and a missing answer is like no other."""
-    first = refusal(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
-    alike = refusal(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
-    in_other_words = refusal(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2")
+REFUSAL_OF_FIRST_CODE = refusal(404, b"no /v1/execute/pix/TX-1 at 10:00, request 4711", path="/v1/execute/pix/TX-1")
+REFUSAL_OF_SECOND_CODE = refusal(404, b"no /v1/execute/pix/TX-2 at 11:30, request 815", path="/v1/execute/pix/TX-2")
 
-    assert indistinguishable(first, alike)
-    assert not indistinguishable(first, in_other_words)
-    assert not indistinguishable(first, refusal(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"))
-    assert not indistinguishable(first, unanswered(FailureKind.TIMEOUT))
+
+def test_answers_that_differ_in_path_and_digits_alone_are_alike():
+    """Two codes are refused in the same words. The bodies repeat the path, and have a time and a number of the request."""
+    assert indistinguishable(REFUSAL_OF_FIRST_CODE, REFUSAL_OF_SECOND_CODE)
+
+
+@pytest.mark.parametrize(
+    "other_answer",
+    [
+        refusal(404, b"no such code at 11:30, request 815", path="/v1/execute/pix/TX-2"),
+        refusal(400, b"no /v1/execute/pix/TX-1 at 10:00, request 4711"),
+        unanswered(FailureKind.TIMEOUT),
+    ],
+    ids=["other words", "another status", "no answer"],
+)
+def test_answers_with_another_status_or_other_words_differ(other_answer):
+    """A missing answer is like no other."""
+    assert not indistinguishable(REFUSAL_OF_FIRST_CODE, other_answer)

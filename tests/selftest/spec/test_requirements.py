@@ -17,35 +17,62 @@ from tests.selftest.proof.directly import conformance_tests
 
 ROOT = Path(__file__).parents[3]
 RULE_FILES = sorted((ROOT / "spec" / "rules").glob("*.py"))
-OF_EACH_FIELD = ("present", "type", "spelling")
+REQUIREMENTS_OF_EACH_FIELD = ("present", "type", "spelling")
 
 
-def test_schema_is_valid_openapi():
-    """The schema is valid OpenAPI 3.1. The two documented operations require the token; the others
-    may, and tools that know one alternative alone take the first. Each operation leaves statuses other than 200 open, as
-    they are not shown."""
+def operations_of_schema():
+    """The operations of spec/openapi.yaml, as OpenAPI has them."""
+    paths = read_yaml(OPENAPI)["paths"].values()
+    return [operation for path in paths for operation in path.values() if "operationId" in operation]
+
+
+def test_the_schema_of_the_interface_is_valid_openapi():
+    """The interface document is written down as OpenAPI 3.1 in spec/openapi.yaml."""
     schema = read_yaml(OPENAPI)
-    items = [item for path in schema["paths"].values() for item in path.values() if "operationId" in item]
-    protected = {item["operationId"] for item in items if item["security"] == [{"bearer": []}]}
 
     assert schema["openapi"].startswith("3.1")
-    validate(schema)
-    assert protected == {"executePix", "registerPixKey"}
-    assert all(item["security"][0] == {"bearer": []} for item in items)
-    assert all("default" in item["responses"] for item in items)
+    validate(schema)  # raises an error
+
+
+def test_only_the_two_documented_operations_require_the_token():
+    """The document shows it for executePix and registerPixKey. Any other operation has the token as one alternative.
+
+    It is the first one, because some tools know only the first.
+    """
+    security = {operation["operationId"]: operation["security"] for operation in operations_of_schema()}
+    operations_with_token_alone = {id for id, alternatives in security.items() if alternatives == [{"bearer": []}]}
+    first_alternatives = [alternatives[0] for alternatives in security.values()]
+
+    assert operations_with_token_alone == {"executePix", "registerPixKey"}
+    assert [alternative for alternative in first_alternatives if alternative != {"bearer": []}] == []
+
+
+def test_the_schema_permits_any_other_status_than_200():
+    """Each operation in spec/openapi.yaml has a `default` response, because the document does not show other statuses."""
+    without_default = [
+        operation["operationId"] for operation in operations_of_schema() if "default" not in operation["responses"]
+    ]
+
+    assert without_default == []
 
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
-def test_fields_agree_with_the_schema(operation):
-    """Each field of a result in the schema has three requirements, and no other field has one.
+def test_each_field_of_a_result_has_three_requirements(operation):
+    """Each field of a result in spec/openapi.yaml has three requirements: it is present, has its type, and is spelled so.
 
-    The requirement about its type names the types of the schema.
+    No field that the schema lacks has one.
+
+    The requirement about the type names the types of the schema.
     """
-    in_schema = {f"{operation.id}.{field.name}.{what}" for field in operation.result for what in OF_EACH_FIELD}
+    in_schema = {
+        f"{operation.id}.{field.name}.{what}" for field in operation.result for what in REQUIREMENTS_OF_EACH_FIELD
+    }
     in_requirements = {
         id
         for id, requirement in requirements().items()
-        if requirement.operation == operation.id and "Resources" in requirement.section and id.endswith(OF_EACH_FIELD)
+        if requirement.operation == operation.id
+        and "Resources" in requirement.section
+        and id.endswith(REQUIREMENTS_OF_EACH_FIELD)
     }
     types = {field.name: " or ".join(field.types) for field in operation.result}
     wrong_types = [
@@ -58,7 +85,7 @@ def test_fields_agree_with_the_schema(operation):
 
 
 def test_every_requirement_has_a_test_or_a_reason():
-    """A requirement is tested, or says why no exchange can show it; never both, never neither."""
+    """A requirement has a conformance test, or says in `untestable` why no request can show it; never both, never neither."""
     tested = {item.get_closest_marker("requirement").args[0] for item in conformance_tests(generated=True)}
     untestable = {requirement.id for requirement in requirements().values() if requirement.untestable}
 
@@ -68,7 +95,10 @@ def test_every_requirement_has_a_test_or_a_reason():
 
 
 def test_each_requirement_has_one_rule_at_most():
-    """The ids and patterns of two rules never match the same requirement, and each matches at least one."""
+    """A rule is a function that judges an answer. It names its requirement by the id, or several by a pattern with *.
+
+    Two rules never match the same requirement, and each rule matches at least one.
+    """
     patterns = [
         pattern
         for file in RULE_FILES
@@ -76,37 +106,53 @@ def test_each_requirement_has_one_rule_at_most():
     ]
     matched = {pattern: fnmatch.filter(requirements(), pattern) for pattern in patterns}
 
-    assert all(matched.values()), matched
-    assert Counter(id for ids in matched.values() for id in ids) == Counter(list(RULES))
+    patterns_without_requirement = [pattern for pattern, ids in matched.items() if not ids]
+    times_matched = Counter(id for ids in matched.values() for id in ids)
+
+    assert patterns_without_requirement == []
+    assert times_matched == Counter(list(RULES))  # each requirement with a rule is matched once
 
 
 def test_the_docstring_of_a_rule_is_its_requirement():
-    """The texts agree word for word. A rule for several requirements has braces where their texts differ."""
+    """A rule is a function that judges an answer. Its docstring is the text of its requirement, word for word.
+
+    A rule for several requirements has a name in braces where their texts differ.
+    """
     docstrings = {id: getattr(rule, "func", rule).__doc__ for id, rule in RULES.items()}
     patterns = {id: re.sub(r"\\{\w+\\}", ".+", re.escape(docstring)) for id, docstring in docstrings.items()}
 
-    assert {
+    docstrings_that_differ = {
         requirements()[id].text: docstrings[id]
         for id, pattern in patterns.items()
         if not re.fullmatch(pattern, requirements()[id].text)
-    } == {}
+    }
+
+    assert docstrings_that_differ == {}
 
 
-def test_the_form_of_the_requirements():
-    """Each requirement has an id of its own, which begins with an operation or `general`.
+def test_each_requirement_has_an_id_of_its_own():
+    """The id begins with an operation or `general`. Two entries of spec/requirements.yaml with one id would be one here."""
+    first_words = {id.split(".")[0] for id in requirements()}
 
-    Its text is one sentence. Every level is used.
+    assert len(read_yaml(SOURCE)["requirements"]) == len(requirements())
+    assert first_words == {*operations(), "general"}
+
+
+def test_the_text_of_each_requirement_is_one_sentence():
+    """The text of each requirement in spec/requirements.yaml begins with a capital letter and ends with a full stop.
+
+    Each level, such as `documented`, is used.
     """
-    rows = requirements().values()
+    no_sentences = [
+        id for id, requirement in requirements().items() if not re.fullmatch(r"[A-Z].*[^.]\.", requirement.text)
+    ]
 
-    assert len(read_yaml(SOURCE)["requirements"]) == len(rows)
-    assert {row.id.split(".")[0] for row in rows} == {*operations(), "general"}
-    assert {row.level for row in rows} == set(LEVELS)
-    assert [row.id for row in rows if not re.fullmatch(r"[A-Z].*[^.]\.", row.text)] == []
+    assert no_sentences == []
+    assert {requirement.level for requirement in requirements().values()} == set(LEVELS)
 
 
-def test_version_is_the_same_everywhere():
-    """pyproject.toml, the reports and the changelog name one version."""
+def test_the_version_is_the_same_everywhere():
+    """pyproject.toml, the reports and the changelog name the same version of the suite."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert project["version"] == VERSION

@@ -314,14 +314,14 @@ def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> 
 def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> list[Exchange]:
     """An accepted registration of another key type, and the same one sent again after the refused type; or empty.
 
-    `sent_again` are the repetitions of the refused registration. Right after the last of them, a registration that was
-    accepted before is sent again (`_register_another_type_again`). The first of the two is found by its body. Empty if
-    that was not done for this type.
+    `sent_again` are the repetitions of the refused registration. Right after the last of them, the run sends again a
+    registration that was accepted before (`_register_another_type_again`), to see that the account still takes keys.
+    The accepted one is found by its body, which is the same. Empty if the run did not do that for this type.
     """
     if not sent_again:
         return []
     last_number = sent_again[-1].number
-    # The next registration after the repetitions: if it is a repetition, it repeats the next refused type.
+    # Another repetition that follows is about the next refused type. Then no accepted registration was sent again.
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:

@@ -106,7 +106,8 @@ def send_stand_ins(traffic: Traffic) -> None:
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
     """Sentence for the verdict: which wrong credentials were tried in these requests, and which stand-ins.
 
-    A stand-in is what some services trust instead of a token. Only the first few are named.
+    A stand-in is what some services trust instead of a token, such as the header `X-Forwarded-For: 127.0.0.1`. All that
+    the run sent to the operation are meant, with a code or an account that nobody has. The first few are named.
     """
     tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)

@@ -65,7 +65,7 @@ NOT_READY = "not ready: exit status {}; the lines above say why"
 
 
 def test_a_profile_without_problems_is_ready(check_command, service):
-    """The command checks a profile (the settings of a run), the address of its service, and the token."""
+    """`environments check` calls a profile (the settings of a run) ready if its service can be reached and takes the token."""
     status, lines = check_command(service)
 
     assert status == 0
@@ -78,7 +78,7 @@ def test_a_profile_without_problems_is_ready(check_command, service):
 
 
 def test_a_check_changes_nothing(check_command, service, tmp_path):
-    """The command sends only reads to the service, executes no transfer, and makes no folder for the journal of a run."""
+    """`environments check` sends only reads, executes no transfer, and makes no folder for the journal of a run."""
     journal = tmp_path / "kept" / "journal.jsonl"
     check_command(service, journal=str(journal))
 
@@ -334,7 +334,7 @@ def test_a_check_sends_nothing_if_the_profile_does_not_permit_reads(check_comman
 
 
 def test_a_check_may_only_read():
-    """The command sends its requests with the permission `read` alone, whatever its profile permits to a run."""
+    """`environments check` sends its requests with the permission `read` alone, whatever its profile permits to a run."""
     permissions = []
 
     @contextmanager

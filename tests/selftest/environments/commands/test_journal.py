@@ -100,7 +100,10 @@ def test_each_later_run_warns_of_an_unknown_outcome(journal, reading_profile):
 
 
 def test_an_unknown_outcome_is_settled_by_the_name_of_its_entry(journal, capsys):
-    """The command lists each entry by a name, because a code must not be shown. The line says how to settle it."""
+    """An unknown outcome is settled with --settle and the name of its entry, which the command lists.
+
+    The entry has a name because a transaction code must not be shown. Its line says how to settle it.
+    """
     _, [_, _, line_of_unknown_outcome, *_] = journal_command(capsys)
     name = line_of_unknown_outcome.split()[0]
     status_of_settling, _ = journal_command(capsys, f"--settle={name}")

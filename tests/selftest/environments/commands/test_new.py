@@ -31,7 +31,7 @@ def new_command(path, capsys):
 
 
 def test_the_command_prints_the_next_steps(new_command):
-    """The command writes a profile (the settings of a run), and prints what to do next. The lines can be typed as they are."""
+    """`environments new` writes a profile (the settings of a run), and prints what to do next, to be typed as it is."""
     status, lines = new_command(ADDRESS)
 
     assert status == 0
@@ -53,7 +53,7 @@ def test_options_are_filled_in_the_new_profile(new_command, path):
 
 
 def test_only_the_owner_can_read_a_new_profile(new_command, path):
-    """A profile (the settings of a run) has accounts and keys of people."""
+    """Only the owner can read a new profile (the settings of a run), because it has accounts and keys of people."""
     new_command(ADDRESS)
     permissions = path.stat().st_mode & 0o777
 
@@ -61,7 +61,7 @@ def test_only_the_owner_can_read_a_new_profile(new_command, path):
 
 
 def test_a_new_profile_names_its_schema_for_editors(new_command, path):
-    """The first line of a new profile has the path of the JSON schema of profiles, and the profile is valid by it."""
+    """A new profile (the settings of a run) names the JSON schema of profiles in its first line, and is valid by it."""
     new_command(ADDRESS, "--account=ac-0001")
     text = path.read_text("utf-8")
     first_line, *_ = text.splitlines()
@@ -150,7 +150,7 @@ def test_a_wrong_name_of_a_profile_is_refused(name, new_command, tmp_path, monke
     ids=["an account that is no text", "a misspelled limit", "a file that does not exist", "an option without another"],
 )
 def test_wrong_options_are_refused(options, problem, new_command, path):
-    """The command prints one line, which says what is wrong with the option, and writes no profile."""
+    """`environments new` with a wrong option writes no profile, and prints one line that says what is wrong."""
     status, [line] = new_command(ADDRESS, *options)
 
     assert status == 4

@@ -107,7 +107,10 @@ def test_if_the_profile_has_no_account_no_list_after_a_change_shows_the_keys_bef
 
 
 def test_of_two_lists_of_another_account_before_the_first_change_the_later_one_counts():
-    """Both lists are read before the run changes a key. The later one shows the keys of that account before the run."""
+    """The keys of another account before the run are those in the last of its lists that was read before the first change.
+
+    Here two lists of that account are read before the run changes a key.
+    """
     history = ListHistory()
     history.list_shows(OLD_KEY, account=OTHER_ACCOUNT).list_shows(SECOND_OLD_KEY, account=OTHER_ACCOUNT)
 
@@ -135,9 +138,9 @@ def test_a_list_that_cannot_be_read_shows_no_keys():
 
 
 def test_a_list_that_is_read_beside_another_request_is_not_used():
-    """The second list is read while another request is on its way, so it may be older than the effect of that request.
+    """A list does not count if another request was on its way: it may be older than the effect of that request.
 
-    The first list stays the last one, and still shows the keys before the run.
+    So the first list here stays the last one, and still shows the keys before the run.
     """
     history = ListHistory().list_shows(OLD_KEY)
     first_list = history.usable_list
@@ -271,7 +274,7 @@ def test_a_masked_key_that_a_deletion_may_have_named_has_not_vanished(masked_key
 
 
 def test_a_deletion_did_not_take_a_key_that_a_list_shows_after_it():
-    """The key vanishes after the deletion of another key. But a list after that deletion still showed it."""
+    """A deletion did not take a key that a list still shows after it. The key vanishes only later."""
     history = ListHistory().list_shows(OLD_KEY).begin_changes()
     history.delete(NEW_KEY).list_shows(OLD_KEY).list_shows().list_shows()
 
@@ -280,7 +283,7 @@ def test_a_deletion_did_not_take_a_key_that_a_list_shows_after_it():
 
 
 def test_a_deletion_may_have_taken_a_key_that_no_list_shows_after_it():
-    """The key vanishes after the deletion of another key, and no list after that deletion shows it."""
+    """A deletion of another key may have taken a key that no list shows after it."""
     history = ListHistory().list_shows(OLD_KEY).begin_changes()
     history.list_shows(OLD_KEY).delete(NEW_KEY).list_shows().list_shows()
 
@@ -311,7 +314,9 @@ def test_no_key_has_vanished_if_a_list_has_more_pages(more_before, more_afterwar
 
 
 def test_of_two_equal_texts_one_has_vanished_if_later_lists_show_only_one():
-    """The list before the run has a text twice, because a list may show the same masked text for two different keys."""
+    """Two keys may have the same masked text. If the list before the run has a text twice, and later lists have it once, one
+    key has vanished.
+    """
     history = ListHistory().list_shows(OLD_KEY, OLD_KEY).begin_changes().list_shows(OLD_KEY).list_shows(OLD_KEY)
 
     assert history.vanished == {OLD_KEY}

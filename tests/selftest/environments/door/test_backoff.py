@@ -158,7 +158,10 @@ def test_without_a_date_header_a_date_in_retry_after_counts_from_the_clock_of_th
 
 
 def test_an_invalid_request_that_gets_503_is_sent_once_more_without_waiting(backoff, time):
-    """The second 503 is final. No note says that the operation is down, because a gateway may answer all invalid requests so."""
+    """A gateway may answer each invalid request with 503, so the run tries such a request only twice, without a pause.
+
+    No note says that its operation is down.
+    """
     waits = waits_before_resend(backoff, time, request_to(valid=False), (503,), (503,))
 
     assert waits == [0, NOT_SENT_AGAIN]

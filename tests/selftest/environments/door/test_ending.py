@@ -152,7 +152,7 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
 
 def test_a_stopped_run_does_not_even_clean_up(manual_run):
-    """A request that would delete a key of the run (`cleans_up`) is refused, too."""
+    """After a run was stopped, even a request that would delete a key of the run (`cleans_up`) is refused."""
     manual_run.door.ending.stop()
 
     with pytest.raises(LimitError, match=STOPPED):

@@ -287,7 +287,7 @@ def test_a_random_key_that_an_earlier_run_left_may_be_deleted(tmp_path):
 
 
 def test_a_random_key_of_which_nobody_knows_is_not_deleted(tmp_path):
-    """Neither this run nor an earlier one registered a key with this value, so the door refuses to delete it."""
+    """The door, through which every request goes, refuses to delete a RANDOM key that no run registered."""
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError):
         send(door, "deletePixKey", OWN_ACCOUNT, deletion_of(str(uuid4()), "RANDOM"))
@@ -321,7 +321,7 @@ def test_a_generated_deletion_without_a_key_is_refused(tmp_path):
 
 
 def test_a_deletion_that_names_only_the_account_is_refused(tmp_path):
-    """It names no key, so a lenient service may delete all keys of the account."""
+    """The door refuses a deletion that names the account and no key, because a lenient service may delete all its keys."""
     door = client_of_profile(tmp_path)
 
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):

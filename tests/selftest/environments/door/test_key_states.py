@@ -438,7 +438,7 @@ def test_a_key_gets_its_last_state_when_nothing_more_is_sent(key, was_any_list_r
 
 
 def test_the_states_of_keys_that_are_to_be_cleaned_up():
-    """In these five states the key may still be registered at the service, so the run deletes or reports it."""
+    """A key in one of these five states may still be registered at the service, so the run deletes or reports it."""
     states_to_clean_up = {state for state in KeyState if key_of_run(state).may_still_exist}
 
     assert states_to_clean_up == {

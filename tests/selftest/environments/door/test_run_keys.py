@@ -375,7 +375,10 @@ def test_a_key_that_a_list_shows_again_has_not_vanished():
 
 
 def test_no_key_has_vanished_if_the_lists_have_more_pages():
-    """Both lists after the deletion lack the customer's key, but it may be on their next page."""
+    """A key has not vanished if the lists without it have more pages, because it may be on one of them.
+
+    Both lists after the deletion of another key lack the customer's key.
+    """
     history = (
         History()
         .list_shows(CUSTOMER_KEY)
@@ -544,7 +547,10 @@ def test_a_made_up_key_is_reported_with_its_type_and_value(key_type, key, name, 
 
 
 def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
-    """Its value is personal, so a report names it by its place in the list `pix_keys` of the profile."""
+    """A report names a key of the profile by its type and its place in the list `pix_keys`, because its value is personal.
+
+    The profile has the settings of the run.
+    """
     history.list_shows().register(PROFILE_CPF, key_type="CPF")
     [key_of_run] = history.keys_to_clean_up
 
@@ -878,7 +884,10 @@ def test_a_key_with_a_learned_value_is_a_random_key(history):
 
 
 def test_a_learned_value_can_become_unknown_again(history):
-    """It turns out that no answer shows the value of the key. So the record keeps it without a value, and no list shows it."""
+    """A learned value is forgotten if it turns out that no answer shows the value of the key.
+
+    The key record (a file for later runs) then has the key without a value, and the key does not count as listed.
+    """
     history.list_shows().register(MADE_UP_KEY).list_shows()
     [key] = history.keys_to_clean_up
     history.learn_value(key, "made-1").learn_value(key, None)
@@ -1212,7 +1221,7 @@ def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history)
     ids=["a made-up key is registered", "a key of the profile is registered", "a key is deleted"],
 )
 def test_lists_count_as_from_before_the_run_until_it_may_have_changed_a_key_of_somebody(history, begins_changes):
-    """Only a list from before the run shows which keys belong to somebody.
+    """A list counts as one from before the run until the run may have changed a key that belongs to somebody.
 
     A deletion and the registration of a key of the profile may change such keys. The registration of a made-up key does
     not.

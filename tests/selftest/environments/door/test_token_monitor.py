@@ -259,7 +259,7 @@ def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(st
 
 
 def test_a_token_that_no_read_was_granted_cannot_expire():
-    """Only a successful read shows that the token was ever accepted. It may be wrong from the start.
+    """A refused token has expired only if a read succeeded with it before. Otherwise it may be wrong from the start.
 
     Here a read gets 401, a registration succeeds, and another read gets 401. Nothing is sent again to check the token.
     """

@@ -237,7 +237,10 @@ class TestTheExampleAndTheSchema:
         assert json.loads(PUBLISHED_SCHEMA.read_text("utf-8")) == editor_schema()
 
     def test_the_published_schema_accepts_every_profile_of_the_project(self):
-        """It also accepts the example of a profile with every commented line switched on."""
+        """Each profile (the settings of a run) in the project is valid by the published JSON schema.
+
+        So is the example of a profile with every commented line switched on.
+        """
         texts = [*(path.read_text("utf-8") for path in PROFILES), with_lines_switched_on(EXAMPLE.read_text("utf-8"))]
         refused_texts = [text for text in texts if not self.validator.is_valid(parse_yaml(text, "profile").data)]
 

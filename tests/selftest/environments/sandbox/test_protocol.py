@@ -179,5 +179,5 @@ def test_the_sandbox_writes_letters_in_utf_8():
 
 
 def test_the_time_of_the_sandbox_is_an_integer():
-    """It is the date of an execution result, a number of milliseconds."""
+    """The sandbox (the test service of the suite) gives the time as an integer, the milliseconds since 1970."""
     assert type(Service(token=TOKEN).now()) is int

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,28 +16,35 @@ from tests.selftest.exchanges import answer, unanswered
 CASES = read_yaml(Path(__file__).parents[1] / "rules.yaml")
 
 
-def test_the_message_of_a_dropped_connection():
-    """The message names the requests that got no response."""
-    exchange = unanswered(FailureKind.DROPPED)
-    said = "expected a response to a valid request (GET), got a dropped connection"
+def test_a_dropped_connection_deviates_from_a_requirement():
+    """The service closed the connection in the place of an answer. The message says to which sort of request."""
+    judgement = judge("executePix.connection", unanswered(FailureKind.DROPPED))
 
-    assert str(judge("executePix.connection", exchange).message) == said
+    assert str(judgement.message) == "expected a response to a valid request (GET), got a dropped connection"
 
 
-def test_stack_traces():
-    """A stack trace is known by its frames, with any line breaks; a text that says where to look is none."""
-    traces, others = CASES["stack traces"], CASES["no stack traces"]
-    judged = {
-        text: judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).deviates
-        for text in (*traces, *others)
-    }
+def shows_a_stack_trace(body):
+    """True if an execution that is refused with this body deviates because of a stack trace."""
+    return judge("executePix.stackTrace", answer("executePix", body.encode(), status=400)).deviates
 
-    assert [text for text in traces if not judged[text]] == []
-    assert [text for text in others if judged[text]] == []
+
+@pytest.mark.parametrize("body", CASES["stack traces"])
+def test_a_refusal_with_a_stack_trace_deviates(body):
+    """A stack trace is recognised by its frames in several languages, with any line breaks."""
+    assert shows_a_stack_trace(body)
+
+
+@pytest.mark.parametrize("body", CASES["no stack traces"])
+def test_a_refusal_that_only_looks_like_a_stack_trace_does_not_deviate(body):
+    """For example a text may say at which place of the request the mistake is."""
+    assert not shows_a_stack_trace(body)
 
 
 @given(st.one_of([st.from_regex(re.compile(trace, re.MULTILINE)) for trace in _TRACES]))
 @settings(deadline=None)
-def test_each_trace_has_a_hint(text):
-    """No trace is missed because it was not looked for."""
+def test_each_stack_trace_has_one_of_the_texts_that_are_looked_for_first(text):
+    """To save time, a body is searched for stack traces only if it has one of a few texts (_HINTS).
+
+    Here Hypothesis draws texts from the regular expressions for stack traces.
+    """
     assert any(hint in text for hint in _HINTS)

@@ -10,17 +10,41 @@ from spec.rules.tax_document import is_fully_visible, lost_its_zeros
 DOCUMENTS = read_yaml(Path(__file__).with_name("masking.yaml"))
 
 
-@pytest.mark.parametrize("section", DOCUMENTS)
-def test_documents(section):
-    """11 or 14 characters with nothing masked are visible, whatever stands beside or between them; a mask, a truncation
-    and a number that is no document are lawful. Fewer digits are visible, too, if only leading zeros are missing."""
-    documents = [(reason, document) for reason, documents in DOCUMENTS[section].items() for document in documents]
-    visible = [entry for entry in documents if is_fully_visible(entry[1]) or lost_its_zeros(entry[1])]
-
-    assert visible == (documents if section == "visible" else [])
+def is_visible(document):
+    """True if every character of the tax document can be seen, perhaps without its leading zeros."""
+    return is_fully_visible(document) or lost_its_zeros(document)
 
 
-def test_a_long_text_is_read_in_part():
-    """The rule reads only the beginning of a field."""
-    for text in ("1 " * 300, "12ABC34501DE35 " * 30):
-        assert is_fully_visible(text) is is_fully_visible(text[:200])
+@pytest.mark.parametrize(
+    "document", [document for documents in DOCUMENTS["visible"].values() for document in documents]
+)
+def test_a_tax_document_without_hidden_characters_is_visible(document):
+    """The document says that a tax document is returned partly hidden. One of 11 or 14 characters has nothing hidden.
+
+    That is so whatever stands beside or between them. Fewer digits are visible, too, if only leading zeros are missing.
+    """
+    assert is_visible(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        document
+        for section, reasons in DOCUMENTS.items()
+        if section != "visible"
+        for documents in reasons.values()
+        for document in documents
+    ],
+)
+def test_a_masked_or_cut_tax_document_is_not_visible(document):
+    """The document says that a tax document is returned partly hidden (masked). It may also be cut.
+
+    A number that is no tax document is not visible, either.
+    """
+    assert not is_visible(document)
+
+
+@pytest.mark.parametrize("text", ["1 " * 300, "12ABC34501DE35 " * 30], ids=["digits", "tax documents"])
+def test_only_the_beginning_of_a_long_text_is_searched_for_a_tax_document(text):
+    """Only the first 200 characters of a field are searched for a tax document, so that a long field costs no time."""
+    assert is_fully_visible(text) is is_fully_visible(text[:200])
