@@ -124,9 +124,9 @@ def test_an_execution_moves_the_money_once(call_operation):
 
 
 def test_an_execution_is_an_entry_of_the_account_of_the_payer(call_operation, stopped_clock):
-    """The sandbox is a test service of the suite. The last entry has the time of the execution in milliseconds.
+    """After an execution the last entry of the account of the payer has its value (-150 cents) and its date.
 
-    Its value is -150 cents. The execution result has the same date.
+    The execution result has the same date, in milliseconds. The sandbox is a test service of the suite.
     """
     _, result = call_operation("GET", EXECUTE)
     _, account = call_operation("GET", "/v1/accounts/entries/ac-0001")

@@ -52,7 +52,7 @@ def test_a_number_of_any_size_without_a_fraction_is_an_integer(body):
 
 @pytest.mark.parametrize("body", [b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000"])
 def test_fractions_and_other_values_are_no_integers(body):
-    """A boolean is none, although Python takes it for an integer."""
+    """Fractions, texts, booleans and null are no integers of JSON, although Python takes a boolean for an integer."""
     assert not is_integer(read_json(body).value)
 
 

@@ -99,9 +99,10 @@ def test_a_profile_is_not_overwritten(new_command, path, tmp_path):
 
 
 def test_options_for_a_limit_and_for_prepared_transfers_are_filled_in(new_command, path):
-    """A run with the new profile prepares three transfers with transferP2p, so it is permitted to transfer.
+    """Options of `environments new` become lines of the new profile (the settings of a run).
 
-    It sends at most five requests a second.
+    A run with this one prepares three transfers with transferP2p, so it may transfer, and may execute four more than
+    three. It sends at most five requests a second.
     """
     new_command(ADDRESS, "--limit=rate=5", "--prepare-with=transferP2p", "--count=3")
     profile = load(str(path))

@@ -238,7 +238,7 @@ def test_a_read_without_an_answer_is_sent_again(kind, is_resent_each_time, backo
     [(FailureKind.NO_CONNECTION, True), (FailureKind.DROPPED, False), (FailureKind.TIMEOUT, False)],
 )
 def test_an_execution_without_an_answer_is_sent_again_only_if_no_connection_was_made(kind, is_resent, backoff):
-    """Without a connection nothing was sent. Otherwise the execution may have moved money."""
+    """An execution that found no connection was never sent, so it is sent again. Otherwise it may have moved money."""
     execution = request_to("executePix", code="TX-1")
     execution.exchange = unanswered(kind, "executePix")
 

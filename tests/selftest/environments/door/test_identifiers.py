@@ -214,7 +214,10 @@ def test_on_a_sandbox_malformed_bodies_for_any_account_are_sent(body, options, o
 
 
 def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tmp_path):
-    """A service that is told of a form finds no key in the JSON, and may delete all keys. So the door refuses it."""
+    """The door refuses a deletion whose Content-Type is that of a form, although its body is JSON.
+
+    A service that expects a form finds no key in that body, and may delete all keys.
+    """
     door = client_of_profile(tmp_path)
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {"pixKey": MADE_UP_KEY}, content_type=CONTENT_TYPE_OF_FORMS)
@@ -223,7 +226,10 @@ def test_a_deletion_at_an_account_of_the_profile_has_the_content_type_of_json(tm
 
 
 def test_a_registration_at_an_account_of_the_profile_may_have_another_content_type(tmp_path):
-    """A service that is told of a form finds no key in the JSON, and registers none."""
+    """The door sends a registration whose Content-Type is that of a form, although its body is JSON.
+
+    A service that expects a form finds no key in that body, and registers none.
+    """
     door = client_of_profile(tmp_path)
     send(door, "registerPixKey", OWN_ACCOUNT, registration(MADE_UP_KEY), content_type=CONTENT_TYPE_OF_FORMS)
 

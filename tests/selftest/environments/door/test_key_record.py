@@ -100,9 +100,9 @@ def test_a_remaining_key_is_given_with_its_account_if_the_run_knows_the_account(
 
 
 def test_the_same_key_has_an_entry_for_each_address_and_account(open_record):
-    """A key is registered at one address, and perhaps registered at another address and account.
+    """The key record (a file) has an entry of its own for the same key at another address and account.
 
-    Each address has its own entry, and the file keeps both.
+    The key is registered at one address, and perhaps registered at another one. Each run sees the entry of its address.
     """
     open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     record_of_other_address = open_record(base_url=OTHER_ADDRESS)
@@ -117,7 +117,10 @@ def test_the_same_key_has_an_entry_for_each_address_and_account(open_record):
 
 
 def test_the_remaining_keys_are_only_those_that_were_made_up(open_record):
-    """`remaining_keys` gives the keys that only the record can name. A key of the profile stands in the profile."""
+    """`remaining_keys` gives the made-up keys of earlier runs, which only the key record (a file) can name.
+
+    A key of the profile (the settings of the run) is not among them.
+    """
     open_record().note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
 
     assert list(open_record().remaining_keys([ACCOUNT])) == []
@@ -148,7 +151,7 @@ def test_a_run_removes_its_own_entry_of_random_keys_alone(open_record):
 
 
 def test_a_line_without_its_end_is_not_read(open_record, tmp_path):
-    """A run that was killed while it wrote may leave a line without a line end. Nothing was sent for it."""
+    """A line of the key record without its end is ignored: a run was killed while it wrote it, so nothing was sent for it."""
     open_record().note(ACCOUNT, "EMAIL", MADE_UP_KEY, REGISTERED, ours=True)
     whole_line = open_record().path.read_text()
     with (tmp_path / "keys.jsonl").open("a") as file:

@@ -648,9 +648,9 @@ def test_a_key_that_the_run_registered_before_the_first_list_was_not_there_befor
 
 
 def test_a_registered_random_key_is_unknown_until_its_value_is_learned(history):
-    """A run with a RANDOM key of unknown value registers no further one, because it could not delete them.
+    """A RANDOM key is made by the service, so its value is unknown until an answer shows it.
 
-    It asks `holds_an_unknown_key`: false for other keys, true after a RANDOM key, false again after its value is known.
+    The run registers no further one until then. It asks `holds_an_unknown_key`: false for other keys, true after a RANDOM key, false again after its value is known.
     """
     history.list_shows().register(MADE_UP_KEY).register("", key_type="EVP")
     before_random_key = history.keys.holds_an_unknown_key()
@@ -735,7 +735,10 @@ def test_a_deleted_key_seems_free_until_a_list_shows_it(history):
     ids=["registered", "refused", "listed", "never sent"],
 )
 def test_a_key_seems_free_unless_answers_say_that_it_is_registered(key, seems_free, history):
-    """A key that seems free is one whose registration may succeed, as far as the answers tell."""
+    """A key seems free (its registration may succeed) if no success and no list says that it is registered.
+
+    Here one key is registered, one is refused, and one is in the list.
+    """
     history.list_shows(PROFILE_CPF).register(PROFILE_KEY).register(MADE_UP_KEY, status=400)
 
     assert history.keys.seems_free(key) is seems_free
@@ -933,9 +936,10 @@ def test_a_list_that_was_not_requested_as_documented_is_not_used(credential, que
 
 
 def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up_there(history):
-    """A made-up key is registered for a made-up account, and then the lists of an account of the profile show it.
+    """A service may register a key at another account than the request named. Then the run has to delete it there, too.
 
-    The list of that account from before the run lacked it. So it is perhaps registered there, too.
+    Here a made-up key is registered for a made-up account. Afterwards two lists of an account of the profile show it,
+    and the list from before the run lacked it. So it is perhaps registered (MAYBE) there.
     """
     history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
@@ -944,9 +948,9 @@ def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up
 
 
 def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
-    """A made-up key is registered for a made-up account, and then the lists of an account of the profile show it.
+    """A key that the list of another account shows is not deleted there if no list of that account was read before the run.
 
-    No list of that account was read before the run. So the key may have been there, and is not to be cleaned up there.
+    The key may have been there before. It was registered for a made-up account.
     """
     history.list_shows().begin_run().register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
     history.list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT).list_shows(MADE_UP_KEY, account=OTHER_ACCOUNT)
@@ -955,9 +959,9 @@ def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
 
 
 def test_at_an_account_outside_the_profile_nothing_is_cleaned_up(history):
-    """A made-up key is registered for a made-up account, and lists of an account that the profile lacks show it.
+    """A run deletes nothing at an account that its profile (its settings) does not have, even if a list there shows its key.
 
-    The run has nothing to do with that account, so it cleans up nothing there.
+    The key was registered for a made-up account.
     """
     history.list_shows().list_shows(account=UNKNOWN_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, account=MADE_UP_ACCOUNT)
@@ -1200,7 +1204,9 @@ def test_a_made_up_key_that_the_service_cut_is_added_once(history):
 
 
 def test_a_text_that_was_listed_before_the_run_is_no_cut_key_of_the_run(history):
-    """The text is the beginning of the key that the run registered, but it was there before. So it is not to be deleted.
+    """A text that a list showed before the run is never deleted, even if it is the beginning of a key of the run.
+
+    A service may have cut that key (`add_changed_keys` looks for such texts), but this text was there before.
 
     A customer's key, which is unlike the key of the run, is not taken for a cut one, either.
     """

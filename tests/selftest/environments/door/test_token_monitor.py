@@ -249,7 +249,10 @@ def test_five_invalid_requests_that_are_refused_show_that_the_token_expired():
     ids=["401 to one invalid request", "401 to a request without a token", "a gateway", "a server error"],
 )
 def test_the_token_is_not_checked_after_an_answer_that_may_have_another_cause(status, request_with_that_answer):
-    """After a success comes one such answer. No read is sent again to check the token, and nothing is excused."""
+    """A token is checked by sending a read again. That is not done after a refusal that says nothing of the valid token.
+
+    Such are one refusal of an invalid request, a refusal of a request without a token, and an error of the server.
+    """
     token = WatchedToken()
     token.see(200)
     is_resent = token.is_resent_after(status, **request_with_that_answer)
