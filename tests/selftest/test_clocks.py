@@ -13,9 +13,9 @@ CLOCK = re.compile(
 
 
 def test_no_self_test_reads_a_clock():
-    """A test that depends on a clock fails on a busy machine.
+    """No file of self-tests reads a clock, because a test that depends on a clock fails on a busy machine.
 
-    This file is the exception, because it names the functions.
+    This file is the only one that is found, because it names the functions.
     """
     files_with_a_clock = [file.name for file in HERE.rglob("test_*.py") if CLOCK.search(file.read_text("utf-8"))]
 

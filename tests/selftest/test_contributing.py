@@ -14,14 +14,14 @@ BLOCK = re.compile(
     r'(?ms)^( *)```\w+\n *# (\S+), (above|two lines below|in place of|a new file)(?: "([^\n]*)")?\n(.*?)^ *```'
 )
 UNTRANSLATED = re.compile(r'(msgid ((?:".*"\n)+)msgstr) ""\n(?!")')
-MODEL = re.compile(r"(?m)^- id: listAccounts\.(?:.*\n(?!- id:))*.*\n")
+ENTRY_OF_LIST_ACCOUNTS = re.compile(r"(?m)^- id: listAccounts\.(?:.*\n(?!- id:))*.*\n")
 RENAMED_FOR_LIMITS = (
     ("listAccounts", "listLimits"),
     ("account list", "limit list"),
     ("lists accounts", "lists limits"),
     ("/v1/accounts", "/v1/limits"),
 )
-PROVED_BY = (
+TESTS_OF_THE_EXAMPLES = (
     "spec/test_requirements.py",
     "spec/test_rules.py",
     "reports/outputs/page/test_rendering_exchanges.py",
@@ -56,7 +56,11 @@ def with_block(before, how, anchor, text):
 
 
 def test_each_block_has_its_place():
-    """The line that a block names stands in the file, or in an earlier block."""
+    """Each block of code in CONTRIBUTING.md can be inserted where the page says: the line that it names exists in the
+    file.
+
+    The line may also come from an earlier block of the page.
+    """
     texts, without_a_place = {}, []
     for path, how, anchor, text in blocks():
         if path not in texts:
@@ -65,8 +69,9 @@ def test_each_block_has_its_place():
             without_a_place.append(f"{path} has no {anchor}")
         texts[path] = with_block(texts[path], how, anchor, text)
 
+    number_of_files = len(texts)
     assert without_a_place == []
-    assert len(texts) > 5
+    assert number_of_files > 5
 
 
 def with_copy_for_limits(entry):
@@ -80,8 +85,10 @@ def with_copy_for_limits(entry):
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("PIX_PROOF") != "exhaustive", reason="make proof runs it")
 def test_the_worked_examples_can_be_followed(tmp_path):
-    """After the blocks are inserted in a copy of the project, the tests pass, and the proof finds a mutant of each
-    new requirement.
+    """Whoever follows the examples of CONTRIBUTING.md in a copy of the project gets a project whose tests pass.
+
+    The examples add a field, a rule and an endpoint. The selected self-tests include the proof, which tries a faulty
+    service for each new requirement.
     """
     folder = tmp_path / "copy"
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".*cache", "runs", "*.pyc.*"))
@@ -99,7 +106,7 @@ def test_the_worked_examples_can_be_followed(tmp_path):
         (folder / path).write_text(with_block(before, *place, text), "utf-8")
     requirements = folder / "spec/requirements.yaml"
     if "listLimits" not in (entries := requirements.read_text("utf-8")):
-        requirements.write_text(MODEL.sub(with_copy_for_limits, entries), "utf-8")
+        requirements.write_text(ENTRY_OF_LIST_ACCOUNTS.sub(with_copy_for_limits, entries), "utf-8")
     (folder / "spec/requirements.md").write_text(call(sys.executable, "-m", "spec"), "utf-8")
     call("make", "--old-file=.venv/ready", "messages")
     catalogue = folder / "reports/locale/pt_BR/LC_MESSAGES/report.po"
@@ -111,7 +118,7 @@ def test_the_worked_examples_can_be_followed(tmp_path):
     run = call(*pytest_, "--no-report", "-k", "executePix.fee or listLimits")
     call(
         *pytest_,
-        *(f"tests/selftest/{name}" for name in PROVED_BY),
+        *(f"tests/selftest/{name}" for name in TESTS_OF_THE_EXAMPLES),
         "-k",
         SELECTION_OF_EXAMPLES,
         PIX_PROOF="exhaustive",

@@ -15,7 +15,8 @@ from reports.result.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS, read_yaml
 from tests.selftest.proof.directly import sent_in_memory
-from tests.selftest.sample import GOOD_IN_README, IN_README, README, changes, good_run, sample
+from tests.selftest.sample import GOOD_IN_README as GOOD_RUN_IN_README
+from tests.selftest.sample import IN_README, README, changes, good_run, sample
 from tests.selftest.screenshots import HEADLINES, PICTURES, SANDBOX, STAGING
 from tests.selftest.shared_runs import shared_run
 
@@ -24,26 +25,35 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
 
 def test_requirements_page_is_current():
-    """`python -m spec` prints spec/requirements.md."""
+    """spec/requirements.md is what `python -m spec` prints from the requirements."""
     text = (ROOT / "spec" / "requirements.md").read_text("utf-8")
 
     assert text == "\n".join(page()) + "\n", "run: python -m spec > spec/requirements.md"
 
 
 def test_sample_output_in_the_readme_is_current():
-    """A run prints what README.md shows. `python -m tests.selftest.sample` writes it anew after a change on purpose."""
+    """README.md shows what a run prints today.
+
+    After a change on purpose `python -m tests.selftest.sample` writes it anew.
+    """
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
 
-    assert changes(in_readme, sample()) == [], "on purpose? run: python -m tests.selftest.sample"
+    output_of_a_run = sample()
+
+    assert changes(in_readme, output_of_a_run) == [], "on purpose? run: python -m tests.selftest.sample"
 
 
 def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
-    """The message says what the line is about, what README.md has, and what a run prints."""
+    """If a run prints other lines than README.md shows, each difference is explained: what the line is about, and both
+    texts.
+    """
     (in_readme,) = IN_README.findall(README.read_text("utf-8"))
     output_of_run = in_readme.replace("3 requests", "4 requests").replace("  implied      1 pass\n", "")
 
+    differences = changes(in_readme, output_of_run)
+
     assert changes(in_readme, in_readme) == []
-    assert changes(in_readme, output_of_run) == [
+    assert differences == [
         "the target, the transfers and the requests: README.md has "
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 3 requests', a run says "
         "'staging at https://staging.example.test, a sandbox: 1 transfer executed, 4 requests'",
@@ -52,27 +62,42 @@ def test_a_stale_line_of_the_readme_says_which_behaviour_changed():
 
 
 def test_the_good_run_in_the_readme_has_the_numbers_of_today():
-    """README.md has the number of requirements of each level, and of those that can fail a run."""
-    assert GOOD_IN_README.findall(README.read_text("utf-8")) == [good_run()]
+    """The good run in README.md counts as many requirements as the suite has today, at each level and at failing
+    levels.
+    """
+    [good_run_in_readme] = GOOD_RUN_IN_README.findall(README.read_text("utf-8"))
+
+    assert good_run_in_readme == good_run()
 
 
 def test_each_picture_has_the_headline_of_a_run_today():
-    """If the headline of a run changes, `make screenshots` makes the pictures anew."""
-    partial = shared_run("partial").document["headline"]  # of a target that is not a sandbox; it only reads, too
-    testable = partial.removesuffix(" requirements tested").split()[-1]
-    failing = "NON-CONFORMANT, everything permitted: fails 1 documented requirement"
-    headlines = {SANDBOX: f"{failing}, {testable} of {testable} requirements tested", STAGING: partial}
+    """The headline in each screenshot is that of a run today.
 
-    assert read_yaml(HEADLINES) == {name: headlines[picture.run] for name, picture in PICTURES.items()}
+    If it changes, `make screenshots` makes the pictures anew.
+    """
+    headline_of_partial_run = shared_run("partial").document["headline"]  # not a sandbox, and it only reads
+    *_, testable = headline_of_partial_run.removesuffix(" requirements tested").split()
+    failing = "NON-CONFORMANT, everything permitted: fails 1 documented requirement"
+    headline_by_run = {
+        SANDBOX: f"{failing}, {testable} of {testable} requirements tested",
+        STAGING: headline_of_partial_run,
+    }
+    headlines_today = {name: headline_by_run[picture.run] for name, picture in PICTURES.items()}
+
+    headlines_in_pictures = read_yaml(HEADLINES)
+
+    assert headlines_in_pictures == headlines_today
 
 
 def test_every_picture_is_shown_on_a_page():
-    """Each picture of `make screenshots` exists and is shown."""
+    """Each screenshot that `make screenshots` makes exists as a file, and a page of the documentation shows it."""
     pictures_shown = {
         name for page in PAGES for name in re.findall(r"screenshots/([a-z-]+)\.png", page.read_text("utf-8"))
     }
 
-    assert {path.stem for path in HEADLINES.parent.glob("*.png")} == PICTURES.keys()
+    picture_files = {path.stem for path in HEADLINES.parent.glob("*.png")}
+
+    assert picture_files == PICTURES.keys()
     assert pictures_shown == PICTURES.keys()
 
 
@@ -86,19 +111,27 @@ def section(title):
 
 
 def test_the_order_of_the_door_is_documented():
-    """ARCHITECTURE.md lists the policies, and the steps of an attempt, in the order of the code."""
+    """ARCHITECTURE.md lists what the door does with a request, in the order of the code.
+
+    The door is the one place through which requests are sent. Its policies may refuse a request, then an attempt
+    sends it.
+    """
     policies = re.findall(r"self\.([\w.]+),", inspect.getsource(Door._policies))
     steps_of_attempt = re.findall(r"self\.(\w+\.\w+|_send_and_record)\(", inspect.getsource(Door._attempt))
     list_in_page = section("The door").partition("\n1. ")[2].replace("`Door._attempt`", "")
 
-    assert re.findall(r"`([\w.]+)`", list_in_page) == policies + steps_of_attempt
+    steps_in_page = re.findall(r"`([\w.]+)`", list_in_page)
+
+    assert steps_in_page == policies + steps_of_attempt
 
 
 def test_the_life_of_a_run_is_documented():
-    """ARCHITECTURE.md lists the hooks of conftest.py in the order of the file."""
+    """ARCHITECTURE.md lists the hooks of pytest in conftest.py, in the order of the file."""
     hooks = re.findall(r"(?m)^ *def (pytest_\w+)", (ROOT / "conftest.py").read_text("utf-8"))
 
-    assert re.findall(r"(?m)^\| `(pytest_\w+)`", section("The life of a run")) == hooks
+    hooks_in_page = re.findall(r"(?m)^\| `(pytest_\w+)`", section("The life of a run"))
+
+    assert hooks_in_page == hooks
 
 
 class NotesTheWayOfARequest(Service):
@@ -145,9 +178,10 @@ def files_of_the_product(files):
     ],
 )
 def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, most):
-    """Files that call one another are steps of the walk in ARCHITECTURE.md, in this order.
+    """ARCHITECTURE.md names every file that a request passes between the scenario and the service, in the right order.
 
-    The page names each other file on the way, such as the policies of the door.
+    Files that call one another are numbered steps of the page. The page names each other file on the way at least
+    once.
     """
     service = NotesTheWayOfARequest()
     service.operation = operation
@@ -160,8 +194,11 @@ def test_the_way_to_the_wire_is_documented(title, operation, requirement_id, mos
     steps = re.findall(r"(?m)^\d+\. `([\w./]+)`", section(title))
     names_in_page = set(re.findall(r"`([\w./]+\.py)`", ARCHITECTURE))
 
-    assert [step for step in steps if step in service.calling] == [*service.calling] != []
-    assert [path for path in service.asked if not {path, Path(path).name} & names_in_page] == []
+    steps_on_the_way = [step for step in steps if step in service.calling]
+    files_not_named = [path for path in service.asked if not {path, Path(path).name} & names_in_page]
+
+    assert steps_on_the_way == [*service.calling] != []
+    assert files_not_named == []
     assert len(steps) <= most, "a reader needs fewer files"
 
 
@@ -170,10 +207,12 @@ MOST_WORDS_OF_ARCHITECTURE = 1_250
 
 
 def test_the_architecture_is_read_in_five_minutes():
-    """Names of files and cells of tables count as words."""
+    """ARCHITECTURE.md has at most 1,250 words, which are read in five minutes. Names of files count as words."""
     words = re.findall(r"[^\s|`]*\w[^\s|`]*", ARCHITECTURE)
 
-    assert len(words) <= MOST_WORDS_OF_ARCHITECTURE
+    number_of_words = len(words)
+
+    assert number_of_words <= MOST_WORDS_OF_ARCHITECTURE
 
 
 LINK = re.compile(r"\]\(((?!https?:)[^)\s]+)\)")
@@ -195,10 +234,12 @@ def leads_somewhere(page, link):
 
 
 def test_links_lead_somewhere():
-    """A link leads to a file of the tree, and to a heading in it."""
+    """Each link of the documentation to a file of the project leads to a file that exists, and to a heading in it."""
     links = [(page, link) for page in PAGES for link in re.findall(LINK, page.read_text("utf-8"))]
 
-    assert [(page.name, link) for page, link in links if not leads_somewhere(page, link)] == []
+    broken_links = [(page.name, link) for page, link in links if not leads_somewhere(page, link)]
+
+    assert broken_links == []
 
 
 MOST_WORDS = 30
@@ -219,20 +260,28 @@ def sentences_of(text):
 
 
 def test_sentences_are_split_at_their_ends():
-    """Lines, items and cells end a sentence. A full stop in code does not."""
+    """The self-tests split a page into sentences at full stops, list items and cells of tables, but not at a full stop
+    in code.
+    """
     text = "# Run it\n\nRead `a. b`\nand [this](x.md). Then\n- stop.\n\n```\nno text\n```\n| a cell | another |\n"
 
-    assert [*filter(None, sentences_of(text))] == [
+    sentences = [sentence for sentence in sentences_of(text) if sentence]
+
+    assert sentences == [
         "# Run it", "Read code and this.", "Then", "- stop.", "a cell", "another",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES_TO_READ, ids=lambda page: page.name)
 def test_no_sentence_is_long(page):
-    """A longer sentence becomes two sentences, a list or a table."""
+    """No sentence of the documentation has more than 30 words, so that readers whose first language is not English
+    follow it.
+    """
     sentences = sentences_of(page.read_text("utf-8"))
 
-    assert [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS] == []
+    long_sentences = [sentence for sentence in sentences if len(re.findall(r"\w\S*", sentence)) > MOST_WORDS]
+
+    assert long_sentences == []
 
 
 def rows_below(page, heading):
@@ -242,35 +291,47 @@ def rows_below(page, heading):
 
 
 def test_every_verdict_is_explained():
-    """docs/verdicts.md has the exit status of each verdict, the verdicts of requirements, and the levels."""
+    """docs/verdicts.md explains every verdict of a run with its exit status, every verdict of a requirement, and every
+    level.
+    """
     explained = {row[0]: row[1] for row in rows_below("docs/verdicts.md", "verdict") if row[0] != "(none)"}
-    requirements = (ROOT / "docs/verdicts.md").read_text("utf-8").partition("## Of a requirement")[2]
+    exit_statuses = {verdict.value: str(verdict.exit_status) for verdict in RunVerdict}
+    _, _, part_about_requirements = (ROOT / "docs/verdicts.md").read_text("utf-8").partition("## Of a requirement")
+    table_of_verdicts, _, _ = part_about_requirements.partition("The level of")
+    explained_verdicts = re.findall(r"(?m)^\| `([a-z-]+)` \|", table_of_verdicts)
+    explained_levels = [level for level, *_ in rows_below("docs/verdicts.md", "level")]
 
-    assert explained == {verdict.value: str(verdict.exit_status) for verdict in RunVerdict}
-    assert re.findall(r"(?m)^\| `([a-z-]+)` \|", requirements.partition("The level of")[0]) == [*Verdict]
-    assert [row[0] for row in rows_below("docs/verdicts.md", "level")] == list(LEVELS)
+    assert explained == exit_statuses
+    assert explained_verdicts == [*Verdict]
+    assert explained_levels == list(LEVELS)
 
 
 def test_every_permission_is_explained():
-    """docs/staging.md has them in the order in which they are added."""
-    explained = [row[0] for row in rows_below("docs/staging.md", "permission")]
+    """docs/staging.md explains every permission of a profile, in the order in which a team adds them."""
+    explained = [permission for permission, *_ in rows_below("docs/staging.md", "permission")]
 
     assert explained == [*PERMISSIONS]
 
 
 def test_named_files_exist():
-    """A path in the pages is a path of the tree, and a name alone is that of a file in it."""
+    """Each file that ARCHITECTURE.md or CONTRIBUTING.md names exists: a path from the root, or a name anywhere in the
+    tree.
+    """
     pages = ARCHITECTURE + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     paths_in_pages = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", pages)
     names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
 
-    assert [path for path in paths_in_pages if not (ROOT / path).exists() and path not in names] == []
+    absent_files = [path for path in paths_in_pages if not (ROOT / path).exists() and path not in names]
+
+    assert absent_files == []
 
 
 def test_named_identifiers_exist():
-    """Each identifier that ARCHITECTURE.md names stands in the code."""
+    """Each function, class or member that ARCHITECTURE.md names stands in the code."""
     paths = [ROOT / "conftest.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
     words = {word for path in paths for word in re.findall(r"\w+", path.read_text("utf-8"))}
     identifiers = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
 
-    assert {*identifiers} - words == set()
+    absent_identifiers = {*identifiers} - words
+
+    assert absent_identifiers == set()

@@ -11,11 +11,19 @@ import pytest
 from tests.selftest import mirror
 
 ROOT = Path(__file__).parents[2]
-CHAIN = ("spec", "environments", "reports", "reports/recorded", "tests/harness", "tests/traffic", "tests/conformance")
+FOLDERS_IN_ORDER = (
+    "spec",
+    "environments",
+    "reports",
+    "reports/recorded",
+    "tests/harness",
+    "tests/traffic",
+    "tests/conformance",
+)
 """Each folder imports itself and those before it. `conftest.py` (the life of a run) and the `__main__.py` files are outside.
 Nothing else in reports/ imports reports/recorded/, which may open any file, and the network where the user names an address."""
 SELFTESTS = "tests/selftest"
-ABOUT_THE_TREE = ("clocks", "contributing", "dependencies", "documentation", "house", "pipelines")
+TOPICS_OF_TESTS_AT_THE_TOP = ("clocks", "contributing", "dependencies", "documentation", "house", "pipelines")
 MODULES_IN_TABLES = [*mirror.WITH_A_NEIGHBOUR, *mirror.BY_WHOLE_RUNS, *mirror.COMMANDS]
 """Modules without a self-test of their own name: mirror.py names the self-tests of each."""
 MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness", "journal"}
@@ -38,12 +46,12 @@ def imports_of(path):
             yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
-def place(dotted):
-    """The place of a module in the chain.
+def position_in_order(dotted):
+    """The position of a module's folder in FOLDERS_IN_ORDER.
 
-    Self-tests come after the chain, modules of libraries before it. The innermost folder counts.
+    Self-tests come after all folders, modules of libraries before them. The innermost folder counts.
     """
-    folders = (*CHAIN, SELFTESTS)
+    folders = (*FOLDERS_IN_ORDER, SELFTESTS)
     places = [at for at, folder in enumerate(folders) if f"{dotted}.".startswith(folder.replace("/", ".") + ".")]
     return places[-1] if places else -1
 
@@ -57,41 +65,57 @@ def loaded_by(folder):
 
 
 def test_imports_go_to_the_left():
-    """A folder imports only folders before it in CHAIN, except for a `__main__.py`."""
+    """A module imports only from its own folder and from folders before it in the fixed order of folders.
+
+    `spec` is the first folder, so it imports nothing of the others. Files named `__main__.py` are exempt.
+    """
     imports_to_the_right = [
         f"{name} imports {module}"
-        for name, path in files_of(*CHAIN).items()
+        for name, path in files_of(*FOLDERS_IN_ORDER).items()
         for module in imports_of(path)
         if path.name != "__main__.py"
-        if place(module) > place(name.replace("/", "."))
+        if position_in_order(module) > position_in_order(name.replace("/", "."))
     ]
 
     assert imports_to_the_right == []
 
 
 def test_names_are_not_shared():
-    """A name of a module leads to one file. Self-tests have the names of the modules that they test."""
-    product = [path.stem for path in files_of(*CHAIN).values()]
-    of_selftests = [path.stem for path in files_of(SELFTESTS).values() if not path.stem.startswith("test_")]
-    names = Counter([*product, *of_selftests])
+    """No two modules of the product have the same name, and no two helpers of the self-tests, so that a name leads to
+    one file.
 
-    assert {name for name, files in names.items() if files > 1} <= MAY_SHARE_A_NAME
+    A few names are exempt, such as `conftest`.
+    """
+    product = [path.stem for path in files_of(*FOLDERS_IN_ORDER).values()]
+    of_selftests = [path.stem for path in files_of(SELFTESTS).values() if not path.stem.startswith("test_")]
+    number_of_files_by_name = Counter([*product, *of_selftests])
+    shared_names = {name for name, number in number_of_files_by_name.items() if number > 1}
+
+    assert shared_names <= MAY_SHARE_A_NAME
 
 
 @pytest.mark.parametrize("folder", ["spec", "reports"])
 def test_pure_folders_load_no_network(folder):
-    """spec/ and reports/ load neither a library of the network nor pytest, not even indirectly."""
-    assert loaded_by(folder) & {"pytest", *NETWORK} == set()
+    """Whoever imports spec/ or reports/ loads no library of the network and no pytest, not even indirectly."""
+    forbidden_modules = loaded_by(folder) & {"pytest", *NETWORK}
+
+    assert forbidden_modules == set()
 
 
 def test_spec_reads_no_clock():
-    """A rule judges an exchange in the same way at any time."""
-    assert [name for name, path in files_of("spec").items() if CLOCK & set(imports_of(path))] == []
+    """No module of spec/ imports a clock, because a rule must judge an exchange in the same way at any time."""
+    files_with_a_clock = [name for name, path in files_of("spec").items() if CLOCK & set(imports_of(path))]
+
+    assert files_with_a_clock == []
 
 
 @pytest.mark.parametrize("path", files_of("tests/conformance").values(), ids=lambda path: path.name)
 def test_a_test_uses_each_of_its_parameters(path):
-    """A parameter of a conformance test that only makes something happen elsewhere would be hidden."""
+    """Each function in tests/conformance uses all of its parameters.
+
+    A parameter that is not used would be a fixture that only makes something happen elsewhere, which a reader would
+    not see.
+    """
     functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
     unused = []
     for function in functions:
@@ -102,9 +126,11 @@ def test_a_test_uses_each_of_its_parameters(path):
 
 
 def test_hooks_stand_in_the_conftest_of_the_root():
-    """The life of a run is one file. A hook in another module would be called in the order of registration."""
+    """All hooks of pytest stand in one file, conftest.py at the root, so that a reader sees the life of a run in its
+    order.
+    """
     hooks = []
-    for name, path in files_of(*CHAIN).items():
+    for name, path in files_of(*FOLDERS_IN_ORDER).items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("pytest_"):
                 hooks.append(f"{name}:{node.lineno}")
@@ -113,10 +139,12 @@ def test_hooks_stand_in_the_conftest_of_the_root():
 
 
 def test_no_file_has_a_context_variable():
-    """A function gets what it needs as an argument."""
-    paths = files_of(*CHAIN).items()
+    """No module uses a context variable of Python. A function gets what it needs as an argument."""
+    paths = files_of(*FOLDERS_IN_ORDER).items()
 
-    assert [name for name, path in paths if "contextvars" in set(imports_of(path))] == []
+    files_with_context_variables = [name for name, path in paths if "contextvars" in set(imports_of(path))]
+
+    assert files_with_context_variables == []
 
 
 _PARTS_OF_THE_DOOR = {"door", "_door", "guard", "budget", "unsent"}
@@ -124,9 +152,10 @@ _CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "rem
 
 
 def test_traffic_changes_no_part_of_the_door():
-    """Traffic calls the door and leaves notes with `note`.
+    """No scenario changes the door: it assigns to no attribute and fills no collection of the door.
 
-    It assigns to no attribute and fills no collection of the door.
+    The door is the one place through which requests are sent, and keeps all limits. Scenarios call it, and leave
+    notes with `note`.
     """
     changes = []
     for name, path in files_of("tests/traffic", "tests/harness", "environments/commands").items():
@@ -154,42 +183,64 @@ def _names_in(expression):
 
 @pytest.mark.parametrize("module", mirror.modules())
 def test_a_module_has_a_self_test_by_its_path(module):
-    """The test is `tests/selftest/<folder>/test_<module>.py`, or mirror.py says which test the module shares."""
-    assert mirror.tests_of(module), f"write {mirror.own_test(module)}"
-    assert [str(test) for test in mirror.tests_of(module) if not (ROOT / test).is_file()] == []
+    """Each module of the product has a self-test whose path follows from its own:
+    `tests/selftest/<folder>/test_<module>.py`.
+
+    For a few modules mirror.py says which other self-test covers them.
+    """
+    tests = mirror.tests_of(module)
+    absent_tests = [str(test) for test in tests if not (ROOT / test).is_file()]
+
+    assert tests, f"write {mirror.own_test(module)}"
+    assert absent_tests == []
 
 
 def test_a_self_test_in_a_folder_of_the_product_belongs_to_a_module():
-    """A test about no module stands in promises/ or proof/, or beside this file if it is about the tree."""
+    """Each self-test in a folder that mirrors a folder of the product tests a module of that folder.
+
+    Tests about no single module stand in promises/ or proof/, or beside this file.
+    """
     folders = [ROOT / SELFTESTS / folder.removeprefix("tests/") for folder in mirror.PRODUCT]
     tests = {path.relative_to(ROOT) for folder in folders for path in folder.rglob("test_*.py")}
     of_packages = {mirror.own_test(str(Path(module).parent) + ".py") for module in mirror.modules()}
     mirrored = {test for module in mirror.modules() for test in mirror.tests_of(module)}
 
-    assert {str(test) for test in tests - mirrored - of_packages} == set()
+    tests_of_no_module = {str(test) for test in tests - mirrored - of_packages}
+
+    assert tests_of_no_module == set()
 
 
 def test_self_tests_at_the_top_are_about_the_tree():
-    """The test of a module stands in the folder of its name."""
+    """Only six self-tests stand at the top of tests/selftest: those about the files of the project, and not about a
+    module.
+    """
     names = {path.name for path in (ROOT / SELFTESTS).glob("test_*.py")}
 
-    assert names == {f"test_{name}.py" for name in ABOUT_THE_TREE}
+    assert names == {f"test_{name}.py" for name in TOPICS_OF_TESTS_AT_THE_TOP}
 
 
 def test_the_list_of_modules_without_a_test_is_current():
-    """mirror.py names no module that has its own test, and none that does not exist."""
+    """mirror.py lists modules without a self-test of their own.
+
+    Each of them exists, and none has such a test by now.
+    """
     with_own_test = [module for module in MODULES_IN_TABLES if (ROOT / mirror.own_test(module)).exists()]
 
-    assert [*with_own_test, *(module for module in MODULES_IN_TABLES if module not in mirror.modules())] == []
+    absent_modules = [module for module in MODULES_IN_TABLES if module not in mirror.modules()]
+
+    assert with_own_test == absent_modules == []
 
 
 @pytest.mark.parametrize("module", MODULES_IN_TABLES)
 def test_a_module_without_an_own_test_names_its_self_tests(module):
-    """The docstring of the module ends with the self-tests that mirror.py names for it."""
+    """If a module has no self-test of its own, its docstring ends with the self-tests that mirror.py lists for it."""
     assert mirror.last_paragraph(module) == mirror.self_tests_line(module)
 
 
 @pytest.mark.parametrize("module", [name for name in mirror.modules() if name not in MODULES_IN_TABLES])
 def test_a_module_with_an_own_test_names_no_self_tests(module):
-    """Only the modules of the tables have the line: a line that nothing compares could be wrong."""
+    """If a module has a self-test of its own, its docstring names no self-tests.
+
+    Nothing compares such a line with the files, so it could be wrong.
+    """
     assert not mirror.last_paragraph(module).startswith("Self-tests:")

@@ -22,15 +22,15 @@ pytestmark = pytest.mark.slow
 GITHUB = ROOT / ".github/workflows/conformance.yml"
 GITLAB = ROOT / "docs/pipelines/gitlab-ci.yml"
 PAGE = ROOT / "docs/pipelines.md"
-STEPS = {
+STEPS_OF_GITHUB = {
     step["name"]: step["run"]
     for job in read_yaml(GITHUB)["jobs"].values()
     for step in job["steps"]
     if "name" in step and "run" in step
 }
-FETCH = STEPS["Fetch the journal, and the last report of this branch"]
-SCRIPT = "\n".join(part for part in read_yaml(GITLAB)["conformance"]["script"] if ".ci/install" not in part)
-TOOLS = {
+FETCH_STEP_OF_GITHUB = STEPS_OF_GITHUB["Fetch the journal, and the last report of this branch"]
+SCRIPT_OF_GITLAB = "\n".join(part for part in read_yaml(GITLAB)["conformance"]["script"] if ".ci/install" not in part)
+FAKE_TOOLS = {
     "gh": """case "$1" in
   api) case "$2" in *name=journal-*) cat "$FAKE/journals.json" ;; *) cat "$FAKE/reports.json" ;; esac ;;
   run) mkdir -p "$7" && cp -R "$FAKE/$5/." "$7" ;;
@@ -56,7 +56,7 @@ class Checkout:
         shutil.copytree(ROOT / ".ci", self.folder / ".ci")
         (self.folder / "environments").mkdir()
         self.fake.mkdir()
-        for name, text in TOOLS.items():
+        for name, text in FAKE_TOOLS.items():
             (self.fake / name).write_text(f"#!/bin/sh\n{text}\n")
             (self.fake / name).chmod(0o755)
 
@@ -83,7 +83,7 @@ class Checkout:
 
     def run(self, **variables):
         """Run the step of GitHub that runs the suite. A journal is begun, unless `variables` say otherwise."""
-        return self.sh(STEPS["Run"], **{"NEW_JOURNAL": "true"} | variables)
+        return self.sh(STEPS_OF_GITHUB["Run"], **{"NEW_JOURNAL": "true"} | variables)
 
     @property
     def output(self):
@@ -101,14 +101,20 @@ def checkout(tmp_path):
 
 
 def test_no_expression_is_part_of_a_command():
-    """Text that somebody types into an input, or the name of a branch, is never run."""
-    assert [command for command in STEPS.values() if "${{" in command] == []
+    """No command of the GitHub workflow contains an expression `${{ … }}`.
+
+    Text that somebody types into an input, or the name of a branch, would be run as a command.
+    """
+    commands_with_expressions = [command for command in STEPS_OF_GITHUB.values() if "${{" in command]
+
+    assert commands_with_expressions == []
 
 
 def test_actions_are_pinned_by_commit():
-    """A tag that is moved would run other code beside the token.
+    """The workflows name each action of GitHub by a commit, with its version beside it, and everywhere by the same
+    commit.
 
-    Each action has one commit, with its version beside it.
+    A tag can be moved, and would then run other code beside the token.
     """
     pages = [*GITHUB.parent.glob("*.yml"), PAGE]
     action_lines = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
@@ -122,15 +128,17 @@ def test_actions_are_pinned_by_commit():
 
 
 def test_the_first_run_begins_a_journal(checkout):
-    """The journal is begun only if NEW_JOURNAL says so.
+    """The first run of the GitHub pipeline starts a journal only if NEW_JOURNAL is true. Otherwise it ends with exit
+    status 4.
 
-    The report and the journal are where the next steps take them from.
+    The journal is a file with the transaction codes that were sent, so that no run sends one again. Later steps find
+    the journal and the report at their places.
     """
     for name in ("journals", "reports"):
         (checkout.fake / f"{name}.json").write_text('{"artifacts": []}')
     with Server(Service(token=TOKEN_VARIABLES["PIX_TOKEN"])) as server:
         write_profile(checkout.folder, server.base_url).rename(checkout.folder / "environments/staging.yaml")
-        fetch_status, _ = checkout.sh(FETCH)
+        fetch_status, _ = checkout.sh(FETCH_STEP_OF_GITHUB)
         refused_status, refused_output = checkout.run(NEW_JOURNAL="false")
         variables = {
             "ENVIRONMENT": "environments/staging.yaml",
@@ -139,12 +147,13 @@ def test_the_first_run_begins_a_journal(checkout):
         }
         status, output = checkout.run(CHECK="real", STATUS="real", OPTIONS="-k listAccounts", **variables)
 
-    assert (fetch_status, refused_status) == (0, 4)
+    files_of_report = set(os.listdir(checkout.folder / "runs/staging"))
+
+    assert (fetch_status, refused_status, status) == (0, 4, 0), output
     assert "the journal of earlier runs is missing" in refused_output
-    assert status == 0, output
     assert checkout.output == []  # a selection is nothing to compare with
     assert re.search(r"codes in (?s:.*)ready: pytest --environment=environments/staging.yaml --plan", output)
-    assert {"report.html", "conformance.json", "junit.xml"} <= set(os.listdir(checkout.folder / "runs/staging"))
+    assert files_of_report >= {"report.html", "conformance.json", "junit.xml"}
     assert (checkout.folder / "reports/runs/staging/journal-kept").exists()
 
 
@@ -155,42 +164,61 @@ def artifact(number, day, branch="main", *, fork=False, expired=False):
 
 
 def test_a_later_run_takes_the_journal_and_compares(checkout):
-    """The run is compared with the last report of its branch.
+    """A later run of the GitHub pipeline fetches the journal and the last report of its branch, and is compared with
+    that report.
 
-    A report that cannot be read, perhaps of another version, is left out.
+    A report that cannot be read (COMPARE is 2) is left out. The journal is a file with the transaction codes that
+    were sent.
     """
     for name, file in {"journal": "journal-kept", "report": "conformance.json"}.items():
         (checkout.fake / f"{name}s.json").write_text(json.dumps({"artifacts": [artifact(7, 20)]}))
         (checkout.fake / f"{name}-staging").mkdir()
         (checkout.fake / f"{name}-staging/{file}").touch()
-    result_of_fetch = checkout.sh(FETCH)
+    result_of_fetch = checkout.sh(FETCH_STEP_OF_GITHUB)
     command = "pytest --environment=staging --report-dir=runs/staging "
     command_with_report = f"{command}--compare-with=previous/conformance.json --seed=1\n"
 
+    result_of_run = checkout.run(NEW_JOURNAL="false")
+    result_with_unreadable_report = checkout.run(COMPARE="2")
+
     assert result_of_fetch == (0, "journal-staging is that of run 7\nreport-staging is that of run 7\n")
-    assert checkout.run(NEW_JOURNAL="false") == (0, f"checked\n{command_with_report}")
-    assert checkout.run(COMPARE="2") == (0, f"checked\n{command}--seed=1\n")
+    assert result_of_run == (0, f"checked\n{command_with_report}")
+    assert result_with_unreadable_report == (0, f"checked\n{command}--seed=1\n")
 
 
-@pytest.mark.parametrize(("result", "checks", "runs"), [(7, 3, 0), (4, 1, 0), (6, 1, 1)])
-def test_a_check_comes_first(result, checks, runs, checkout):
-    """The check moves no money, and is repeated while its exit status says that the service cannot be reached (7).
+@pytest.mark.parametrize(
+    ("status_of_check", "number_of_checks"),
+    [(7, 3), (4, 1)],
+    ids=["the service cannot be reached: three checks", "the profile is wrong: one check"],
+)
+def test_a_failing_check_starts_no_run(status_of_check, number_of_checks, checkout):
+    """Before a run the pipeline checks the profile, which moves no money. If the check fails, no run is started.
 
-    If it fails, no run is started, and GitHub shows an error.
+    The check is repeated while its exit status is 7. GitHub shows an error, and the step has the status of the check.
     """
-    status, output = checkout.run(CHECK=str(result))
+    status, output = checkout.run(CHECK=str(status_of_check))
 
-    assert output.count("checked") == checks
-    assert output.count("pytest ") == runs
-    assert output.count("::error ") == 1 - runs
-    assert (checkout.fake / "summary").exists() == (not runs)
-    assert status == (0 if runs else result)
-    assert checkout.output == (["left=report"] if runs else [])
+    assert (output.count("checked"), output.count("pytest ")) == (number_of_checks, 0)
+    assert output.count("::error ") == 1
+    assert (checkout.fake / "summary").exists()
+    assert (status, checkout.output) == (status_of_check, [])
+
+
+def test_a_check_that_is_incomplete_starts_a_run(checkout):
+    """If the check before a run ends with exit status 6, which is incomplete, the run is started, and no error is shown."""
+    status, output = checkout.run(CHECK="6")
+
+    assert (output.count("checked"), output.count("pytest ")) == (1, 1)
+    assert output.count("::error ") == 0
+    assert not (checkout.fake / "summary").exists()
+    assert (status, checkout.output) == (0, ["left=report"])
 
 
 def test_the_summary_says_why_there_was_no_run(checkout):
-    """The summary has the environment and the first line of the check that begins with `error:`, and no address,
-    because nobody has checked the address yet.
+    """If the check of the profile fails, the summary of the GitHub job has the environment and the first error line of
+    the check.
+
+    Here the token is missing. The summary has no address, because nobody has checked the address yet.
     """
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     profile.rename(checkout.folder / "environments/staging.yaml")
@@ -207,9 +235,9 @@ def test_the_summary_says_why_there_was_no_run(checkout):
 
 @pytest.mark.parametrize("option", ["", "--base-url=https://canary:pa55word@127.0.0.1:9", "https://canary:pa55word@h"])
 def test_no_password_in_an_address_is_shown(option, checkout):
-    """An address with a password, in the profile or in an option, is refused.
+    """An address with a password is refused with exit status 4, and neither the log nor the summary shows the password.
 
-    Neither log nor summary has the password.
+    The address stands in the profile or in an option.
     """
     profile = write_profile(checkout.folder, "http://127.0.0.1:9", sandbox=None)
     text = profile.read_text() if option else profile.read_text().replace("http://", "https://canary:pa55word@")
@@ -224,30 +252,50 @@ def test_no_password_in_an_address_is_shown(option, checkout):
 
 
 def test_a_check_that_breaks_off_is_no_verdict(checkout):
-    """Python ends with 1 after some faults, and 1 is a verdict on the service, so the step ends with 3."""
-    assert checkout.run(CHECK="1")[0] == 3
+    """If the check of the profile ends with 1, which Python uses for an unexpected error, the step ends with 3.
+
+    Exit status 1 would be a verdict on the service.
+    """
+    status, _ = checkout.run(CHECK="1")
+
+    assert status == 3
 
 
 def test_a_kept_journal_has_its_key_in_a_variable(checkout):
-    """Without the variable no later run could read the journal and the key record."""
+    """If the profile keeps the journal (`journal: kept`) and no variable has its key, the step ends with exit status 4.
+
+    The journal has a digest of each sent code, made with the key. Without the key no later run would find a code in it.
+    """
     (checkout.folder / "environments/staging.yaml").write_text("journal: kept\n")
 
-    assert checkout.run()[0] == 4
+    status, _ = checkout.run()
+
+    assert status == 4
 
 
-@pytest.mark.parametrize(("status", "left"), [(1, ["left=report"]), (6, [])])
-def test_the_exit_status_of_a_run_is_that_of_the_step(status, left, checkout):
-    """A report that no later run is compared with gets another name. The summary names a run that wrote no report."""
-    assert checkout.run(STATUS=str(status))[0] == status
-    assert checkout.output == left
-    assert f"staging: ended without a report, exit status {status}: " in (checkout.fake / "summary").read_text()
+@pytest.mark.parametrize(
+    ("status_of_run", "output_for_later_steps"),
+    [(1, ["left=report"]), (6, [])],
+    ids=["a verdict: later runs are compared with it", "incomplete: no later run is compared with it"],
+)
+def test_the_exit_status_of_a_run_is_that_of_the_step(status_of_run, output_for_later_steps, checkout):
+    """The step of the GitHub pipeline ends with the exit status of the run. The summary names a run without a report.
+
+    The output `left=report` tells later steps to keep the report, so that a later run can be compared with it.
+    """
+    status_of_step, _ = checkout.run(STATUS=str(status_of_run))
+    summary = (checkout.fake / "summary").read_text()
+
+    assert status_of_step == status_of_run
+    assert checkout.output == output_for_later_steps
+    assert f"staging: ended without a report, exit status {status_of_run}: " in summary
 
 
 def test_the_newest_artifact_of_the_branch_counts():
-    """The order of the list does not matter.
+    """The pipeline of GitHub takes the newest artifact (stored file) of its branch, which has not expired and is not of
+    a fork.
 
-    An expired artifact does not count, nor one of a fork, because a pull request could upload a journal without the
-    codes that were sent.
+    A pull request from a fork could upload a journal that lacks codes that were sent.
     """
     spec = importlib.util.spec_from_file_location("fetch", ROOT / ".ci/fetch.py")
     fetch = importlib.util.module_from_spec(spec)
@@ -257,8 +305,9 @@ def test_the_newest_artifact_of_the_branch_counts():
         artifact(5, 24, expired=True), artifact(6, 25, fork=True),
     ]  # fmt: skip
 
-    assert fetch.newest(artifacts)["id"] == 4
-    assert fetch.newest(artifacts, "main")["id"] == 3
+    newest_of_all, newest_of_main = fetch.newest(artifacts), fetch.newest(artifacts, "main")
+
+    assert (newest_of_all["id"], newest_of_main["id"]) == (4, 3)
     assert fetch.newest([]) is None
 
 
@@ -266,26 +315,34 @@ def test_the_newest_artifact_of_the_branch_counts():
 
 
 def test_the_gitlab_job_keeps_journal_and_report(checkout):
-    """Both are kept after a failing run, too. The exit status of the run is that of the job."""
-    status_without_journal, _ = checkout.sh(SCRIPT)
-    first_status, first_output = checkout.sh(SCRIPT, NEW_JOURNAL="true", STATUS="1")
+    """The GitLab job keeps journal and report after a failing run, too, and the next job uses both.
+
+    The journal is a file with the transaction codes that were sent. The exit status of the job is that of the run.
+    """
+    status_without_journal, _ = checkout.sh(SCRIPT_OF_GITLAB)
+    first_status, first_output = checkout.sh(SCRIPT_OF_GITLAB, NEW_JOURNAL="true", STATUS="1")
     for folder in ("reports", "runs", "previous"):
         shutil.rmtree(checkout.folder / folder)
-    second_status, second_output = checkout.sh(SCRIPT)
+    second_status, second_output = checkout.sh(SCRIPT_OF_GITLAB)
 
-    assert status_without_journal == 4
-    assert (first_status, second_status) == (1, 0), first_output + second_output
-    assert (checkout.folder / "previous/conformance.json").read_text() == "1\n"
+    statuses = (status_without_journal, first_status, second_status)
+    report_of_first_run = (checkout.folder / "previous/conformance.json").read_text()
+
+    assert statuses == (4, 1, 0), first_output + second_output
+    assert report_of_first_run == "1\n"
     assert "--compare-with=previous/conformance.json --seed=1" in second_output
 
 
 def test_the_key_of_the_journal_is_not_kept(checkout):
-    """All files beside the journal are kept except for keys: on GitLab in the package, on GitHub as an artifact."""
+    """Both pipelines keep all files beside the journal except for its keys: GitLab in a package, GitHub as an artifact.
+
+    The journal has a digest of each sent code, made with the key. Whoever had the key could find codes by trying.
+    """
     folder = checkout.folder / "reports/runs/staging"
     folder.mkdir(parents=True)
     for name in ("journal.jsonl", "journal.key", "keys-of-the-journal.jsonl", "keys-of-the-journal.key"):
         (folder / name).touch()
-    checkout.sh(SCRIPT, NEW_JOURNAL="true")
+    checkout.sh(SCRIPT_OF_GITLAB, NEW_JOURNAL="true")
     names_kept = subprocess.check_output(["tar", "-tzf", checkout.folder / "journal.tgz"], text=True).split()
     [step] = [step for step in read_yaml(GITHUB)["jobs"]["run"]["steps"] if step.get("name") == "Keep the journal"]
 
@@ -293,9 +350,9 @@ def test_the_key_of_the_journal_is_not_kept(checkout):
     assert "!reports/runs/${{ matrix.environment }}/*.key" in step["with"]["path"].split("\n")
 
 
-@pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
+@pytest.mark.parametrize("script", [STEPS_OF_GITHUB["Run"], SCRIPT_OF_GITLAB], ids=["GitHub", "GitLab"])
 def test_a_cancelled_job_ends_after_its_run(script, checkout):
-    """Signals to the shell of the job stop the run, and the report has all that was sent."""
+    """If a job is cancelled, the run is stopped, and the report of what was sent is written before the job ends."""
     path = "environments/staging.yaml"
     variables = {"ENVIRONMENT": path, "NEW_JOURNAL": "true", "STATUS": "real", "OPTIONS": "-k registerPixKey"}
     with StopsAnswering(30) as service:
@@ -311,13 +368,17 @@ def test_a_cancelled_job_ends_after_its_run(script, checkout):
 
 
 def test_nothing_is_allowed_to_fail():
-    """No exit status passes, and none repeats a run, because a run may move money."""
-    assert not {"allow_failure", "retry"} & read_yaml(GITLAB)["conformance"].keys()
+    """The GitLab job has neither `allow_failure` nor `retry`: no failure is hidden, and no run is repeated, because it
+    may move money.
+    """
+    forbidden_settings = {"allow_failure", "retry"} & read_yaml(GITLAB)["conformance"].keys()
+
+    assert forbidden_settings == set()
 
 
 # What whoever starts a run may choose
 
-REFUSED = {
+REFUSED_OPTIONS = {
     "another address": ("--base-url=https://elsewhere.example", "--base-url: the address is not in also_at"),
     "another address after a blank": ("--base-url https://elsewhere.example", "--base-url is no option"),
     "a second address": ("--base-url={also} --base-url=https://elsewhere.example", "--base-url: the address is not in"),
@@ -330,7 +391,7 @@ REFUSED = {
     "an option that begins alike": ("--new-journal=x", "--new-journal is no option"),
     "a path after a blank": ("--seed /tmp/test_mine.py", "--seed is no option"),
 }
-REFUSED_FIRST = {
+REFUSED_FIRST_COMMANDS = {
     "another address": ("check {path} --base-url=https://elsewhere.example", "FIRST: check is no command"),
     "another address of a command": (
         "journal --base-url=https://elsewhere.example",
@@ -351,24 +412,33 @@ def staging(checkout):
     return "environments/staging.yaml"
 
 
-@pytest.mark.parametrize("script", [STEPS["Run"], SCRIPT], ids=["GitHub", "GitLab"])
-@pytest.mark.parametrize(("options", "reason"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("script", [STEPS_OF_GITHUB["Run"], SCRIPT_OF_GITLAB], ids=["GitHub", "GitLab"])
+@pytest.mark.parametrize(("options", "reason"), REFUSED_OPTIONS.values(), ids=REFUSED_OPTIONS)
 def test_a_pipeline_takes_no_option_that_could_send_the_token_elsewhere(options, reason, script, checkout, staging):
-    """The option is refused by its name before the check, and nothing is sent."""
+    """Whoever starts a pipeline cannot choose another address, profile or plugin: such an option is refused with exit
+    status 4.
+
+    It is refused before the check of the profile, so nothing is sent.
+    """
     options_of_job = options.format(also="http://127.0.0.1:9/preview")
     status, output = checkout.sh(script, NEW_JOURNAL="true", ENVIRONMENT=staging, OPTIONS=options_of_job)
 
+    signs_of_a_start = [text for text in ("checked", "pytest --") if text in output]
+
     assert status == 4
     assert f"no run was started: {reason}" in output
-    assert "checked" not in output
-    assert "pytest --" not in output
+    assert signs_of_a_start == []
 
 
-@pytest.mark.parametrize(("first_command", "reason"), REFUSED_FIRST.values(), ids=REFUSED_FIRST)
+@pytest.mark.parametrize(("first_command", "reason"), REFUSED_FIRST_COMMANDS.values(), ids=REFUSED_FIRST_COMMANDS)
 def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(
     first_command, reason, checkout, staging
 ):
-    """FIRST takes only commands that change the journal of the job's own environment."""
+    """The variable FIRST of a pipeline takes only commands about the journal of its own environment. Any other is
+    refused with 4.
+
+    A command such as `check` with another address would send the token there.
+    """
     status, output = checkout.run(ENVIRONMENT=staging, FIRST=first_command.format(path=staging))
 
     assert status == 4
@@ -378,7 +448,11 @@ def test_a_pipeline_takes_no_first_command_that_could_send_the_token_elsewhere(
 
 @pytest.mark.parametrize("name", ["PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS"])
 def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
-    """Anyone who starts a pipeline of GitLab may set any variable, such as PYTEST_ADDOPTS."""
+    """A pipeline ends with exit status 4 if a variable such as PYTEST_ADDOPTS is set, because pytest would take options
+    from it.
+
+    Anyone who starts a pipeline of GitLab may set any variable.
+    """
     status, output = checkout.run(**{name: "--base-url=https://elsewhere.example"})
 
     assert status == 4
@@ -396,7 +470,11 @@ def test_a_pipeline_takes_nothing_from_variables_of_pytest(name, checkout):
     ],
 )
 def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
-    """An address is taken if the profile names it in `also_at`."""
+    """A pipeline gives permitted options to pytest as they are, for example a selection, or an address that the profile
+    permits.
+
+    The profile permits an address in `also_at`.
+    """
     options_of_job = options.format(also="--base-url=http://127.0.0.1:9/preview/")
     status, output = checkout.run(ENVIRONMENT=staging, OPTIONS=options_of_job, FIRST=f"journal {staging}")
 
@@ -405,25 +483,34 @@ def test_a_pipeline_takes_the_options_of_the_list(options, checkout, staging):
 
 
 def test_no_token_is_an_argument_of_curl():
-    """Each process of a machine can read the arguments of the others."""
+    """No curl command of the GitLab job has the job token among its arguments, which every process of the machine can
+    read.
+    """
     commands = [line for line in GITLAB.read_text().splitlines() if "curl -" in line]
 
+    commands_with_token = [line for line in commands if "$CI_JOB_TOKEN" in line.partition("curl ")[2]]
+
     assert len(commands) == 2
-    assert [line for line in commands if "$CI_JOB_TOKEN" in line.partition("curl ")[2]] == []
+    assert commands_with_token == []
 
 
 def test_no_checkout_keeps_its_credentials():
-    """A later step, or a token command, could push with them."""
+    """No checkout step of a GitHub workflow keeps the credentials of git, because a later step could push with them."""
     workflows = [read_yaml(path) for path in GITHUB.parent.glob("*.yml")]
     steps = [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
     checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
 
-    assert [step["with"]["persist-credentials"] for step in checkouts] == [False, False]
+    settings = [step["with"]["persist-credentials"] for step in checkouts]
+
+    assert settings == [False, False]
 
 
 def test_a_deployment_is_tested_by_the_default_branch():
-    """Otherwise whoever deploys a branch of their own chooses the profile, which runs commands beside the token."""
-    checkout_step = read_yaml(GITHUB)["jobs"]["run"]["steps"][0]
+    """After a deployment GitHub runs the suite of the default branch, whichever branch was deployed.
+
+    Otherwise the author of the deployed branch would choose the profile, whose commands run beside the token.
+    """
+    checkout_step, *_ = read_yaml(GITHUB)["jobs"]["run"]["steps"]
 
     assert checkout_step["with"]["ref"] == (
         "${{ inputs.suite-ref || (github.event_name == 'deployment_status' && !inputs.suite && "
@@ -434,9 +521,13 @@ def test_a_deployment_is_tested_by_the_default_branch():
 @pytest.mark.parametrize(
     "text", ["x; touch {made}", "$(touch {made})", "`touch {made}`", "$(shell touch {made})", "'; touch {made}; '"]
 )
-@pytest.mark.parametrize("is_argument", [True, False])
+@pytest.mark.parametrize("is_argument", [True, False], ids=["argument of make", "variable of the environment"])
 def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_path):
-    """The name of an environment is one argument of pytest, however it is written and wherever it is set."""
+    """`make` gives the name of an environment to pytest as one argument, even if the name looks like a command of the
+    shell.
+
+    The name here would make a file if it were run. It is set as an argument of make, or as a variable.
+    """
     file_of_attack = tmp_path / "made"
     bin_folder = tmp_path / ".venv/bin"
     bin_folder.mkdir(parents=True)
@@ -459,20 +550,25 @@ def test_make_runs_nothing_that_an_environment_is_called(text, is_argument, tmp_
 # What is installed
 
 
-INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
+OPTIONS_OF_INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
 
 
 def test_pipelines_install_as_the_readme_says():
-    """Both pipelines and the pages install wheels only, each with its hash."""
-    texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
-    installed = {path.name: re.findall(rf"(pip|\.ci/)\W?install {INSTALL}", text) for path, text in texts.items()}
+    """The pipelines, README.md and docs/staging.md install packages with the same options: wheels only, each with its
+    hash.
 
-    assert set(map(tuple, installed.values())) == {("pip",), (".ci/",)}
-    assert not [path.name for path in (GITHUB, GITLAB) if "pip install" in texts[path]]
+    The pipelines call `.ci/install`, which hides secrets from pip, and never pip itself.
+    """
+    texts = {path: path.read_text() for path in (GITHUB, GITLAB, ROOT / "README.md", ROOT / "docs/staging.md")}
+    installers = {tuple(re.findall(rf"(pip|\.ci/)\W?install {OPTIONS_OF_INSTALL}", text)) for text in texts.values()}
+    pipelines_that_call_pip = [path.name for path in (GITHUB, GITLAB) if "pip install" in texts[path]]
+
+    assert installers == {("pip",), (".ci/",)}
+    assert pipelines_that_call_pip == []
 
 
 def test_installers_do_not_see_the_token(tmp_path):
-    """pip sees only the variables that it and Python need."""
+    """pip runs without the token and other secrets: it gets only the variables that Python and pip need."""
     python = tmp_path / ".venv/bin/python"
     log = tmp_path / "log"
     python.parent.mkdir(parents=True)
@@ -488,6 +584,8 @@ def test_installers_do_not_see_the_token(tmp_path):
     )
     names = {line.partition("=")[0] for line in log.read_text().splitlines()}
 
-    assert {"PATH", "HOME", *permitted} <= names
-    assert names & secrets.keys() == set()
+    secrets_that_pip_sees = names & secrets.keys()
+
+    assert secrets_that_pip_sees == set()
+    assert names >= {"PATH", "HOME", *permitted}
     assert log.read_text().endswith("-m pip install --quiet --disable-pip-version-check --requirement x y.txt\n")

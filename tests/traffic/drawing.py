@@ -739,7 +739,7 @@ def _search_for_smallest(strategy: st.SearchStrategy[T], shows: Callable[[T], bo
 # -- parts of a case ---------------------------------------------------------------------------------------------------
 
 _LONG = 80
-"""Length from which a text is cut at one place, because a choice for each character would take too long."""
+"""Length from which a text is cut at its end and its start, because a choice for each character would take too long."""
 
 
 def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
@@ -781,14 +781,16 @@ def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
 def _part_of_text(draw: st.DrawFn, text: str) -> str:
     """A part of a text, as Hypothesis draws it.
 
-    Of a short text it has some of the characters. A long text stays whole or is cut at one place, because a choice for
+    Of a short text it has some of the characters. A long text is cut at its end and at its start, because a choice for
     each character would take too long. If it is short afterwards, only some of its characters are kept.
     """
     if len(text) >= _LONG:
-        is_whole = draw(_IS_KEPT)
-        if is_whole:
-            return text
-        text = text[: draw(st.integers(0, len(text)))]
+        # Three of four numbers keep everything. Hypothesis shrinks a number towards 0 in steps that halve it, so a
+        # single character is found in a long text with few requests.
+        numbers = st.integers(0, 4 * len(text))
+        end = min(draw(numbers), len(text))
+        length = min(draw(numbers), end)
+        text = text[end - length : end]
     if len(text) >= _LONG:
         return text
     return "".join(character for character in text if draw(_IS_KEPT))

@@ -15,9 +15,10 @@ OF_ONE_NODE = [
 
 @pytest.mark.parametrize("specimen", [pytest.param(specimen, id=specimen.name) for specimen in OF_ONE_NODE])
 def test_a_fault_of_one_node_is_found_with_nearly_every_seed(specimen):
-    """At least nineteen of twenty seeds, which decide what requests the node gets, find the fault.
+    """If one of three nodes of a service has a fault, the suite finds it with at least nineteen of twenty seeds.
 
-    A path that is missing is found by generated reads, too.
+    The seed decides which requests the faulty node gets. A path that is missing at one node is found by generated
+    reads, too.
     """
     seeds_without_finding = []
     for seed in SEEDS:

@@ -44,7 +44,7 @@ BRIEF = os.environ.get("PIX_CASES") == "first"
 """True if one service of each module is enough, as in `make test`."""
 NUMBERS_IN_FLIGHT = REQUESTS_IN_FLIGHT if EXHAUSTIVE else (8,)
 """Numbers of requests in flight with which a parallel service is tried."""
-BREAKS = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+SPECIMEN_BY_RULE = specimen_by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 CHOSEN = {
     name: registry.chosen(exhaustive=EXHAUSTIVE, one_of_each_module=BRIEF) for name, registry in REGISTRIES.items()
 }
@@ -129,9 +129,11 @@ def _difference_of_fault(specimen: Specimen, parallel: int | None, trial: Trial)
     [pytest.param(name, specimen, id=specimen.name) for name, chosen in CHOSEN.items() for specimen in chosen],
 )
 def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, message_for_matrix):
-    """A mutant fails exactly the requirements that it names, and a borderline service gets warnings for exactly
-    those that it names.  A variant fails nothing, and every requirement that the profile permits is exercised. A
-    parallel fault does not show while one request is sent at a time.
+    """Each service of the proof gets exactly the failures and warnings that it declares.
+
+    A mutant is wrong on purpose and fails the requirements that it names. A borderline service gets warnings for
+    those that it names. A variant is right in an unusual way, so it fails nothing, and every requirement is
+    exercised. A parallel fault does not show while one request is sent at a time.
     """
     judge = (
         (lambda specimen, _, trial: judge_lawful(specimen, trial)) if registry == "variants" else _difference_of_fault
@@ -147,34 +149,41 @@ def test_a_service_gets_the_verdicts_that_it_declares(registry, specimen, messag
     [pytest.param(specimen, id=specimen.name) for specimen in SERVICES if EXHAUSTIVE and specimen.is_sent_the_same],
 )
 def test_a_replay_is_a_trial_in_memory(specimen):
-    """A service whose trial is a replay is sent the same requests as the sandbox.
+    """A service that is sent the same requests as the sandbox gets the same verdicts from a replay as from a trial in
+    memory.
 
-    A trial in memory, which calls every test, gives the same verdicts.
+    A replay sends the requests of a run against the sandbox again, which is faster. A trial in memory calls every
+    test.
     """
     service = specimen.make()
     to_the_sandbox = sent_to_the_sandbox(specimen.environment)
     service.token = to_the_sandbox.session.door.secrets.token()
     sent = sent_in_memory(service, specimen.environment)
 
+    verdicts_in_memory = _verdicts(sent.judge())
+    verdicts_of_replay = _verdicts(_trial_of(specimen))
+
     assert sent.requests == to_the_sandbox.requests
-    assert _verdicts(sent.judge()) == _verdicts(_trial_of(specimen))
+    assert verdicts_in_memory == verdicts_of_replay
 
 
 # -- the gate, proved on itself -------------------------------------------------------------------------------------
 
 
 def test_the_plain_sandbox_passes():
-    """On the sandbox nothing fails or warns, and every requirement is exercised."""
-    difference = judge_lawful(PLAIN_SANDBOX, trial_of_plain_sandbox("sandbox"))
+    """On the sandbox, which conforms, no requirement fails or warns, and every requirement is tested."""
+    trial = trial_of_plain_sandbox("sandbox")
 
-    assert not difference, difference.lines()
-    assert not trial_of_plain_sandbox("sandbox").warned
+    lines_of_differences = judge_lawful(PLAIN_SANDBOX, trial).lines()
+
+    assert not lines_of_differences
+    assert not trial.warned
 
 
 def test_the_plain_sandbox_passes_in_a_run():
-    """A run of pytest over HTTP gives the verdicts of memory.
+    """A run of pytest over HTTP against the sandbox gives the same verdicts as a trial in memory.
 
-    It leaves out generated traffic, so it is about the requirements with a targeted test.
+    Generated traffic is left out, so only requirements with a test of their own are compared.
     """
     run = try_service(Service())
     in_memory = _verdicts(trial_of_plain_sandbox("sandbox"))
@@ -187,27 +196,35 @@ def test_the_plain_sandbox_passes_in_a_run():
     "specimen", [pytest.param(specimen, id=specimen.name) for specimen in FIRST_OF_EACH_OPERATOR.values()]
 )
 def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(specimen):
-    """For one specimen of each operator a run of pytest over HTTP gives the declared verdicts.
+    """For one service of each kind of fault a run of pytest over HTTP gives the verdicts that the service declares.
 
-    It sends one request at a time, except for parallel specimens.
+    The proof tries services in memory, so this shows that nothing is lost on the way. One request is sent at a time,
+    unless the fault needs parallel requests.
     """
     one_at_a_time = () if specimen.parallel else ("--parallel=1",)
     trial = try_service(specimen.make(), *one_at_a_time, environment=specimen.environment)
     is_lawful = specimen.name in VARIANTS.specimens
     plain_trial = trial_of_plain_sandbox(specimen.environment, on_the_wire=True)
 
-    assert not (judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, plain_trial)).lines()
+    difference = judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, plain_trial)
+
+    assert not difference.lines()
 
 
 @pytest.mark.parametrize(
     ("specimen", "rules"),
     [
-        pytest.param(specimen, frozenset(rule for rule, broken_by in BREAKS.items() if broken_by is specimen), id=name)
-        for name, specimen in {specimen.name: specimen for specimen in BREAKS.values()}.items()
+        pytest.param(
+            specimen, frozenset(rule for rule, broken_by in SPECIMEN_BY_RULE.items() if broken_by is specimen), id=name
+        )
+        for name, specimen in {specimen.name: specimen for specimen in SPECIMEN_BY_RULE.values()}.items()
     ],
 )
 def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
-    """A requirement is judged by its own rule alone, so the gate misses the requirement if the rule always holds."""
+    """If a rule never finds a fault any more, the proof names the requirement of this rule as missed.
+
+    A rule is a function that judges one requirement. Here it is replaced by a function that finds nothing.
+    """
     plain_trial = trial_of_plain_sandbox(specimen.environment)
     declared = specimen.fails | specimen.warns
     for rule in rules:
@@ -219,24 +236,31 @@ def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
     assert difference.missing == rules, difference.lines()
 
 
-WITHOUT_DIGIT = Specimen(
+SERVICE_WITHOUT_DIGIT = Specimen(
     "WithoutDigit", PLAIN_SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
 )
 
 
-def test_a_run_without_a_verdict_turns_the_gate_red():
-    """A run without a verdict, an error of the suite, and a target that was never reached say nothing about a
-    service.
-    """
-    for trial in (Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())):
-        assert judge_fault(WITHOUT_DIGIT, trial, EMPTY_TRIAL).died
-        assert judge_lawful(WITHOUT_DIGIT, trial).died
+@pytest.mark.parametrize(
+    "trial",
+    [Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())],
+    ids=["exit status 7: unreachable", "the suite failed", "no request was sent"],
+)
+def test_a_run_without_a_verdict_turns_the_gate_red(trial):
+    """The proof is red if the run against one of its services came to no verdict, because it says nothing then."""
+    difference_of_faulty = judge_fault(SERVICE_WITHOUT_DIGIT, trial, EMPTY_TRIAL)
+    difference_of_lawful = judge_lawful(SERVICE_WITHOUT_DIGIT, trial)
+
+    assert difference_of_faulty.died
+    assert difference_of_lawful.died
 
 
 def test_a_mutant_that_changes_nothing_turns_the_gate_red():
-    """A mutant with the verdicts of the plain sandbox is named, and so is a mutant that declares nothing."""
+    """The proof is red if a service that is wrong on purpose gets the verdicts of the plain sandbox, or declares no
+    requirement.
+    """
     difference_of_same = judge_fault(
-        WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox")
+        SERVICE_WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox")
     )
     difference_of_silent = judge_fault(
         Specimen("Silent", PLAIN_SANDBOX.make, "None.", "none"),
@@ -249,42 +273,54 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
 
 
 def test_the_gate_is_red_if_a_requirement_is_not_exercised():
-    """Requirements that `hides` names are the ones that must not be exercised."""
+    """The proof is red if a requirement was not tested, unless the service declares in `hides` that it cannot be
+    tested.
+
+    It is also red if a requirement in `hides` was tested after all.
+    """
     exercised = {id: RequirementResult(id, Verdict.PASS, "") for id in ("executePix.digit.present", "executePix.json")}
     not_exercised = {id: RequirementResult(id, Verdict.NOT_EXERCISED, "") for id in ("executePix.json",)}
-    hiding = replace(WITHOUT_DIGIT, hides=("executePix.json",))
+    hiding = replace(SERVICE_WITHOUT_DIGIT, hides=("executePix.json",))
 
-    assert judge_fault(WITHOUT_DIGIT, Trial(0, exercised | not_exercised, 1, ()), EMPTY_TRIAL).lost == {
-        "executePix.json"
-    }
-    assert judge_lawful(WITHOUT_DIGIT, Trial(0, exercised | not_exercised, 1, ())).lost == {"executePix.json"}
-    assert judge_fault(hiding, Trial(0, exercised, 1, ()), EMPTY_TRIAL).stale == ("executePix.json",)
-    assert not judge_lawful(hiding, Trial(0, exercised | not_exercised, 1, ())).lost
+    trial_of_all = Trial(0, exercised, 1, ())
+    trial_without_json = Trial(0, exercised | not_exercised, 1, ())
+
+    assert judge_fault(SERVICE_WITHOUT_DIGIT, trial_without_json, EMPTY_TRIAL).lost == {"executePix.json"}
+    assert judge_lawful(SERVICE_WITHOUT_DIGIT, trial_without_json).lost == {"executePix.json"}
+    assert judge_fault(hiding, trial_of_all, EMPTY_TRIAL).stale == ("executePix.json",)
+    assert not judge_lawful(hiding, trial_without_json).lost
 
 
 def test_the_gate_is_red_if_a_parallel_fault_shows_without_parallel_requests():
-    """A parallel fault must not show while one request is sent at a time."""
-    rows = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
-    difference = judge_alone(WITHOUT_DIGIT, Trial(1, rows, 1, ()), EMPTY_TRIAL)
+    """The proof is red if a fault that is declared as parallel shows while one request is sent at a time."""
+    results = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
+    plain_trial = trial_of_plain_sandbox("sandbox")
 
-    assert difference.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
-    assert not judge_alone(WITHOUT_DIGIT, trial_of_plain_sandbox("sandbox"), trial_of_plain_sandbox("sandbox"))
+    difference_of_failing = judge_alone(SERVICE_WITHOUT_DIGIT, Trial(1, results, 1, ()), EMPTY_TRIAL)
+    difference_of_passing = judge_alone(SERVICE_WITHOUT_DIGIT, plain_trial, plain_trial)
+
+    assert difference_of_failing.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
+    assert not difference_of_passing
 
 
 # -- what is written of the proof -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("expected", [["WithoutDigit"], ["WithoutDigit", "Another"], []])
-def test_the_summary_is_of_every_service(expected, tmp_path, monkeypatch):
-    """A proof of a few services does not change the committed summary."""
+@pytest.mark.parametrize(
+    ("expected_services", "is_written"),
+    [(["WithoutDigit"], True), (["WithoutDigit", "Another"], False), ([], False)],
+    ids=["all services were tried", "one service was not tried", "only a part of the services was chosen"],
+)
+def test_the_summary_is_of_every_service(expected_services, is_written, tmp_path, monkeypatch):
+    """The summary of the proof is written only if every service was tried. Here WithoutDigit was tried alone."""
     monkeypatch.setattr(matrix, "SUMMARY", tmp_path / "summary.json")
     result_of_service = {
         "name": "WithoutDigit", "registry": "mutants", "parallel": False, "declared": ["executePix.digit.present"], "right": True,
-        "expected": expected,
+        "expected": expected_services,
     }  # fmt: skip
     plugin = matrix.ProofSummary()
 
     plugin.pytest_runtest_logreport(SimpleNamespace(when="call", user_properties=[(PROPERTY, result_of_service)]))
     plugin.pytest_sessionfinish()
 
-    assert matrix.SUMMARY.exists() is (expected == ["WithoutDigit"])
+    assert matrix.SUMMARY.exists() is is_written

@@ -44,8 +44,8 @@ def verdict_of(service: Service, requirement_id: str) -> Verdict:
 def test_a_gateway_that_answers_404_to_everything_proves_no_endpoint(make):
     """If a path answers each request with the same 404, the requirement that its operation exists does not pass.
 
-    It is not exercised. The gateway knows the path, because its answer differs from that of an unknown path, but perhaps
-    no service runs behind it.
+    It is not exercised. The gateway answers unknown paths in another way, so it knows this path. But it never answers
+    anything else there, so perhaps no service runs behind it.
     """
     verdict = verdict_of(make(token="t" * 40), f"{make.OPERATION}.exists")
 

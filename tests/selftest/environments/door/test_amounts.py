@@ -125,7 +125,7 @@ def test_the_limit_of_an_operation_is_the_amount_of_its_own_body(operation, body
 def test_an_amount_of_the_profile_is_sent_even_if_it_is_not_above_zero(amount_of_profile, amount, is_sent, tmp_path):
     """Whoever wrote the profile (the settings of the run) wants to see the answer to that amount.
 
-    Any other amount must be at most 0.01 then.
+    Any other amount must be at most that of the profile. If that is 0, it may be one cent (0.01), the smallest amount.
     """
     requests = {"transferP2p": {"json": {"to": RECEIVING_ACCOUNT, "value": amount_of_profile}}}
     door = client_of_profile(tmp_path, requests=requests)

@@ -40,7 +40,10 @@ NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 
 
 def test_the_catalogue_has_exactly_the_texts_of_the_suite(tmp_path, monkeypatch):
-    """If an entry is missing, run `make messages` and translate what it adds."""
+    """The Portuguese catalogue has an entry for each text that the code marks for translation, and no other entry.
+
+    If an entry is missing, run `make messages` and translate what it adds.
+    """
     lines = (ROOT / "Makefile").read_text().splitlines()
     command = next(line.strip() for line in lines if "pybabel -q extract" in line)
     file = tmp_path / "texts.pot"
@@ -56,7 +59,7 @@ def test_the_catalogue_has_exactly_the_texts_of_the_suite(tmp_path, monkeypatch)
 
 
 def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
-    """`make messages` keeps the translation of a text that was reworded."""
+    """If a text is reworded, `make messages` keeps its old translation as a comment, so that a translator can use it."""
     (tmp_path / "reports/locale/pt_BR/LC_MESSAGES").mkdir(parents=True)
     file = tmp_path / "reports/locale/pt_BR/LC_MESSAGES/report.po"
     file.write_text(
@@ -74,10 +77,14 @@ def test_an_old_translation_is_kept_as_a_comment(tmp_path, monkeypatch):
 
 
 def test_an_entry_is_translated_with_its_placeholders():
-    """Every plural form is translated, and has each placeholder of the English text once."""
+    """Each entry of the Portuguese catalogue is translated in all plural forms, with the placeholders of the English
+    text.
+    """
     forms = get_plural(str(CATALOGUE.locale)).num_plurals
 
-    assert [entry.id for entry in CATALOGUE if entry.id and is_not_wholly_translated(entry, forms)] == []
+    not_translated = [entry.id for entry in CATALOGUE if entry.id and is_not_wholly_translated(entry, forms)]
+
+    assert not_translated == []
 
 
 def is_not_wholly_translated(entry, forms):
@@ -90,22 +97,27 @@ def is_not_wholly_translated(entry, forms):
 
 
 def test_every_purpose_of_a_request_is_translated():
-    """The text of a purpose stands in an enum, so its entry is written by hand."""
+    """The catalogue has an entry for the purpose of each request, such as `a supplied code`, which stands in an enum.
+
+    The tool that collects texts does not look into enums, so these entries are written by hand.
+    """
     purposes = [purpose.value for enum in Purpose.__subclasses__() for purpose in enum]
     entries = {entry.id for entry in CATALOGUE}
 
+    purposes_without_entry = [purpose for purpose in purposes if purpose not in entries]
+
+    assert purposes_without_entry == []
     assert Execution.PREPARED.value in purposes
-    assert [purpose for purpose in purposes if purpose not in entries] == []
 
 
-PRODUCT = ("spec", "environments", "reports", "tests/harness", "tests/traffic", "tests/conformance")
+FOLDERS_OF_THE_PRODUCT = ("spec", "environments", "reports", "tests/harness", "tests/traffic", "tests/conformance")
 FEWEST_FIXED = 5
 """Characters of an f-string besides its values, from which on its texts can be told from any other text."""
 
 
 def python_texts():
     """Texts and names in the code. A text may be the name of a member, such as `selection`."""
-    for path in (path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
+    for path in (path for folder in FOLDERS_OF_THE_PRODUCT for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
@@ -117,7 +129,7 @@ def python_texts():
 
 def python_patterns():
     """A regular expression for each f-string in the code that has enough fixed characters."""
-    for path in (path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")):
+    for path in (path for folder in FOLDERS_OF_THE_PRODUCT for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.JoinedStr):
                 continue
@@ -136,8 +148,10 @@ def scalars(value):
 
 
 def test_each_entry_by_hand_is_a_text_of_the_code():
-    """`make messages` keeps an entry by hand for ever, so its text must stand in the code: whole, in capitals, with
-    a hyphen, or as an f-string makes it.
+    """Each entry of the catalogue that is written by hand is a text of the code: whole, in capitals, with a hyphen, or
+    an f-string.
+
+    `make messages` keeps such an entry for ever, so nothing else would find one that is no longer used.
     """
     files = [yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "spec").glob("*.yaml")]
     texts = {*python_texts(), *(text for file in files for text in scalars(file))}
@@ -146,13 +160,18 @@ def test_each_entry_by_hand_is_a_text_of_the_code():
     english = [entry_id[0] if isinstance(entry_id, tuple) else entry_id for entry_id in by_hand]
     unsaid = [text for text in english if not {text, text.lower(), text.replace(" ", "-")} & texts]
 
+    unused_entries = [text for text in unsaid if not pattern.fullmatch(text)]
+
+    assert unused_entries == []
     assert len(by_hand) > 100
-    assert [text for text in unsaid if not pattern.fullmatch(text)] == []
 
 
 def test_the_profile_knows_every_language():
-    """The profile permits English and the languages of the catalogues."""
-    assert ["en", PORTUGUESE] == [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]
+    """A profile may choose English and each language that has a catalogue, and no other language."""
+    languages_of_profile = editor_schema()["properties"]["language"]["enum"]
+
+    assert [ENGLISH, *catalogues()] == ["en", "pt-BR"]
+    assert languages_of_profile == ["en", "pt-BR"]
 
 
 # -- the page -------------------------------------------------------------------------------------------------------
@@ -208,8 +227,12 @@ def run():
 
 @pytest.mark.parametrize("name", sorted(SHARED_RUNS.keys() - {"clean"}))
 def test_a_page_in_portuguese_has_no_english_text(name):
-    """No text on the page of any shared run is left in English."""
-    assert left_in_english(shared_run(name).run) == []
+    """The report page in Portuguese has no text in English, for runs that fail, are interrupted, reach no service, and
+    others.
+    """
+    english_texts = left_in_english(shared_run(name).run)
+
+    assert english_texts == []
 
 
 def phrases(text):
@@ -219,7 +242,10 @@ def phrases(text):
 
 
 def test_observations_are_translated_to_portuguese():
-    """The phrases of a situation are translated. Names and numbers stay as they are."""
+    """The kinds of requests that observations name are translated to Portuguese.
+
+    Names and numbers of the interface stay as they are.
+    """
     names = set().union(*(phrases(observation.situation) for observation in shared_run("clean").run.observations))
     untranslated = {name for name in names if language(PORTUGUESE).text(name) == name} - {
         "",
@@ -228,11 +254,18 @@ def test_observations_are_translated_to_portuguese():
         "2 = EMAIL",
     }
 
-    assert [name for name in untranslated if not name.isdecimal() and name not in OPENAPI.read_text()] == []
+    names_of_the_interface = OPENAPI.read_text()
+    untranslated_words = [name for name in untranslated if not name.isdecimal() and name not in names_of_the_interface]
+
+    assert untranslated_words == []
 
 
 def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
-    """Values stay as they are. A verdict of two words has no hyphen, and has a plural."""
+    """Notes, verdicts, drift and the comparison with another run are in Portuguese on the Portuguese page. Values stay
+    as they are.
+
+    Drift is a difference from what an earlier run observed.
+    """
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
     run.notes.append(Note(NoteKind.SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
@@ -253,7 +286,10 @@ def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
 
 
 def test_the_whole_page_is_in_portuguese():
-    """The page says its language. The outcomes of pytest, the files for programs and the terminal are in English."""
+    """A Portuguese report page says that its language is pt-BR, and has a Portuguese title and reasons.
+
+    The outcomes of pytest, the files for programs and the terminal stay in English.
+    """
     result = shared_run("partial")
     page = result.text("report.html")
     data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))

@@ -40,45 +40,63 @@ def requests_by_name(lines):
 
 
 def test_the_plan_names_executions_without_their_codes(lines_of_plan):
-    """The plan names codes, accounts and keys by their places in the profile."""
+    """`pytest --plan` names a transaction code by its number in the profile, and shows no code, account or key.
+
+    A plan says what a run would send, and sends nothing.
+    """
     lines = lines_of_plan("executePix", transactions={"codes": CODES})
 
+    values_of_the_profile = (*CODES, "ac-0001", "+5511955500777", "13579246828")
+    values_shown = [value for value in values_of_the_profile if value in "\n".join(lines)]
+
     assert "  each once: number 1 and number 2 of transactions.codes" in lines
-    assert [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in "\n".join(lines)] == []
+    assert values_shown == []
 
 
-def test_the_plan_counts_the_transfers_that_the_run_prepares(lines_of_plan):
-    """The plan counts them with the codes of the profile or without any, and has no such line if nothing is
-    prepared.
-    """
-    prepare = {"operation": "createPix", "json": {"account": "{account}"}, "code_at": "/data/id", "count": 2}
-    with_codes, without_codes = (
-        lines_of_plan("executePix.id", transactions={"codes": codes, "prepare": prepare}) for codes in (CODES, [])
-    )
-    supplied = lines_of_plan("executePix.id", transactions={"codes": CODES})
+PREPARE = {"operation": "createPix", "json": {"account": "{account}"}, "code_at": "/data/id", "count": 2}
+"""An entry `transactions.prepare` of a profile: the run prepares transfers with createPix, and so gets codes."""
+CODES_OF_PROFILE = "  each once: number 1 and number 2 of transactions.codes"
+CODES_OF_RUN = "  each once: 4 that the run prepares"
 
-    of_profile, of_the_run = (
-        "  each once: number 1 and number 2 of transactions.codes",
-        "  each once: 4 that the run prepares",
-    )
 
-    assert [line for line in with_codes if "each once" in line] == [of_profile, of_the_run]
-    assert [line for line in without_codes if "each once" in line] == [of_the_run]
-    assert [line for line in supplied if "each once" in line] == [of_profile]
+@pytest.mark.parametrize(
+    ("transactions", "expected_lines"),
+    [
+        ({"codes": CODES, "prepare": PREPARE}, [CODES_OF_PROFILE, CODES_OF_RUN]),
+        ({"codes": [], "prepare": PREPARE}, [CODES_OF_RUN]),
+        ({"codes": CODES}, [CODES_OF_PROFILE]),
+    ],
+    ids=["codes of the profile and of the run", "codes of the run alone", "codes of the profile alone"],
+)
+def test_the_plan_counts_the_transfers_that_the_run_prepares(transactions, expected_lines, lines_of_plan):
+    """The plan lists which transfers are executed: those whose codes the profile has, and those that the run prepares."""
+    plan = lines_of_plan("executePix.id", transactions=transactions)
+
+    lines_about_executions = [line for line in plan if "each once" in line]
+
+    assert lines_about_executions == expected_lines
 
 
 def test_the_plan_says_why_each_request_is_sent(tmp_path):
-    """Each request has a purpose, and a line has the number of requests with that purpose."""
+    """Each planned request has a purpose in words, and the plan has a line with each purpose and the number of its
+    requests.
+
+    Here 22 registrations have a key type that the interface document does not list.
+    """
     profile = load(str(write_profile(tmp_path, STAGING, sandbox=None)))
     planned = plan_of(profile, ids_of("registerPixKey.pixKeyType.undocumented"))
     lines = list(plan_lines(planned, profile, "", ""))
 
-    assert [exchange for exchange in planned.exchanges if exchange.purpose is None] == []
+    requests_without_purpose = [exchange for exchange in planned.exchanges if exchange.purpose is None]
+
+    assert requests_without_purpose == []
     assert f"  {'':<17} {22:>5}  a type that is not documented" in lines
 
 
 def test_the_plan_says_why_generated_requests_are_sent():
-    """Valid reads, invalid requests of a table, and drawn ones have a purpose each."""
+    """The plan names the three kinds of generated requests: valid reads, invalid requests of a table, and requests
+    drawn at random.
+    """
     profile = load("sandbox")
     lines = list(plan_lines(plan_of(profile, ids_of("listPixKeys.serverError"), generated=True), profile, "", ""))
     purposes = {line.strip().partition("  ")[2] for line in lines}
@@ -88,14 +106,17 @@ def test_the_plan_says_why_generated_requests_are_sent():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dHg0Q==", "TX:1", "a/b1", "a+b1", "a;b1", "a%41", "0001/1234-5", "a b", "ação"])
-@pytest.mark.parametrize("sandbox", [STAGING, None])
+@pytest.mark.parametrize("sandbox", [STAGING, None], ids=["a sandbox", "not a sandbox"])
 def test_an_account_and_a_code_have_any_form(lines_of_plan, name, sandbox):
-    """The door recognises the account and the code in every spelling of a request, so the plan has executions and no
-    error of the suite.
+    """A plan has executions whatever signs the account and the codes of the profile have, such as `/`, `%` or a blank.
+
+    The suite compares each request with the codes that it may send, in every spelling of the address.
     """
     code = {"transactions": {"codes": ["TX1", name, f"{name}2"]}} if name.isascii() and " " not in name else {}
 
-    assert requests_by_name(lines_of_plan(accounts=[name], sandbox=sandbox, **code))["executePix"]
+    numbers_of_requests = requests_by_name(lines_of_plan(accounts=[name], sandbox=sandbox, **code))
+
+    assert numbers_of_requests["executePix"] > 0
 
 
 @pytest.mark.parametrize(
@@ -114,27 +135,38 @@ def test_an_account_and_a_code_have_any_form(lines_of_plan, name, sandbox):
     ],
 )  # fmt: skip
 def test_the_plan_lists_statements_that_few_exchanges_show(changes, line, lines_of_plan):
-    """One node of several may be at fault. The line names the key of the profile that would raise the number."""
+    """If fewer than six requests test a statement, the plan names it, and the setting of the profile that would raise
+    the number.
+
+    The service may have several nodes of which only one is at fault, so that few requests may all miss it.
+    """
     assert f"  {line}" in lines_of_plan(**changes)
 
 
 def test_on_the_embedded_sandbox_each_situation_is_exercised_six_times():
-    """Each situation that a statement names is exercised at least six times."""
-    assert plan_of(load("sandbox")).few == []
+    """On the embedded sandbox every statement is tested by at least six requests, so the plan names none that has
+    fewer.
+    """
+    statements_with_few_requests = plan_of(load("sandbox")).few
+
+    assert statements_with_few_requests == []
 
 
 def test_each_operation_that_is_not_permitted_is_listed_with_its_permission(lines_of_plan):
-    """A profile that permits only reads gets a line for each other operation, with the permission that it needs."""
+    """If the profile permits only reads, the plan lists each other operation with the permission that it needs."""
     lines = lines_of_plan(allow=["read"])
 
+    expected_lines = {
+        "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow",
+        "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off",
+        "  none is registered",
+        "transfers: at most 0 may succeed (limits.transfers: 6000; bodies: 0)",
+        "  no execution: it needs execute in allow",
+    }
+    missing_lines = expected_lines - {*lines}
+
     assert requests_by_name(lines).keys() == {*READ_OPERATIONS, "total"}
-    assert "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow" in lines
-    assert (
-        "  generated and malformed requests: need fuzz in allow, except registrations with an empty or cut-off" in lines
-    )
-    assert "  none is registered" in lines
-    assert "transfers: at most 0 may succeed (limits.transfers: 6000; bodies: 0)" in lines
-    assert "  no execution: it needs execute in allow" in lines
+    assert missing_lines == set()
 
 
 KEYS = [
@@ -146,7 +178,10 @@ KEYS = [
 
 @pytest.mark.parametrize("sandbox", [None, STAGING], ids=["not a sandbox", "a sandbox"])
 def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_of_plan):
-    """The plan says if the target is a sandbox, which keys are deleted, and how many transfers may succeed."""
+    """The plan says if the target is a sandbox, which registered keys are deleted, and how many transfers may succeed.
+
+    Off a sandbox only a key that the profile calls disposable is deleted.
+    """
     lines = lines_of_plan("registerPixKey or transferP2p", sandbox=sandbox, pix_keys=KEYS)
     fates_of_keys = [line.rpartition("; ")[2] for line in lines if "unless a list shows it" in line]
 
@@ -160,39 +195,60 @@ def test_the_plan_names_sandbox_deleted_keys_and_most_transfers(sandbox, lines_o
     assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
 
 
-def test_the_plan_prints_the_forms_of_wrong_tokens(lines_of_plan):
-    """Forms from which the token can be restored are printed if fuzz is permitted.
+SELECTION_OF_TOKENS = "executePix.token or registerPixKey.token"
+WITHOUT_FUZZ = ["read", "register-keys", "execute"]
+WITH_FUZZ = [*WITHOUT_FUZZ, "fuzz"]
 
-    Forms for which limits.wrong_tokens has no room are named.
-    """
-    base = ["read", "register-keys", "execute"]
-    selection = "executePix.token or registerPixKey.token"
-    with_fuzz, without_fuzz = (lines_of_plan(selection, allow=allow) for allow in ([*base, "fuzz"], base))
-    line_of_form = "  the token lengthened; the token can be restored from it, so it needs fuzz"
 
-    assert (
+def test_the_plan_counts_requests_with_wrong_tokens(lines_of_plan):
+    """The plan counts the requests with a wrong token, and without any token, for each operation."""
+    lines = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ)
+    expected_lines = {
         "wrong tokens, at most 50 to each of executePix and registerPixKey (limits.wrong_tokens), and 100 with "
-        "synthetic identifiers; to other operations in requests that change nothing:"
-    ) in without_fuzz
-    assert line_of_form in with_fuzz
+        "synthetic identifiers; to other operations in requests that change nothing:",
+        "  executePix: 28 requests with one, and 14 without any",
+        "  registerPixKey: 33 requests with one, and 18 without any",
+        "  number 1 of transactions.codes: 38 times without the valid token first; a service that ignores tokens "
+        "executes it then",
+    }
+    missing_lines = expected_lines - {*lines}
+
+    assert missing_lines == set()
+
+
+def test_wrong_tokens_that_give_the_token_away_need_the_permission_fuzz(lines_of_plan):
+    """The plan lists wrong tokens from which the valid token can be restored only if the profile permits `fuzz`.
+
+    Such a wrong token is the valid token with more characters.
+    """
+    with_fuzz = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ)
+    without_fuzz = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ)
+
+    assert "  the token lengthened; the token can be restored from it, so it needs fuzz" in with_fuzz
     assert "the token can be restored" not in "\n".join(without_fuzz)
-    assert "  executePix: 28 requests with one, and 14 without any" in without_fuzz
-    assert "  registerPixKey: 33 requests with one, and 18 without any" in without_fuzz
-    assert "no room" not in "".join(with_fuzz)
-    assert "no room" not in "".join(lines_of_plan(selection, allow=[*base, "fuzz"], limits={"wrong_tokens": 26}))
-    left_out = "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined"
-    assert left_out in lines_of_plan(selection, allow=[*base, "fuzz"], limits={"wrong_tokens": 20})
-    assert (
-        "  number 1 of transactions.codes: 38 times without the valid token first; a service that ignores tokens executes it then"
-        in without_fuzz
-    )
-    assert "wrong tokens: none" in lines_of_plan(selection, allow=base, limits={"wrong_tokens": 0})
+
+
+def test_the_plan_names_wrong_tokens_that_a_limit_leaves_out(lines_of_plan):
+    """If limits.wrong_tokens permits fewer wrong tokens than there are kinds, the plan names the kinds that are left out.
+
+    There are 26 kinds for executePix. With a limit of 0 the plan says that no wrong token is sent.
+    """
+    plan_with_room = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ)
+    plan_for_26 = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ, limits={"wrong_tokens": 26})
+    plan_for_20 = lines_of_plan(SELECTION_OF_TOKENS, allow=WITH_FUZZ, limits={"wrong_tokens": 20})
+    plan_for_none = lines_of_plan(SELECTION_OF_TOKENS, allow=WITHOUT_FUZZ, limits={"wrong_tokens": 0})
+
+    assert "no room" not in "".join([*plan_with_room, *plan_for_26])
+    assert "  executePix: no room in limits.wrong_tokens for Basic credentials, the text undefined" in plan_for_20
+    assert "wrong tokens: none" in plan_for_none
 
 
 def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
-    """Stand-ins, which are headers in the place of a token, are listed beside the spellings of a request.
+    """If the profile permits `fuzz`, the plan lists headers that are sent in the place of a token. Without `fuzz` none
+    is sent.
 
-    Without fuzz none is sent.
+    One of them says that the client has a loopback address, because a service may trust such a client without a
+    token.
     """
     with_fuzz, without_fuzz = (
         lines_of_plan("executePix.token", allow=["read", "execute", *more]) for more in (["fuzz"], [])
@@ -204,10 +260,14 @@ def test_the_plan_lists_headers_in_the_place_of_a_token(lines_of_plan):
 
 
 def test_codes_that_the_journal_holds_are_not_sent(lines_of_plan, tmp_path):
-    """The plan lists them apart. Without a journal the plan says how to start one, and nothing is written."""
+    """A code that the journal holds is not sent again: the plan names it apart, by its number in the profile.
+
+    The journal is a file with the codes that earlier runs sent. Without it nothing is executed, and the plan says
+    how to start one. A plan writes nothing.
+    """
     changes = {"sandbox": None, "journal": "kept/codes.jsonl", "transactions": {"codes": CODES}}
     plan_without_journal = lines_of_plan("executePix.id", **changes)
-    files_before = list(tmp_path.iterdir())
+    files_after_first_plan = list(tmp_path.iterdir())
     journal = journal_of(load(str(tmp_path / "profile.yaml")), run="earlier")
     journal.start()
     for outcome in (Outcome.SENT, Outcome.SUCCESS):
@@ -215,7 +275,7 @@ def test_codes_that_the_journal_holds_are_not_sent(lines_of_plan, tmp_path):
     content = journal.path.read_bytes()
     plan_with_journal = lines_of_plan("executePix.id", **changes)
 
-    assert files_before == [tmp_path / "profile.yaml"]
+    assert files_after_first_plan == [tmp_path / "profile.yaml"]
     assert (
         "  no execution: the next line says why; --plan --new-journal prints what a run with --new-journal would send"
         in plan_without_journal
@@ -230,25 +290,41 @@ def test_codes_that_the_journal_holds_are_not_sent(lines_of_plan, tmp_path):
 
 
 def test_the_plan_of_the_first_run_has_its_codes(tmp_path):
-    """With --new-journal a run sends the codes.
+    """`pytest --plan --new-journal` lists the codes that a first run would send, starts no journal, and prints only the
+    plan.
 
-    The plan says so and starts no journal, and pytest prints nothing of its own.
+    The journal is a file with the codes that earlier runs sent. --new-journal permits a run to start one.
     """
     profile = write_profile(tmp_path, STAGING, sandbox=None, journal="codes.jsonl", transactions={"codes": CODES})
     printed = run_in_this_process(f"--environment={profile}", "--plan", "--new-journal", "-k", "executePix.id").output
 
     assert printed.startswith("nothing was sent; a run with ")
     assert "  each once: number 1 and number 2 of transactions.codes\n" in printed
-    assert [word for word in ("collected", "test session", "no tests ran", "= plan =") if word in printed] == []
-    assert [path.name for path in tmp_path.iterdir()] == ["profile.yaml"]
+    words_of_pytest = [word for word in ("collected", "test session", "no tests ran", "= plan =") if word in printed]
+    files = [path.name for path in tmp_path.iterdir()]
+
+    assert words_of_pytest == []
+    assert files == ["profile.yaml"]
 
 
-@pytest.mark.parametrize("deletes", [True, False])
-def test_synthetic_keys_differ_where_they_are_deleted(deletes):
-    """If nothing is deleted, all invalid registrations have the same synthetic key, so that at most one stays."""
+def synthetic_keys_of_invalid_registrations(profile):
+    """The keys in the bodies of invalid registrations that the suite made up. They begin with `pixconf-`."""
+    cases = invalid_requests("registerPixKey", profile, observed=True)
+    return {key for case in cases for key in re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", case.body or b"")}
+
+
+def test_synthetic_keys_differ_where_they_are_deleted():
+    """If the run may delete keys, invalid registrations have different keys, which the suite made up."""
+    keys = synthetic_keys_of_invalid_registrations(load("sandbox"))
+
+    assert len(keys) > 10
+
+
+def test_without_deletions_all_invalid_registrations_have_one_key():
+    """If the run may not delete keys, all invalid registrations have the same key, so that at most one key stays."""
     profile = load("sandbox")
-    allowed = replace(profile, allow=profile.allow - (set() if deletes else {"delete-keys"}))
-    cases = invalid_requests("registerPixKey", allowed, observed=True)
-    keys = {key for case in cases for key in re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", case.body or b"")}
+    without_deletions = replace(profile, allow=profile.allow - {"delete-keys"})
 
-    assert len(keys) > 10 if deletes else keys == {b"pixconf-key"}
+    keys = synthetic_keys_of_invalid_registrations(without_deletions)
+
+    assert keys == {b"pixconf-key"}

@@ -10,11 +10,11 @@ from tests.selftest.exchanges import answer, registration
 from tests.selftest.hand_made import SANDBOX_PROFILE
 
 ADDRESS = "https://staging.example.test"
-NO_SANDBOX = replace(
+PROFILE_OF_NO_SANDBOX = replace(
     SANDBOX_PROFILE, base_url=ADDRESS, sandbox=None, transactions=Transactions(codes=("A", "B")), redirected=None
 )
-ON_A_SANDBOX = replace(NO_SANDBOX, sandbox=ADDRESS)
-READS_ONLY = replace(NO_SANDBOX, allow=frozenset({"read"}))
+PROFILE_OF_A_SANDBOX = replace(PROFILE_OF_NO_SANDBOX, sandbox=ADDRESS)
+READS_ONLY = replace(PROFILE_OF_NO_SANDBOX, allow=frozenset({"read"}))
 
 
 def execution(number, code, *, credential="valid", part=""):
@@ -24,7 +24,7 @@ def execution(number, code, *, credential="valid", part=""):
     return replace(exchange, number=number)
 
 
-def lines_of_plan(*exchanges, profile=NO_SANDBOX, selected=None, **plan):
+def lines_of_plan(*exchanges, profile=PROFILE_OF_NO_SANDBOX, selected=None, **plan):
     """The lines of a plan with these requests."""
     return list(plan_lines(Plan(exchanges=exchanges, **plan), profile, "a journal", selected))
 
@@ -36,21 +36,26 @@ def lines_about_executions(*exchanges, **options):
     return [line.strip() for line in plan[start:end]]
 
 
-UNSEEN = "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
+FAULTS_UNSEEN_OFF_A_SANDBOX = (
+    "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
+)
 
 
 @pytest.mark.parametrize(
     ("executions", "expected_lines"),
     [
-        ([execution(1, "A")], ["each once: number 1 of transactions.codes", UNSEEN]),
-        ([execution(1, "B"), execution(2, "A")], ["each once: number 2 and number 1 of transactions.codes", UNSEEN]),
-        ([execution(1, "MADE")], ["each once: 1 that the run prepares", UNSEEN]),
+        ([execution(1, "A")], ["each once: number 1 of transactions.codes", FAULTS_UNSEEN_OFF_A_SANDBOX]),
+        (
+            [execution(1, "B"), execution(2, "A")],
+            ["each once: number 2 and number 1 of transactions.codes", FAULTS_UNSEEN_OFF_A_SANDBOX],
+        ),
+        ([execution(1, "MADE")], ["each once: 1 that the run prepares", FAULTS_UNSEEN_OFF_A_SANDBOX]),
         (
             [execution(1, "A", credential="no header"), execution(2, "B", credential="no header"), execution(3, "A")],
             [
                 "each once: number 1 of transactions.codes",
                 "number 1 of transactions.codes: 1 times without the valid token first; a service that ignores tokens executes it then",
-                UNSEEN,
+                FAULTS_UNSEEN_OFF_A_SANDBOX,
             ],
         ),
         (
@@ -58,30 +63,48 @@ UNSEEN = "unseen outside a sandbox: answers to two executions that are mixed up,
             [
                 "each once: 1 that the run prepares",
                 "a code that the run prepares: 0 times without the valid token first; a service that ignores tokens executes it then",
-                UNSEEN,
+                FAULTS_UNSEEN_OFF_A_SANDBOX,
             ],
         ),
     ],
 )
 def test_the_plan_names_each_execution_by_the_place_of_its_code(executions, expected_lines):
-    """The place is that in transactions.codes. Requests without a valid token before the execution are counted."""
+    """The plan names an execution by the number of its code in `transactions.codes` of the profile, or as one that the
+    run prepares.
+
+    It also counts the requests with the code that are sent before the execution without a valid token. MADE is a
+    code that the profile does not have.
+    """
     assert lines_about_executions(*executions) == expected_lines
 
 
 def test_on_a_sandbox_no_fault_is_listed_as_unseen():
-    """A transfer may be executed twice on a sandbox, so a run can see whether money moves twice."""
-    twice = execution(2, "MADE", part="sequences")
+    """On a sandbox the plan lists no fault that a run could not see, because a run may execute a transfer twice there.
 
-    assert lines_about_executions(execution(1, "A"), profile=ON_A_SANDBOX) == [
-        "each once: number 1 of transactions.codes"
-    ]
-    assert lines_about_executions(execution(1, "A"), twice, profile=ON_A_SANDBOX)[1:] == [
-        "1 more that the run prepares, as steps of sequences; some of them are executed a second time"
+    Off a sandbox the plan lists `a code that moves money twice` as such a fault.
+    """
+    lines = lines_about_executions(execution(1, "A"), profile=PROFILE_OF_A_SANDBOX)
+
+    assert lines == ["each once: number 1 of transactions.codes"]
+
+
+def test_on_a_sandbox_the_plan_counts_transfers_that_are_executed_twice():
+    """On a sandbox the plan has a line that counts the prepared transfers of sequences, some of which are executed twice.
+
+    A sequence is a series of requests, such as an execution and its repetition.
+    """
+    execution_in_a_sequence = execution(2, "MADE", part="sequences")
+
+    lines = lines_about_executions(execution(1, "A"), execution_in_a_sequence, profile=PROFILE_OF_A_SANDBOX)
+
+    assert lines == [
+        "each once: number 1 of transactions.codes",
+        "1 more that the run prepares, as steps of sequences; some of them are executed a second time",
     ]
 
 
 @pytest.mark.parametrize(
-    ("plan", "reason"),
+    ("state_of_plan", "reason"),
     [
         ({"denied": frozenset({"executePix"}), "executes": True}, "it needs execute in allow"),
         ({}, "nothing that was selected needs one"),
@@ -89,47 +112,74 @@ def test_on_a_sandbox_no_fault_is_listed_as_unseen():
         ({"executes": True}, "there is no code in transactions.codes, and no transactions.prepare"),
     ],
 )
-def test_why_there_is_no_execution(plan, reason):
-    """The line gives the first reason that fits."""
-    (line,) = lines_about_executions(**plan)
+def test_why_there_is_no_execution(state_of_plan, reason):
+    """If nothing is executed, the plan has one line that says why: no permission, no selection, no journal, or no code."""
+    (line,) = lines_about_executions(**state_of_plan)
 
     assert line.startswith(f"no execution: {reason}")
 
 
 def test_a_code_that_an_earlier_run_sent_has_a_line():
-    """The line names the code by its place in the profile.
+    """A code that an earlier run sent is named in a line of its own, by its number in the profile, and is not sent
+    again.
 
-    The second line has the limit that left out executions. No line says that there is no execution.
+    The second line names a limit that left out other executions. No line says that there is no execution.
     """
     expected_lines = [
         "not sent, because the journal says that an earlier run sent it: number 2 of transactions.codes",
         "a limit",
     ]
 
-    assert lines_about_executions(barred=["B"], cut=["a limit"], executes=True) == expected_lines
+    lines = lines_about_executions(barred=["B"], cut=["a limit"], executes=True)
+
+    assert lines == expected_lines
 
 
 def test_the_first_line_names_the_target():
-    """The line has the target, if it is a sandbox, and the selection.
+    """The first line of a plan has the address, says if it is a sandbox, and has the selection of requirements."""
+    first_line, second_line, *_ = lines_of_plan()
+    first_line_on_a_sandbox, *_ = lines_of_plan(profile=PROFILE_OF_A_SANDBOX, selected="x")
 
-    If --base-url gives the address, the second line says what that means.
+    assert first_line.endswith(f" would send to {ADDRESS}, not a sandbox, if answered as documented:")
+    assert f" {ADDRESS}, a sandbox, only x, if " in first_line_on_a_sandbox
+    assert not second_line.startswith("  --base-url")
+
+
+def test_the_first_line_says_that_the_address_is_that_of_an_option():
+    """If --base-url gives another address than the profile, the first line of a plan says so.
+
+    The second line says what follows from it, if anything does.
     """
-    assert lines_of_plan()[0].endswith(f" would send to {ADDRESS}, not a sandbox, if answered as documented:")
-    assert f" {ADDRESS}, a sandbox, only x, if " in lines_of_plan(profile=ON_A_SANDBOX, selected="x")[0]
-    for redirected in ("", "--base-url: it only reads"):
-        lines = lines_of_plan(profile=replace(NO_SANDBOX, redirected=redirected))
-        assert f" {ADDRESS} (of --base-url, not that of the profile), not a sandbox" in lines[0]
-        assert (lines[1] == f"  {redirected}") is bool(redirected)
-    assert not lines_of_plan()[1].startswith("  --base-url")
+    profile = replace(PROFILE_OF_NO_SANDBOX, redirected="--base-url: it only reads")
+    profile_without_consequence = replace(PROFILE_OF_NO_SANDBOX, redirected="")
+    address_of_option = f" {ADDRESS} (of --base-url, not that of the profile), not a sandbox"
+
+    first_line, second_line, *_ = lines_of_plan(profile=profile)
+    other_first_line, other_second_line, *_ = lines_of_plan(profile=profile_without_consequence)
+
+    assert address_of_option in first_line
+    assert second_line == "  --base-url: it only reads"
+    assert address_of_option in other_first_line
+    assert other_second_line.strip() != ""
 
 
 def test_operations_without_permission_are_listed_as_out_of_scope():
-    """Each selected operation without its permission is listed."""
-    assert "out of scope: no operation" in lines_of_plan()
+    """The plan lists each operation that the profile does not permit below `out of scope:`.
+
+    Requests that are malformed on purpose need the permission `fuzz`, and have a line there, too.
+    """
     lines = lines_of_plan(denied=frozenset({"createPix", "executePix"}), profile=READS_ONLY)
     start = lines.index("out of scope:")
-    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["executePix", "createPix"]
-    assert lines[start + 3].startswith("  generated and malformed requests: need fuzz in allow")
+    line_of_execution, line_of_creation, line_of_malformed = lines[start + 1 : start + 4]
+
+    assert line_of_execution.split()[0] == "executePix"
+    assert line_of_creation.split()[0] == "createPix"
+    assert line_of_malformed.startswith("  generated and malformed requests: need fuzz in allow")
+
+
+def test_a_plan_with_every_permission_has_nothing_out_of_scope():
+    """If the profile permits every selected operation, the plan says that no operation is out of scope."""
+    assert "out of scope: no operation" in lines_of_plan()
 
 
 KEYS = (PixKey("EMAIL", "a@b.example", disposable=True), PixKey("PHONE", "+551199"), PixKey("RANDOM", ""))
@@ -141,7 +191,7 @@ EACH_TIME = "deleted each time, unless a list showed it before the run"
 
 
 @pytest.mark.parametrize(
-    ("changes", "becomes", "made"),
+    ("changes_of_profile", "fates_of_keys", "fate_of_made_up_keys"),
     [
         ({"key_at": "/data/*"}, [EACH_TIME, "stays: it is not disposable", "deleted if Key and the list agree on its value"], "is deleted"),
         ({"sandbox": ADDRESS}, [EACH_TIME, EACH_TIME, "deleted if Key or key_at tells its value"], "is deleted"),
@@ -149,37 +199,64 @@ EACH_TIME = "deleted each time, unless a list showed it before the run"
         ({"sandbox": ADDRESS, "requests": {}}, [STAYS_ON_SANDBOX] * 3, STAYS_ON_SANDBOX),
     ],
 )  # fmt: skip
-def test_the_plan_says_of_each_key_whether_it_is_deleted(changes, becomes, made):
-    """Each key of the profile, and each key that the run makes up, is deleted or stays, with the reason."""
+def test_the_plan_says_of_each_key_whether_it_is_deleted(changes_of_profile, fates_of_keys, fate_of_made_up_keys):
+    """The plan says of each key of the profile, and of keys that the run makes up, whether it is deleted or stays, and why.
+
+    Off a sandbox a key is deleted only if the profile calls it disposable, and if the profile says how to find it in a list.
+    """
     registration_of_email = registration(sent={"pixKeyType": "EMAIL", "pixKey": "a@b.example"})
     lines = lines_of_plan(
-        registration_of_email, registration_of_email, profile=replace(NO_SANDBOX, pix_keys=KEYS, **changes)
+        registration_of_email,
+        registration_of_email,
+        profile=replace(PROFILE_OF_NO_SANDBOX, pix_keys=KEYS, **changes_of_profile),
     )
     start = lines.index("keys:")
+    lines_of_three_keys = lines[start + 1 : start + 4]
+    line_of_email, *_ = lines_of_three_keys
+    line_of_made_up_keys, line_of_other_keys = lines[start + 4 : start + 6]
 
-    assert [line.rpartition("; ")[2] for line in lines[start + 1 : start + 4]] == becomes
-    assert lines[start + 1].startswith(
-        "  EMAIL, number 1 of pix_keys: registered unless a list shows it, named by 2 req"
-    )
-    assert lines[start + 4].endswith(f"if the service registers one, it {made}")
-    assert lines[start + 5] == "  no other key is deleted"
+    assert [line.rpartition("; ")[2] for line in lines_of_three_keys] == fates_of_keys
+    assert line_of_email.startswith("  EMAIL, number 1 of pix_keys: registered unless a list shows it, named by 2 req")
+    assert line_of_made_up_keys.endswith(f"if the service registers one, it {fate_of_made_up_keys}")
+    assert line_of_other_keys == "  no other key is deleted"
 
 
-def test_transfers_that_may_be_prepared():
-    """The plan counts valid bodies by operation, and says whom the others name, how much they ask for, and what
-    stays unseen.
+VALID_TRANSFER, INVALID_TRANSFER = (answer("createPix", {}, valid=is_valid) for is_valid in (True, False))
+
+
+def test_the_plan_counts_transfers_that_may_succeed():
+    """The plan says how many transfers may succeed, at most the limit of the profile, and counts the valid bodies."""
+    profile = replace(PROFILE_OF_NO_SANDBOX, limits=replace(PROFILE_OF_NO_SANDBOX.limits, transfers=2))
+
+    lines = lines_of_plan(VALID_TRANSFER, VALID_TRANSFER, INVALID_TRANSFER, profile=profile)
+
+    assert "transfers: at most 2 may succeed (limits.transfers: 2; bodies: 3)" in lines
+    assert "  createPix: 2 with the body of the profile, which may move money by itself" in lines
+
+
+@pytest.mark.parametrize(
+    ("profile", "amount", "number_of_unseen_lines"),
+    [
+        (PROFILE_OF_NO_SANDBOX, "of at most the amount of the profile", 1),
+        (PROFILE_OF_A_SANDBOX, "of any amount", 0),
+    ],
+    ids=["not a sandbox", "a sandbox"],
+)
+def test_the_plan_says_what_invalid_transfers_ask_for(profile, amount, number_of_unseen_lines):
+    """Invalid transfers name accounts that do not exist, and off a sandbox ask for at most the amount of the profile.
+
+    Off a sandbox no malformed body is sent, and one line says which faults stay unseen because of this.
     """
-    valid, invalid = (answer("createPix", {}, valid=is_valid) for is_valid in (True, False))
-    limited = replace(NO_SANDBOX, limits=replace(NO_SANDBOX.limits, transfers=2))
-    off_sandbox = lines_of_plan(valid, valid, invalid, profile=limited)
-    on_sandbox = lines_of_plan(invalid, profile=ON_A_SANDBOX)
+    lines = lines_of_plan(INVALID_TRANSFER, profile=profile)
+    [line_of_invalid_transfers] = [line for line in lines if "synthetic accounts" in line]
+    unseen_lines = [line for line in lines if line.startswith("unseen")]
 
-    assert "transfers: at most 2 may succeed (limits.transfers: 2; bodies: 3)" in off_sandbox
-    assert "  createPix: 2 with the body of the profile, which may move money by itself" in off_sandbox
-    assert any(
-        "synthetic accounts" in line and line.endswith("of at most the amount of the profile") for line in off_sandbox
-    )
-    assert any("synthetic accounts" in line and line.endswith("of any amount") for line in on_sandbox)
-    assert any(line.startswith("unseen outside a sandbox: malformed bodies") for line in off_sandbox)
-    assert not any(line.startswith("unseen") for line in on_sandbox)
-    assert not any("synthetic accounts" in line for line in lines_of_plan(valid))
+    assert line_of_invalid_transfers.endswith(amount)
+    assert len(unseen_lines) == number_of_unseen_lines
+
+
+def test_a_plan_without_invalid_transfers_has_no_line_about_them():
+    """If all planned transfers are valid, the plan has no line about accounts that do not exist."""
+    lines_about_them = [line for line in lines_of_plan(VALID_TRANSFER) if "synthetic accounts" in line]
+
+    assert lines_about_them == []

@@ -91,7 +91,9 @@ PLACES = [
 
 class TestWhatIsShownIsText:
     def test_hostile_text_is_shown_as_text(self):
-        """Markup, quotes and template syntax from outside add no element, wherever they stand."""
+        """Text with markup, from the service or the operator, is shown as text on the page and adds no element,
+        wherever it stands.
+        """
         run = Run(
             replace(SANDBOX_PROFILE, name=hostile_text_at("name")),
             hostile_text_at("base url"),
@@ -114,17 +116,23 @@ class TestWhatIsShownIsText:
         run.unreachable = ""
         reached = page_of_run(run)
 
-        assert [place for place in PLACES if hostile_text_at(place) not in unreachable.text + reached.text] == []
-        assert {"script", "img"} & {*unreachable.tags, *reached.tags} == set()
+        places_not_shown = [place for place in PLACES if hostile_text_at(place) not in unreachable.text + reached.text]
+        tags_of_hostile_text = {"script", "img"} & {*unreachable.tags, *reached.tags}
+
+        assert places_not_shown == []
+        assert tags_of_hostile_text == set()
 
     def test_invisible_characters_are_escaped(self, run):
-        """Characters that nobody sees, that reorder the text, or that UTF-8 cannot hold are shown as escapes."""
+        """The page shows characters as escapes that nobody sees, that reorder the text, or that UTF-8 cannot hold."""
         add_result(run, DIGIT, Verdict.FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f")
 
         assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f" in page_of_run(run).text
 
     def test_the_ids_of_tests_are_escaped(self, run):
-        """pytest-html does not escape them. The page keeps none of the variables that other plugins collect."""
+        """Markup in the id of a test is escaped on the page, which pytest-html does not do itself.
+
+        The page also drops the variables of the machine that other plugins collect.
+        """
         report = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed")
         row = ["r", "t", "d", "l"]
         html_page = HtmlPage(run)
@@ -136,7 +144,7 @@ class TestWhatIsShownIsText:
         assert data == {"environment": {}}
 
     def test_the_page_permits_only_its_own_scripts(self):
-        """The policy has the digests of its two scripts, and permits no fetch."""
+        """The security policy of the page permits two scripts by their digests, and forbids to fetch anything."""
         parts = dict.fromkeys(("title", "run_count", "test_data", "version"), "")
         source = frame("1 + 1").render(**parts, additional_summary={"prefix": []}, table_head=[], outcomes={})
         policy = re.search(r'Content-Security-Policy" content="([^"]*)"', source)[1]
@@ -149,17 +157,22 @@ class TestWhatIsShownIsText:
 
 class TestTheFirstMinute:
     def test_a_partial_run_is_not_green_and_not_called_conformant(self, run):
-        """Title, banner and tiles say how much was tested. A run in which nothing was granted has no green tile."""
+        """The page of a partial run says PARTIAL and how many requirements were tested, never `conformant`, and has no
+        green tile.
+
+        A tile is the box with the figures of one level.
+        """
         add_result(run, DIGIT, Verdict.PASS)
-        tile_without_grant = tile(document_of(run), "documented")[0]
+        colour_without_success, *_ = tile(document_of(run), "documented")
         run.grants.granted = {"executePix"}
         add_result(run, MASKED, Verdict.OUT_OF_SCOPE, "needs execute in allow")
-        first_part = page_of_run(run).text.partition("Provenance")[0]
+        first_part, _, _ = page_of_run(run).text.partition("Provenance")
+        colour_of_partial_run, *_ = tile(document_of(run), "documented")
 
         assert str(page_title(document_of(run))) == "PIX conformance: sandbox: no failure, 1 of 2 requirements tested"
         assert "PARTIAL" in first_part
         assert "conformant" not in first_part.lower()
-        assert tile_without_grant == tile(document_of(run), "documented")[0] == Verdict.NOT_EXERCISED
+        assert colour_without_success == colour_of_partial_run == Verdict.NOT_EXERCISED
 
     @pytest.mark.parametrize(
         ("verdict", "state"),
@@ -172,7 +185,7 @@ class TestTheFirstMinute:
         ids=["partial", "non-conformant", "drifted", "incomplete"],
     )
     def test_every_page_says_what_a_pass_means(self, verdict, state, run):
-        """The sentence also says what a pass does not mean, and stands on the page of every verdict."""
+        """The page of every verdict says what it means that a requirement passes, and what it does not mean."""
         run.grants.granted, run.record = {"executePix"}, record_of("staging", {})
         run.profile = replace(run.profile, drift="fail")
         vars(run).update(state)
@@ -182,13 +195,17 @@ class TestTheFirstMinute:
         assert "A requirement passes if it was tested and no answer deviates from it. A pass says nothing about" in text
 
     def test_a_page_without_tested_requirements_does_not_explain_a_pass(self, run):
-        """The sentence about a pass is left out."""
+        """If no requirement was tested, the page does not explain what a pass means."""
         add_result(run, DIGIT, Verdict.NOT_EXERCISED)
 
         assert "A pass says nothing" not in page_of_run(run).text
 
     def test_a_failure_of_an_implied_requirement_makes_the_tile_red(self, run):
-        """The tile of the documented level fails, too, because an implied requirement that fails is listed there."""
+        """If an implied requirement fails, the tile of the documented level is red, because the failure is listed
+        there.
+
+        A tile is the box with the figures of one level.
+        """
         add_result(run, "executePix.id.matches", Verdict.FAIL)
 
         assert tile(document_of(run), "documented")[0] == Verdict.FAIL
@@ -196,15 +213,22 @@ class TestTheFirstMinute:
 
 class TestEvidence:
     def test_every_link_leads_to_a_place_of_the_page(self):
-        """A page that was sent to somebody has no other file beside it. No place has two names."""
+        """Every link of the page leads to a place on the same page, and no two places have one name.
+
+        A page that was sent to somebody has no other file beside it.
+        """
         source = shared_run("failing").text("report.html")
         page = Page(source)
 
-        assert {link.removeprefix("#") for link in page.links} - {"data:,"} <= {*page.ids}
+        targets = {link.removeprefix("#") for link in page.links} - {"data:,"}
+
+        assert targets <= {*page.ids}
         assert len(page.ids) == len(set(page.ids))
 
     def test_the_page_names_the_interface_document(self):
-        """The page has its title, day and digest, so that a reader can compare them with the document at hand."""
+        """The page names the interface document with its title, day and digest, so that a reader can compare it with
+        the own one.
+        """
         text = Page(shared_run("clean").text("report.html")).text
         named = interface_document()
 
@@ -212,16 +236,22 @@ class TestEvidence:
         assert f"Interface document SHA-256{named['sha256']}" in text
 
     def test_the_page_has_every_requirement(self):
-        """A requirement that passes has the exchanges that show it."""
+        """The page has a place for every requirement, and each requirement that passes cites the exchanges that show
+        it.
+        """
         clean = shared_run("clean")
 
-        assert set(requirements()) <= set(Page(clean.text("report.html")).ids)
-        assert all(row["exchanges"] for row in clean.document["requirements"] if row["verdict"] == "pass")
+        places = set(Page(clean.text("report.html")).ids)
+        passing = [entry for entry in clean.document["requirements"] if entry["verdict"] == "pass"]
+        passing_without_evidence = [entry["id"] for entry in passing if not entry["exchanges"]]
+
+        assert set(requirements()) <= places
+        assert passing_without_evidence == []
 
 
 class TestTheFile:
     def test_the_page_is_one_file_for_its_owner(self):
-        """The page fetches nothing, and its title has the verdict.
+        """report.html is one file that only its owner can read, and fetches nothing. Its title has the verdict.
 
         It has neither a variable of the CI job nor the path of the checkout.
         """

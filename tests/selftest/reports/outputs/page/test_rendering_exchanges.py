@@ -39,7 +39,11 @@ def marked_lines(finding_or_rule, exchange, side="response"):
 
 class TestTheMark:
     def test_the_deviation_of_every_rule_is_marked(self):
-        """The mark stands in the response, at the field if there is one."""
+        """On the page, the line of an answer that deviates from a requirement is marked, at the field if there is one.
+
+        For each rule, which judges one requirement, a file has an answer that breaks it, and the text of the line
+        that must be marked.
+        """
         marked_by_rule = {
             case["rule"]: marked_lines(case["rule"], broken(case["rule"], **case["answer"]))
             for case in CASES["deviations"]
@@ -69,15 +73,24 @@ class TestText:
         ],
     )
     def test_a_body_keeps_its_characters(self, body):
-        """Numbers, escapes, repeated names, a cut body, and a body that is no JSON stay as they were sent."""
-        assert "".join("".join(texts_of_lines(body)).split()) == "".join(body.split())
+        """The page shows a body with all of its characters, also odd numbers, escapes, repeated names, and a body that
+        is no JSON.
+
+        Only blanks and line ends differ, because JSON is shown with one member a line.
+        """
+        shown_characters = "".join("".join(texts_of_lines(body)).split())
+        sent_characters = "".join(body.split())
+
+        assert shown_characters == sent_characters
 
 
 # -- why it was sent -----------------------------------------------------------------------------------------------
 
 
 def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
-    """The page has the purpose beside the credential. conformance.json has the purpose of each exchange."""
+    """The page says of a request why it was sent, for example `the same key again`. conformance.json says it of every
+    request.
+    """
     run = shared_run("clean").run
     document = document_of(run)
     page = summary_html(run, document)
@@ -91,7 +104,10 @@ def test_an_exchange_that_is_shown_whole_says_why_it_was_sent():
 
 
 def test_a_run_keeps_cited_exchanges_whole():
-    """Of most other exchanges it keeps an outline."""
+    """A run keeps each exchange that a result cites with its content. Of most other exchanges it keeps only an outline.
+
+    An exchange is a request with its answer. Only an exchange with content has lines that send it again.
+    """
     run = shared_run("clean").run
     cited = {number for result in run.results for number in result.exchanges}
     whole = {number for number, exchange in run.exchanges.items() if exchange.lines_that_resend}
@@ -100,7 +116,11 @@ def test_a_run_keeps_cited_exchanges_whole():
 
 
 def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
-    """A requirement shows the first exchanges that it cites. An exchange without room has one line."""
+    """If there are more exchanges than the page may show whole, here one, each other exchange has one line.
+
+    A requirement links to the first few exchanges that it cites, and says that there are more. An exchange is a
+    request with its answer.
+    """
     monkeypatch.setattr(rendering, "MOST_WHOLE", 1)
     run = shared_run("failing").run
     failing = next(result for result in run.results if result.exchanges[LINKED:])

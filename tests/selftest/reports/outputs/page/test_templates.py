@@ -7,7 +7,7 @@ from reports.sentences.language import ENGLISH
 from spec.message import say
 
 PORTUGUESE = "pt-BR"
-TRANSLATED, WORD, UNKNOWN = "nothing was tested", "pass", "this sentence is in no catalogue"
+TRANSLATED_SENTENCE, SENTENCE_WITHOUT_TRANSLATION = "nothing was tested", "this sentence is in no catalogue"
 
 
 def filtered(name, *arguments, tag=PORTUGUESE):
@@ -16,20 +16,33 @@ def filtered(name, *arguments, tag=PORTUGUESE):
 
 
 def test_a_sentence_without_a_translation_is_marked_as_english():
-    """A screen reader then reads it as English.
+    """A sentence without a Portuguese translation is marked as English on the Portuguese page.
 
-    A single word may be the same in both languages, so it is not marked.
+    So a screen reader reads it as English. The filter `said` writes a text of the suite in the language of the page.
     """
-    assert filtered("said", UNKNOWN) == f'<span lang="en">{UNKNOWN}</span>'
-    assert filtered("said", say("a {what} of 100 <b>", what="test")) == '<span lang="en">a test of 100 &lt;b&gt;</span>'
+    shown_sentence = filtered("said", SENTENCE_WITHOUT_TRANSLATION)
+    shown_sentence_with_values = filtered("said", say("a {what} of 100 <b>", what="test"))
+
+    assert shown_sentence == f'<span lang="en">{SENTENCE_WITHOUT_TRANSLATION}</span>'
+    assert shown_sentence_with_values == '<span lang="en">a test of 100 &lt;b&gt;</span>'
+
+
+def test_a_single_word_without_a_translation_is_not_marked():
+    """A single word without a translation is not marked as English, because it may be the same in both languages."""
     assert filtered("said", "executePix") == "executePix"
 
 
 def test_a_translated_sentence_is_not_marked():
-    """On the English page nothing is marked."""
-    assert "<span" not in filtered("said", TRANSLATED)
-    assert filtered("said", TRANSLATED) != TRANSLATED
-    assert filtered("said", UNKNOWN, tag=ENGLISH) == UNKNOWN
+    """A sentence with a translation stands in Portuguese on the Portuguese page, and has no mark of a language."""
+    shown_sentence = filtered("said", TRANSLATED_SENTENCE)
+
+    assert shown_sentence != TRANSLATED_SENTENCE
+    assert "<span" not in shown_sentence
+
+
+def test_on_the_english_page_nothing_is_marked():
+    """On the English page no sentence is marked as English."""
+    assert filtered("said", SENTENCE_WITHOUT_TRANSLATION, tag=ENGLISH) == SENTENCE_WITHOUT_TRANSLATION
 
 
 @pytest.mark.parametrize(
@@ -44,44 +57,52 @@ def test_a_translated_sentence_is_not_marked():
     ],
 )
 def test_names_and_types_are_marked_as_not_translated(places, html):
-    """Words of the suite are translated."""
-    assert filtered("observed", places, "registerPixKey.pixKeyType.numeric") == html
+    """On the page, observed statuses, names and types are marked so that a browser does not translate them.
+
+    Words of the suite, such as `accepted`, are translated. `observed` is the filter of the page for observations.
+    """
+    shown = filtered("observed", places, "registerPixKey.pixKeyType.numeric")
+
+    assert shown == html
 
 
 def test_a_value_of_the_service_is_in_no_language():
-    """A status of the service may be a word of the suite by chance."""
-    assert filtered("observed", {"": ["accepted"]}, "executePix.status.values") == "accepted"
+    """A value of the service, such as a status of an execution, is never translated, even if the suite has the same word."""
+    shown = filtered("observed", {"": ["accepted"]}, "executePix.status.values")
+
+    assert shown == "accepted"
 
 
 def test_comments_of_a_command_are_translated_and_lines_are_not():
-    """A line that sends stays as it is."""
-    lines = (
-        "# this line moves money: the run has sent the code in it, so set its variable to another one\ncurl -i '# no'"
-    )
-    first, second = filtered("command", lines).split("\n")
+    """In the lines that send a request again, comments are translated, and commands stay as they are."""
+    comment = "# this line moves money: the run has sent the code in it, so set its variable to another one"
+    command = "curl -i '# no'"
 
-    assert first != lines.split("\n")[0]
-    assert first.startswith("# ")
-    assert second == "curl -i '# no'"
+    shown_comment, shown_command = filtered("command", f"{comment}\n{command}").split("\n")
+
+    assert shown_comment.startswith("# ")
+    assert shown_comment != comment
+    assert shown_command == command
 
 
 def test_a_page_permits_two_scripts_by_their_digests():
-    """Another script has another digest, and nothing may be fetched."""
-    policies = [frame(script).globals["policy"] for script in ("draw()", "draw(2)")]
+    """The security policy of a page permits its two scripts by their digests, and no fetch. Another script has another digest."""
+    policy, policy_of_another_script = (frame(script).globals["policy"] for script in ("draw()", "draw(2)"))
 
-    assert all(policy.startswith("default-src 'none'; ") and policy.count("'sha256-") == 2 for policy in policies)
-    assert policies[0] != policies[1]
+    assert policy.startswith("default-src 'none'; ")
+    assert policy.count("'sha256-") == policy_of_another_script.count("'sha256-") == 2
+    assert policy != policy_of_another_script
 
 
 def test_a_block_leaves_no_line_behind():
-    """A template has one line for each line of its output."""
-    rendered_template = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
+    """A line of a template that has only a block, such as `{% if … %}`, leaves no empty line in the page."""
+    page_template = template("report.js").environment.from_string("a\n  {% if true %}\nb\n  {% endif %}\nc")
 
-    assert rendered_template.render() == "a\nb\nc"
+    assert page_template.render() == "a\nb\nc"
 
 
 def test_every_value_is_escaped():
-    """A template escapes markup in each value."""
-    rendered_template = template("report.js").environment.from_string("{{ value }}")
+    """Each value that a template puts into the page is escaped, so that markup in it is shown as text."""
+    page_template = template("report.js").environment.from_string("{{ value }}")
 
-    assert rendered_template.render(value="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"
+    assert page_template.render(value="<b>'\"&") == "&lt;b&gt;&#39;&#34;&amp;"
