@@ -70,8 +70,8 @@ def test_a_run_that_cannot_start_ends_with_exit_status_4(variables, python, opti
 
     assert (process.returncode, process.stdout.strip()) == (4, ""), lines
     assert len(lines) == 1, lines
+    assert process.stderr.startswith(f"ERROR: {line}")
     assert list(tmp_path.iterdir()) == []
-    assert lines[0].startswith(f"ERROR: {line}")
 
 
 def test_without_space_for_a_temporary_file_the_run_ends_with_exit_status_3(tmp_path):

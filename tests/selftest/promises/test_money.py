@@ -117,7 +117,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
 
     def error_after_a_later_run():
         """Try to execute the code in a later run. Returns the error of --resend-code."""
-        ManualRun(service, tmp_path, name="two", resend={CODE}).execute()
+        ManualRun(service, tmp_path, name="later", resend={CODE}).execute()
         with pytest.raises(ProfileError) as caught:
             code_to_resend(profile, CODE)
         return str(caught.value)
@@ -498,7 +498,6 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
     profile = profile_off_sandbox(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
-
     codes_sent = {code for code, _ in real_codes_received(bank)}
     first_note, second_note, *other_notes = report_notes(model)
 
@@ -631,8 +630,9 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     profile = profile_off_sandbox(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
     model = run_suite_in_memory(bank, profile, "executePix.json")
     messages = [str(result.message) for _, result in result_of_run(model).results if result.message]
+    first_message, *_ = messages
 
-    assert "no transfer was prepared: 200 with code 200, not 0" in messages[0]
+    assert "no transfer was prepared: 200 with code 200, not 0" in first_message
     assert "code_at" not in str(report_notes(model))
 
 

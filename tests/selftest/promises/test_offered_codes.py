@@ -247,10 +247,12 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
 
     assert result_of_run(model).verdict.exit_status == 0
     assert messages["executePix.token.required"].startswith("credentials tried: ")
-    assert with_wrong_token == [] or limit > 0
+    if limit == 0:
+        assert with_wrong_token == []
     assert [name for name in DOCUMENTED if naming_somebody[name] > limit] == []
     assert [name for name in DOCUMENTED if naming_nobody[name] > 2 * limit] == []
-    assert "fuzz" in allow or wrong_tokens_sent <= wrong_tokens_without_a_part_of_the_valid_one | {"bearer", "BEARER"}
+    if "fuzz" not in allow:
+        assert wrong_tokens_sent <= wrong_tokens_without_a_part_of_the_valid_one | {"bearer", "BEARER"}
     assert [body for body in bodies_of_registrations if b"pixconf-" not in body] == []
 
 

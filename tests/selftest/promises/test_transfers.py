@@ -386,7 +386,6 @@ def test_invalid_bodies_name_nobody(bank):
                 named_items.append((path[-1], item))
     texts = [item for _, item in named_items if isinstance(item, str)]
     numbers_that_are_no_account = [item for name, item in named_items if is_number(item) and name != "account"]
-
     texts_without_the_mark = [text for text in texts if not text.startswith(SYNTHETIC_PREFIX)]
 
     assert len(named_items) > 150

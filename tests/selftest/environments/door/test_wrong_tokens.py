@@ -125,8 +125,8 @@ def test_an_unknown_form_is_a_key_error():
 def test_a_wrong_signed_token_fails_only_the_checks_that_its_name_tells(name, checks_that_fail, changed_claims):
     """A wrong token that is made from a signed one (a JWT) fails only the checks of a service that its name tells.
 
-    So a service that forgets these checks accepts it. A service may check the algorithm, the signature, the time of expiry (exp) and the subject (sub). All other claims are
-    those of the right token.
+    So a service that forgets these checks accepts it. They are about the algorithm, the signature, the time of expiry
+    (exp) and the subject (sub). All other claims are those of the right token.
     """
     wrong_token = wrong_tokens(SIGNED)[name]
 
