@@ -14,7 +14,7 @@ from reports.showing.show import Display
 from spec.rules import judge
 from tests.selftest.hand_made import SANDBOX_PROFILE, reported_requirement
 from tests.selftest.shared_runs import shared_run
-from tests.selftest.spec.test_rules import CASES, broken
+from tests.selftest.spec.test_rules import CASES, exchange_that_deviates
 
 RESENDING = Resending(Display(listed_secrets(SANDBOX_PROFILE)), SANDBOX_PROFILE)
 
@@ -45,7 +45,7 @@ class TestTheMark:
         that must be marked.
         """
         marked_by_rule = {
-            case["rule"]: marked_lines(case["rule"], broken(case["rule"], **case["answer"]))
+            case["rule"]: marked_lines(case["rule"], exchange_that_deviates(case["rule"], **case["answer"]))
             for case in CASES["deviations"]
         }
 
