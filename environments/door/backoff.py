@@ -212,8 +212,8 @@ class Backoff:
         Returns true if the request is to be sent again:
 
         - A request is sent again up to three times, after 1, 2 and 4 seconds, or after the time that the answer names.
-        - An execution of a transfer is never sent again, because it may move money twice. Behind a gateway the same
-          holds for every request that may move money, because the service may have done it.
+        - An execution of a transfer is never sent again, because it may move money twice. After the answer of a gateway
+          no request that may move money is sent again, because the service behind it may have moved the money already.
         - Once a request was always answered so, or the named time is too long, later requests of its kind
           (`_kind_of_request`) are not sent again, so that the run does not wait for each of them.
         - An invalid request is sent to a gateway once more and without a pause, because a gateway may refuse every
@@ -224,7 +224,7 @@ class Backoff:
         seconds_named = _seconds_of_retry_after(response)
         waits = (0.0,) if is_of_gateway and not exchange.valid else WAITS_S
         kind = _kind_of_request(exchange)
-        if not is_of_gateway:
+        if not is_of_gateway:  # a service that says "later" after wrong tokens perhaps locks the caller out
             self._count_lockout(sending)
         is_sent_again = False
         has_used_all_waits = sending.times_asked_to_wait >= len(waits)

@@ -179,7 +179,7 @@ class Identifiers:
 
         - A service may take a deletion without a key for a deletion of all keys.
         - It may register a key that no list shows and no deletion can name.
-        - It may look at the Content-Type, and then find no key in a deletion that is not sent as JSON.
+        - It may read the body only if the Content-Type is JSON, and find no key in any other deletion.
 
         Three kinds of bodies are not malformed: those in which each key can be named in a deletion, a registration that
         asks the service to make a key, and the deletion body of the profile (the settings of the run), even if that has
@@ -187,6 +187,7 @@ class Identifiers:
         """
         keys = list(self._keys_in(sending, leaves))
         can_be_deleted = bool(keys) and all(map(self._can_be_named, keys))
+        # A registration without a key that the service can read registers nothing. A deletion may delete all keys then.
         service_reads_keys = sending.reachable_operations == {_REGISTER} or _is_sent_as_json(sending)
         is_well_formed = service_reads_keys and can_be_deleted
         if is_well_formed or _asks_for_a_new_key(sending) or self._is_deletion_without_a_key(sending):

@@ -99,12 +99,15 @@ class Deadline:
     ) -> None:
         """Begin the time for the answer to a request: `watchdog.seconds`, or less if the run ends before.
 
-        If the run is stopped already, the time is up at once, because nothing may be sent any more.
+        If the run is stopped already, the time is up at once, because nothing may be sent any more. `afresh` asks for a
+        connection that no other request has used. `sends` is false if a connection is only opened, to see whether the
+        target can be reached. `is_http_1_0` is true for a request in HTTP/1.0.
         """
         self.afresh, self.sends = afresh, sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False
-        """True once there is a connection to the target, or to a proxy that passes the request on."""
+        """True once there is a connection to the target, or to a proxy that passes the request on. Before
+        that, the request cannot have moved money."""
         self.expired = watchdog.ending.is_stopped  # after the stop of a run nothing is sent any more
         self.sock: socket.socket | None = None
         """The socket of the request; None until there is one."""

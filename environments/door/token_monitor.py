@@ -229,7 +229,8 @@ class TokenMonitor:
                         return
                     self._refused_since_granted.append(repetition.number)
         self.has_ended_the_run = True
-        self._expired_at = number  # again: an answer to a request that needs no token may have come meanwhile
+        # It was set before this check. An answer to another request, which needs no token, may have reset it meanwhile.
+        self._expired_at = number
         self._disregard_refused()
 
     def _disregard_refused(self) -> None:

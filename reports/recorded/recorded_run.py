@@ -168,8 +168,9 @@ def _deviation_of(example: RecordedExample) -> ShownDeviation:
 def _note(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
     """A note on the entries that were not judged, or only in part, for the same reason.
 
-    It says how many they are, and where the first one is. If the recording itself is at fault, such as a file that was
-    cut, the note is an alert (SET_UP), because a person must repair that.
+    It says how many they are, and where the first one is. If the recording itself is at fault, such as a file without
+    its end, the note is an alert (NoteKind.SET_UP), because a person must repair that. Other reasons, such as a request
+    to another address, are no fault.
     """
     why = first.why_unjudged
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}

@@ -153,11 +153,11 @@ class Reproduction:
         return _marked_as_beside_others(judgement) if only_beside_others else judgement
 
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
-        """Requests to an operation that seem to have got the answer to another request: a refusal of this kind.
+        """Requests to an operation that were refused in this way, and seem to have got the answer to another request.
 
-        They were sent while others were under way, and got another kind of answer when they were sent again, alone. The
-        list is empty if there were only one or two kinds of wrong refusals, because a service that limits the number of
-        simultaneous requests refuses so, too.
+        They were sent while others were under way, and got another kind of answer when they were sent again, alone. A
+        service that limits the number of simultaneous requests refuses some of them, too, but it does so with the same
+        one or two statuses. So the list is empty unless there were at least three kinds of such refusals.
         """
         answered_otherwise = self.answered_otherwise_alone
         wrong_kinds = _KINDS_THAT_DEPEND_ON_THE_REQUEST & set(map(refusal_or_failure, answered_otherwise))

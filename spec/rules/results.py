@@ -112,6 +112,7 @@ _BOOLEANS = ("true", "false")
 @rule("registerPixKey.Success.text")
 def success_is_true_or_false(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is the text true or the text false."""
+    # "True" and " true " are a warning of another requirement, because the document shows one value only.
     if _success_in_lower_case(exchange) in _BOOLEANS:
         return None
     return _finding_on("Success", "no-boolean-text", exchange)

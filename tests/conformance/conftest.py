@@ -87,7 +87,9 @@ def left_alone_types(log: Log, profile: Profile) -> dict[str, Text]:
 def registrations_log(log: Log, traffic: Traffic, left_alone_types: dict[str, Text]) -> Log:
     """All requests of this run with their answers (`log`), for a test that judges registrations.
 
-    The test is skipped, with a reason, if the run had no key that it might register: then there is nothing to judge.
+    The test is skipped, with a reason, if no registration was selected, if something is missing in the profile, or if
+    the run left all keys alone. `left_alone_types` has the key types whose keys were registered before the run and must
+    not be deleted, each with the reason.
     """
     may_register = traffic.selects(register)  # `register` is the scenario that registers keys
     not_exercised_unless(may_register, NO_REGISTRATION)

@@ -62,6 +62,7 @@ def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Sessi
     """
     findings = sequences.findings_with_transfers
     out_of_scope_unless(session.profile.is_sandbox, _NEEDS_A_SANDBOX)
+    # On a sandbox they are missing if a limit was reached, or if the profile prepares no transfers.
     not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX)
 
     warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)

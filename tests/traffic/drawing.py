@@ -766,7 +766,8 @@ def _parts_of(case: Case, profile: Profile) -> st.SearchStrategy[Case]:
 def _part_of(draw: st.DrawFn, value: Any, whole: Collection[str] = ()) -> Any:
     """A part of a JSON value, as Hypothesis draws it: some of the members, of the items and of the characters.
 
-    Numbers, booleans, null and the texts in `whole` stay as they are.
+    Numbers, booleans, null and the texts in `whole` (accounts of the profile) stay as they are. The prefix that marks a
+    text as made up is removed here, because the caller adds it to each text again.
     """
     if isinstance(value, dict):
         names = [name for name in value if draw(_IS_KEPT)]  # before any text, so that shrinking drops members first

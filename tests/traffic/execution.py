@@ -467,7 +467,11 @@ class _Executions:
     # -- executions: requests with the valid token --------------------------------------------------------------------
 
     def _execute_supplied(self, code: str, index: int, plan: _CodePlan) -> None:
-        """Execute a code of the profile, right after a request that may disturb it (`_send_request_before`)."""
+        """Execute a code of the profile. `plan` has the codes that the run executes, and `index` says which one this is.
+
+        Right before it another request is sent on the same connection, such as one that is refused, because the answer
+        of a service at fault may depend on it. The third code is executed at the same moment as another request.
+        """
         self._send_request_before(index)
         send = partial(self._send, code, valid=True, purpose=Execution.SUPPLIED)
         self._send_alone_or_beside(send, index, plan)

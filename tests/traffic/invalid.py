@@ -320,7 +320,7 @@ def _cases_with_unusual_bodies(case: Case, members: Members, profile: Profile) -
 
 
 def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
-    """Invalid registrations: those with an unusual body, member of the body, or Content-Type.
+    """Invalid registrations: those with an unusual body, an unusual member of the body, or an unusual Content-Type.
 
     `case` is a usual registration, and `members` are the names and values in its body. Each registration replaces one
     part of it. The constants in capital letters are tables of such parts, by the words that describe them.
@@ -330,7 +330,8 @@ def _cases_of_registrations(case: Case, members: Members) -> Iterator[Case]:
     for name in members:
         remaining = {member: value for member, value in members.items() if member != name}
         yield replace(case, unusual_part=name, how_unusual="missing", body=as_bytes(remaining))
-    # This one is complete. Registrations that lack a field are compared with it.
+    # This one is complete. Registrations that lack a field are compared with it. Its key is a synthetic one: the suite
+    # made it up, as in all of these registrations.
     yield replace(case, unusual_part="pixKey", how_unusual="a synthetic key")
     yield from _with_each_value_of_member(case, members, "pixKey", ODD_KEYS)
     yield from _with_each_value(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES)

@@ -358,9 +358,11 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
     """Judges that the service understands a registration that is sent as documented.
 
     The service understood it if it answered a result (whether Success is true or false), or 409: a conflict with
-    another registration. Then the judgement holds. If it understood none, but accepted a registration with one
-    difference, it needs the difference. Then the requirement about the part with the difference deviates:
-    "registerPixKey.body.pixKey" for another name of that field.
+    another registration. Then the judgement holds.
+
+    If it understood none, the run sends registrations with one difference each, such as another name of a field. If the
+    service accepts one of them, it needs the difference. Then the requirement about that part deviates, such as
+    "registerPixKey.body.pixKey".
     """
     deviations = deviations_if_more_is_needed(log)
     if requirement_id in deviations:
@@ -376,7 +378,7 @@ def registration_is_understood(requirement_id: str, log: Log) -> Judgement:
         why = say("no registration was answered ({answers})", answers=answers_in_words(answers))
     else:
         why = _NOT_UNDERSTOOD.of(answers=answers_in_words(answers))
-    if requirement_id == "registerPixKey.contentType.accepted":
+    if requirement_id == "registerPixKey.contentType.accepted":  # a refusal can show that the body was read as JSON
         return json_is_understood(answers, why)
     return inconclusive(why, *answers[:1])
 
@@ -466,6 +468,7 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
         return deviates(findings, *breaking)
     unanswered = []
     if requirement_id.endswith(".connection"):  # "no connection is dropped without a response"
+        # No request to the operation was answered, while requests to other operations were.
         unanswered = never_answered(operation, log.attempts())
     if unanswered:
         return deviates(finding("not-answered", requests=len(unanswered)), *unanswered)

@@ -115,6 +115,9 @@ class Together:
 
         A companion is another request that only has to be under way meanwhile. The request itself is sent in the thread
         of the caller: if it names a real transaction code, this thread holds the lock that is needed to send the code.
+
+        If the answer is doubtful (refused or deviating), the other request may be the cause. Then the request is sent
+        again, alone, and that exchange is returned. An execution is never sent again.
         """
         count_before = len(self._door.exchanges)
         send_in_this_thread, send_in_the_pool = self.pair_at_same_moment(send, send_companion)
@@ -147,8 +150,9 @@ class Together:
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
         """Two functions that send a request, and a companion (a valid request that does nothing), at the same moment.
 
-        If the companion has its answer and the request is still under way, a second companion is sent: then the service
-        may process the request only now.
+        A service at fault may check the token of the one and then answer the other. The companion has the valid token,
+        and the request has none or a wrong one. If the companion has its answer before the request, a second companion
+        is sent, because a slow service perhaps begins to process the request only now.
         """
         request_is_answered = threading.Event()
         body = NOTHING if operation == "executePix" else {}  # an execution has no body; an empty one registers no key

@@ -82,7 +82,9 @@ def prepare_transfers(traffic: Traffic) -> None:
 
 
 def _send_preparation(traffic: Traffic, operation: str) -> None:
-    """Send one body to an operation that prepares transfers, to observe the answer. It is the first that exists of:
+    """Send one body to an operation that prepares transfers, to observe the answer.
+
+    The body is the first of these that exists:
 
     1. The body that the profile has for the operation in `requests`.
     2. The body of `transactions.prepare` of the profile, if it is for this operation and if executions are permitted.
@@ -120,9 +122,9 @@ def _send_granted_preparations_again(traffic: Traffic) -> None:
 def send_reads(traffic: Traffic) -> None:
     """Send each operation that only reads, with the token and without it, to see if it needs the token.
 
-    A read is left out if its path names an account and the profile has none. A conforming service answers the reads in
-    OPERATIONS_FOUND_ALWAYS_OR_NEVER with 404 always or never. So they are sent more often, to see whether some node of
-    the service does not know their path.
+    A read is left out if its path names an account and the profile has none. Some reads are sent
+    more often, to see whether one of several nodes of the service does not know their path and answers 404. listPixKeys
+    is not among them, because a right service may answer 404 while an account has no keys.
     """
     sends: list[Send] = []
     for operation in filter(traffic.may_send_to, READ_OPERATIONS):
@@ -179,7 +181,9 @@ def send_reads_beside_refusals(traffic: Traffic) -> None:
 
 
 def _requests_to_refuse(traffic: Traffic, operation: str) -> list[Send]:
-    """Functions that send a request which must be refused, each for another reason. `operation` is a read. They send:
+    """Functions that send a request which must be refused, each for another reason.
+
+    `operation` is a read. The requests are:
 
     - the same read without the token
     - the balance of an account that nobody has
@@ -214,14 +218,14 @@ def requests_of_undescribed_operation(log: Log, operation: str) -> list[Exchange
 
 
 def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
-    """All requests to an operation whose answers are not described, but whose successful answers a test can judge.
+    """All requests to an operation that may succeed. The interface document does not describe the answers.
 
-    They are the valid requests of the scenarios, and the read without the token, which may succeed, too. Raises
-    NotExercised, which skips the running test, if the profile has no account.
+    They are the valid requests of the scenarios, and the read without the token. Raises NotExercised, which skips the
+    running test, if the profile has no account.
     """
     exchanges = requests_of_undescribed_operation(traffic.log, operation)
     answers = exchanges + [exchange for exchange in traffic.log.valid(operation) if exchange not in exchanges]
-    # Requests that were not sent (number 0) come last: the answer to an earlier one is the reason, and is shown first.
+    # Requests that were not sent (number 0) come last, because a report shows the first answer.
     return sorted(answers, key=lambda exchange: exchange.number == 0)
 
 

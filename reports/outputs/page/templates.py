@@ -4,7 +4,8 @@ The templates escape every value, and a name that they are not given is an error
 shown in English, and marked as English for screen readers.
 
 Each template has one topic. It shows a message through the filter `said`, and its own words through `{% trans %}` or
-`_()`. The filters of the page show and hide the elements that have `data-entry`. The policy in `frame.html` permits the
+`_()`. The reader can search the page: a script hides the elements with the attribute `data-entry` (a requirement or
+an exchange) that do not match. The policy in `frame.html` permits the
 two scripts by their digests, and no fetches.
 """
 

@@ -424,6 +424,7 @@ def _register_until_enough(context: _StepContext) -> None:
         if are_all_sent_before:  # from now on several RANDOM keys are registered in one round, which saves rounds
             most_random = _MOST_RANDOM_KEYS_AT_ONCE - len(random_registrations)
             bodies = _with_several_random(registrar.log, bodies, most_random)
+        # Both functions remove the requests that they sent from the lists.
         answers = _register_right_after(registrar, bodies[: len(before_one_alone)], before_one_alone)
         answers += _register_side_by_side(registrar, bodies[len(answers) :], before_one_beside_others)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])

@@ -138,6 +138,10 @@ def _why_not_executable(code: str, exchange: Exchange, plan: Prepare, secrets: S
     `code` is the text or number at `code_at`, the place in the answer that the profile names; empty if nothing is
     there. `supplied` are the codes of the profile.
 
+    A code may be sent if it is printable and has no blanks, so that a URL can have it. If it is a secret of the run, a
+    code of the profile, or an id of a requirement, `code_at` names the wrong member. Facts are the names and
+    types of the members in an answer.
+
     Returns an empty text if the transfer can be executed. The text is also empty if the answer has no `data`, because
     then the service is at fault and not `code_at`, and the rules for answers report that.
     """

@@ -224,8 +224,8 @@ class _Sender:
         """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
         A stand-in is what some services trust instead of a token, such as a header that a gateway sets. Stand-ins
-        without an Authorization header are all sent. Of the others the last are left out, so that the limit permits the
-        requests that prove of one stand-in that it is let in.
+        without an Authorization header are all sent. Of the others the last ones are left out: the limit must still
+        permit the requests that prove that a stand-in is let in (`ORDER_OF_PROOF`).
         """
         wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)

@@ -176,8 +176,10 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     """All stand-ins that are sent to an operation instead of the token, the likeliest first: headers, queries, cookies.
 
     `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. Outside a sandbox
-    nothing names a person: a header names a made-up user, and a registration names an e-mail address, which the suite
-    makes up.
+    no request names a real person: headers have a made-up user, and registrations a made-up e-mail address.
+
+    A family is a group of headers about one thing, such as the address of the client. Cookies, and all headers at once,
+    are also sent beside a wrong token, because some services look at them only if there is a token.
     """
     wrong_tokens = [form.name for form in permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
     # Registrations on a sandbox name keys of all types in turn. `types` has no end.
