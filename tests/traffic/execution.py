@@ -467,7 +467,7 @@ class _Executions:
     # -- executions: requests with the valid token --------------------------------------------------------------------
 
     def _execute_supplied(self, code: str, index: int, plan: _CodePlan) -> None:
-        """Execute a code of the profile. `plan` has the codes that the run executes, and `index` says which one this is.
+        """Execute a code of the profile. `plan` has the codes that the run executes; `index` says which one this is.
 
         Right before it another request is sent on the same connection, such as one that is refused, because the answer
         of a service at fault may depend on it. The third code is executed at the same moment as another request.
