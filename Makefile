@@ -23,12 +23,12 @@ conformance: .venv/ready
 	@printf 'asking the service of environment %s: %s\n' "$$ENVIRONMENT" "$(BIN)/pytest --environment=$$ENVIRONMENT"
 	@$(BIN)/pytest --environment="$$ENVIRONMENT"
 
-# Every self-test: of a whole run with parameters the first case, and of the proof one service of each
-# module of services. `make cases` tries the other cases, and `make proof` every service.
+# The self-tests: of a whole run with parameters the first case, and of the proof one service of each module of
+# services. `make cases` tries the other cases and the slowest modules, and `make proof` every service.
 test: .venv/contributors
 	PIX_CASES=first $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 
-# The cases of whole runs that `make test` leaves out.
+# The cases of whole runs, and the slowest modules, that `make test` leaves out.
 cases: .venv/contributors
 	PIX_CASES=further $(BIN)/pytest tests/selftest $(TIMED) -p xdist -n 3 --dist=worksteal
 

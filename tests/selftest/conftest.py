@@ -28,6 +28,9 @@ gc.disable()  # until everything is collected: little of what is imported is gar
 HERE = Path(__file__).parent
 FIRST_CASES = 1
 """Cases of a slow self-test with parameters that `make test` tries."""
+SLOWEST_MODULES = ("test_browser.py", "test_drawn_faults.py", "test_generated_traffic.py")
+"""Modules whose slow self-tests `make test` leaves to `make cases`: they draw every request or start a browser, which took
+a sixth of the time of all self-tests."""
 RUNNERS = (
     run_suite,
     suite_in_background,
@@ -62,8 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With PIX_CASES=first, leave out all but the first case of each slow self-test; with PIX_CASES=further, run the
-    cases that this leaves out, and nothing else. `make test` and `make cases` set it. The proof has a choice of its own.
+    """With PIX_CASES=first, leave out all but the first case of each slow self-test, and the modules that take longest.
+
+    With PIX_CASES=further, run what this leaves out, and nothing else. `make test` and `make cases` set the variable. The
+    proof has a choice of its own.
     """
     chosen_cases = os.environ.get("PIX_CASES")
     if chosen_cases not in ("first", "further"):
@@ -74,7 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         cases[function] += 1
         is_further_case = cases[function] > FIRST_CASES and item.get_closest_marker("slow") is not None
         has_own_choice = item.path.name == "test_proof.py" and "declares" in function
-        is_left_to_make_cases = is_further_case and not has_own_choice
+        is_of_slowest_module = item.path.name in SLOWEST_MODULES and item.get_closest_marker("slow") is not None
+        is_left_to_make_cases = (is_further_case or is_of_slowest_module) and not has_own_choice
         if is_left_to_make_cases == (chosen_cases == "further"):
             kept.append(item)
         else:
