@@ -251,7 +251,8 @@ class Backoff:
         no_pause_lasts = self._ending.clock() >= self._paused_until
         was_alone = sending.beside == 0
         has_wrong_token = sending.exchange.credential != VALID
-        if is_first_answer and no_pause_lasts and was_alone and has_wrong_token:
+        is_not_counted_yet = is_first_answer and no_pause_lasts
+        if is_not_counted_yet and was_alone and has_wrong_token:
             self._lockouts[sending.exchange.operation] += 1
 
     def _note_given_up(self, sending: Sending, *, is_of_gateway: bool) -> None:

@@ -222,5 +222,8 @@ def _groups_of_requests(traffic: Traffic, unknown_code: str) -> list[list[Send]]
     if traffic.may_send_to(_REGISTER):
         refused_requests.append(partial(_send_unreadable, traffic, VALID, RightBefore.REFUSED_REQUEST))
     reads = _reads_of_last_account(traffic)
-    balance, keys, entries = reads[:1], reads[1:2], reads[2:3]  # if all are permitted; each has one read, or none
+    # If all reads are permitted, each of these groups has one read, else none.
+    balance = reads[:1]
+    keys = reads[1:2]
+    entries = reads[2:3]
     return [without_a_token, balance, refused_requests, keys, entries]

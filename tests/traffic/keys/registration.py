@@ -470,8 +470,10 @@ def _register_side_by_side(
 
 def _send_in_order(*sends: Send) -> Exchange:
     """Send requests one after the other, over one connection if it stays open, and return the last exchange."""
-    exchanges = [send() for send in sends]
-    return exchanges[-1]
+    *earlier_sends, last_send = sends
+    for send in earlier_sends:
+        send()
+    return last_send()
 
 
 def _with_several_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:

@@ -181,7 +181,10 @@ def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> b
     secrets_in_lower_case = {value.value.casefold() for value in secrets.known if value.secret}
     is_secret = code_in_lower_case in secrets_in_lower_case or secrets.token().casefold() in code_in_lower_case
     is_supplied = canonical(code) in map(canonical, supplied)
-    return not is_secret and not is_supplied and code not in (".", "..") and code not in requirements()
+    if is_secret or is_supplied:
+        return False
+    is_dots = code in (".", "..")  # as a segment of a path they lead to another path
+    return not is_dots and code not in requirements()
 
 
 def filled_body(body: Any, profile: Profile, number_of_payee: int = 0) -> Any:
