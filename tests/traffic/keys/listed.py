@@ -469,8 +469,7 @@ def refused_but_registered(log: Log, profile: Profile) -> list[Exchange]:
 
     Lists show the key, with the same values beside it (such as a status) as other registered keys.
     """
-    refused_but_listed = KeyLists(log, profile).valid_but_refused_and_listed()
-    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
+    return _certainly_registered(KeyLists(log, profile).valid_but_refused_and_listed())
 
 
 def refused_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]:
@@ -479,9 +478,7 @@ def refused_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]
     Empty if the profile has `key_at`, the place of the keys in a list: then it is known which keys are registered, and
     `refused_but_registered` has their registrations.
     """
-    if profile.key_at is not None:
-        return []
-    return [refused.exchange for refused in KeyLists(log, profile).valid_but_refused_and_listed()]
+    return _perhaps_registered(KeyLists(log, profile).valid_but_refused_and_listed(), profile)
 
 
 def without_token_but_registered(log: Log, profile: Profile) -> list[Exchange]:
@@ -489,8 +486,7 @@ def without_token_but_registered(log: Log, profile: Profile) -> list[Exchange]:
 
     Lists show the key, with the same values beside it (such as a status) as other registered keys.
     """
-    refused_but_listed = KeyLists(log, profile).without_token_and_listed()
-    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
+    return _certainly_registered(KeyLists(log, profile).without_token_and_listed())
 
 
 def without_token_but_perhaps_registered(log: Log, profile: Profile) -> list[Exchange]:
@@ -499,9 +495,7 @@ def without_token_but_perhaps_registered(log: Log, profile: Profile) -> list[Exc
     Empty if the profile has `key_at`, the place of the keys in a list: then it is known which keys are registered, and
     `without_token_but_registered` has their registrations.
     """
-    if profile.key_at is not None:
-        return []
-    return [refused.exchange for refused in KeyLists(log, profile).without_token_and_listed()]
+    return _perhaps_registered(KeyLists(log, profile).without_token_and_listed(), profile)
 
 
 def granted_but_not_listed(log: Log, profile: Profile) -> list[Exchange]:
@@ -562,3 +556,15 @@ def _list_may_show(listing: Listing, key: PixKey, profile: Profile) -> bool:
     Outside a sandbox it is enough that the list perhaps shows the key, for example masked, because somebody may use it.
     """
     return listing.shows(key.key) or (not profile.is_sandbox and listing.may_show(key.key))
+
+
+def _certainly_registered(refused_but_listed: Iterable[RefusedButListed]) -> list[Exchange]:
+    """The registrations, of these, that certainly registered their key."""
+    return [refused.exchange for refused in refused_but_listed if refused.is_certain]
+
+
+def _perhaps_registered(refused_but_listed: Iterable[RefusedButListed], profile: Profile) -> list[Exchange]:
+    """The registrations for a warning; none if the profile has `key_at`, because lists then tell for certain."""
+    if profile.key_at is not None:
+        return []
+    return [refused.exchange for refused in refused_but_listed]
