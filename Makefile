@@ -68,8 +68,9 @@ witnesses: .venv/witnesses/ready
 	npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
-# Every service of the proof, every third replay beside a trial in memory, each operator over HTTP, every requirement selected
-# alone, the report in a browser in every way, the tools of others, and the worked examples of CONTRIBUTING.md.
+# Every service of the proof, every third replay beside a trial in memory, one service of each module over HTTP, every
+# requirement selected alone, the report in a browser in every way, the tools of others, and the worked examples of
+# CONTRIBUTING.md.
 proof: .venv/contributors
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/proof/test_proof.py tests/selftest/harness/test_selection.py \
 		tests/selftest/promises/test_browser.py tests/selftest/proof/test_witnesses.py tests/selftest/test_contributing.py $(TIMED) -p xdist -n 4 --dist=worksteal

@@ -54,8 +54,8 @@ SERVICES = list(chain.from_iterable(registry.specimens.values() for registry in 
 REPLAYED = [specimen for specimen in SERVICES if EXHAUSTIVE and specimen.is_sent_the_same]
 EVERY_THIRD_REPLAYED = REPLAYED[::3]
 """Services whose replay is compared with a trial in memory. All 459 would take a tenth of the time of the proof."""
-FIRST_OF_EACH_OPERATOR = {
-    specimen.operator: specimen for specimen in reversed(SERVICES) if EXHAUSTIVE and not specimen.on_the_wire
+FIRST_OF_EACH_MODULE = {
+    specimen.module: specimen for specimen in reversed(SERVICES) if EXHAUSTIVE and not specimen.on_the_wire
 }
 
 
@@ -193,10 +193,10 @@ def test_the_plain_sandbox_passes_in_a_run():
 
 
 @pytest.mark.parametrize(
-    "specimen", [pytest.param(specimen, id=specimen.name) for specimen in FIRST_OF_EACH_OPERATOR.values()]
+    "specimen", [pytest.param(specimen, id=specimen.name) for specimen in FIRST_OF_EACH_MODULE.values()]
 )
 def test_a_run_over_http_gives_the_verdicts_of_the_run_in_memory(specimen):
-    """For one service of each kind of fault a run of pytest over HTTP gives the verdicts that the service declares.
+    """For one service of each module of services a run of pytest over HTTP gives the verdicts that it declares.
 
     The proof tries services in memory, so this shows that nothing is lost on the way. One request is sent at a time,
     unless the fault needs parallel requests.

@@ -30,7 +30,7 @@ class Limited(DropsConnections):
     A request whose scope is None is not counted; one that is not `limited` is always taken.
     """
 
-    AT_ONCE, TAKES_S = 1, 0.01
+    AT_ONCE, TAKES_S = 1, 0.005
     TOO_MANY = text_answer(429, "slow down")
 
     def __init__(self, **given):
@@ -131,7 +131,7 @@ for _answer in ("409", "429", "503", "ADrop"):
 class SlowsDown(Limited):
     """The sandbox, which takes `UNIT_S` times the square of the number of requests that are inside, at most three seconds."""
 
-    AT_ONCE, TAKES_S, UNIT_S = 1000, 0.0, 0.01
+    AT_ONCE, TAKES_S, UNIT_S = 1000, 0.0, 0.005
 
     def authorize(self, request, operation):
         time.sleep(min(3.0, self.UNIT_S * self.inside["all"] ** 2))
@@ -147,7 +147,7 @@ declare_variant(
     UNIT_S=0.002,
 )
 declare_variant(
-    "slow under load", "SlowsDownALot", "Sixteen requests take three seconds.", SlowsDown, parallel=True, slow=True
+    "slow under load", "SlowsDownALot", "Sixteen requests take more than a second.", SlowsDown, parallel=True, slow=True
 )
 
 
