@@ -65,8 +65,8 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         CLEAN,
         f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
     )
-    if profile.redirected is not None:  # the user gave --base-url; the text, which may be empty, says what it changes
-        yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
+    if profile.redirection_note is not None:  # --base-url replaced the address; the note may be empty
+        yield CLEAN, profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
     journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
     if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal
         yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
