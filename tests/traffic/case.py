@@ -342,7 +342,7 @@ def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
 
 _UNDELETABLE_KEY = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
-characters (as for `_NOT_TO_BE_NAMED` of the door), or with control characters or halves of surrogate pairs."""
+characters (as for `_AMBIGUOUS_KEY` of the door), or with control characters or halves of surrogate pairs."""
 
 
 def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
