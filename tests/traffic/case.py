@@ -41,8 +41,8 @@ TYPES_EXCEPT_RANDOM = tuple(name for name in KEY_TYPES if name != "RANDOM")
 SMALLER = "smaller"
 """Mark (`Case.how_unusual`) of a case that was sent to find the smallest request that shows a finding."""
 WITH_EXECUTION = "with an execution"
-"""Mark (`Case.how_unusual`) of a sequence that executes a transfer. The suite searches no shorter sequence then, because
-each try would execute another transfer."""
+"""Mark (`Case.how_unusual`) of a sequence that executes a transfer. No shorter one is searched then, because each
+try would execute another transfer."""
 
 _SMALLEST_AMOUNT = 0.01
 """The amount if the profile has none: one cent."""
