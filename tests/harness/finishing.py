@@ -82,8 +82,8 @@ def close_record(session: Session) -> None:
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
-    run.unreachable = run.unreachable or without_known_values(door.liveness.unreachable)
-    run.end_of_target = _end_of_target(session.reproduction) if door.liveness.unreachable else ""
+    run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
+    run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it

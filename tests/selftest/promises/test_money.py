@@ -117,7 +117,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
 
     def error_after_a_later_run():
         """Try to execute the code in a later run. Returns the error of --resend-code."""
-        ManualRun(service, tmp_path, name="later", resend={CODE}).execute()
+        ManualRun(service, tmp_path, name="later", codes_to_resend={CODE}).execute()
         with pytest.raises(ProfileError) as caught:
             code_to_resend(profile, CODE)
         return str(caught.value)
