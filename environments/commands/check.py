@@ -73,9 +73,9 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         CLEAN,
         f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
     )
-    if profile.redirected is not None:  # the user gave another address with --base-url
+    if profile.redirection_note is not None:  # the user gave another address with --base-url
         # The note is a text if --base-url changed more than the address, else it is empty.
-        yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
+        yield CLEAN, profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
     # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
     journal, trouble, sent_before = journal_in_words(profile)
     if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal

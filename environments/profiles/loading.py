@@ -213,9 +213,9 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     # A key has no value (None) if every line below it is a comment. Then the default value is used.
     data = {key: value for key, value in parsed.data.items() if value is not None or key not in _KEYS}
-    redirected = None
+    redirection_note = None
     if base_url is not None:
-        data, redirected = _redirected(data, base_url, name)
+        data, redirection_note = _redirected(data, base_url, name)
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
         # The data is passed as JSON, because pydantic is strict here: only from JSON it makes tuples and sets of lists,
@@ -225,7 +225,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.
         errors = sorted(error.errors(include_url=False), key=lambda problem: problem["type"] != _UNKNOWN_KEY)
         raise ProfileError(*dict.fromkeys(_problem(problem, parsed, name, base_url) for problem in errors)) from None
-    profile = Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
+    profile = Profile(**vars(file), name=path.stem, path=path, redirection_note=redirection_note)
     sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
     if sets_limit_of_transfers or not profile.is_sandbox:
         return profile
@@ -374,7 +374,7 @@ def name_for_commands(profile: Profile) -> str:
     path = profile.path
     is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
     name = quote(path.stem if is_in_usual_folder else shown(path))
-    return name if profile.redirected is None else f"{name} --base-url={quote(profile.base_url)}"
+    return name if profile.redirection_note is None else f"{name} --base-url={quote(profile.base_url)}"
 
 
 def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:

@@ -200,7 +200,7 @@ def open_asked_run(config: pytest.Config, profile: Profile, codes_to_resend: Con
         return _open_recorded(config, profile)
     notes = []
     if config.getoption("new_journal"):
-        notes.append(Note(NoteKind.SET_UP, start_journal(profile)))
+        notes.append(Note(NoteKind.WRONG_SET_UP, start_journal(profile)))
     opened = _open_run(config, profile, codes_to_resend)
     opened.run.notes += notes
     return opened

@@ -27,7 +27,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from environments.door.limits import DOCUMENT_THE_TOKEN
+from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.permission import synthetic
 from spec.answers import RefusalKind, refusal_about_the_caller, refusal_kind
 from spec.exchange import VALID, Exchange, Purpose
@@ -127,7 +127,7 @@ def _answers_disagree(log: Log, operation: str) -> bool:
     because a code that does not exist must be accepted as far as token and path are concerned.
     """
     kinds = [RefusalKind.TOKEN]  # 401
-    if operation in DOCUMENT_THE_TOKEN:
+    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
         kinds.append(RefusalKind.FORBIDDEN)  # 403; it counts for these two only, because a service may forbid a read
     if operation in OPERATIONS_WITH_A_STABLE_PATH:
         kinds += REFUSALS_OF_THE_PATH

@@ -20,7 +20,7 @@ from reports.result.verdicts import RequirementResult, Verdict, verdict_on_devia
 from spec.answers import answer_in_words, refusal_or_failure
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
-from spec.message import Text, joined_with_repeats, say
+from spec.message import Text, joined_keeping_repeats, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
 from tests.traffic.case import Case
@@ -181,7 +181,8 @@ def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], se
     if is_of_a_sequence:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
         template = _OF_AN_EXECUTION if case.executes_a_transfer else _OF_A_SEQUENCE
-        shown_by = template.of(steps=joined_with_repeats(list(steps), ", "))  # the template with its {steps} filled in
+        # The template with its {steps} filled in.
+        shown_by = template.of(steps=joined_keeping_repeats(list(steps), ", "))
     elif case.unusual_part:
         shown_by = say("{where}, {what}", where=say(case.unusual_part), what=say(case.how_unusual))
     not_of_the_search = [shown for shown, _ in cases if not shown.is_of_the_search]

@@ -157,7 +157,7 @@ SITUATIONS = (
 """The situations of the documented operations."""
 
 
-def few_exchanges(traffic: Traffic) -> Iterator[str]:
+def lines_about_few_exchanges(traffic: Traffic) -> Iterator[str]:
     """Lines for `--plan`: each situation that the run tests with too few exchanges, and what would give it more.
 
     For example "executePix, an execution: 2 of 6, more with transactions.prepare.count (2)". With fewer than

@@ -271,8 +271,9 @@ def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, ope
     if not kinds_that_tested_nothing:
         return ""
     return say(
-        "unseen outside a sandbox, as {unseen} answered as to a valid request for an unknown account: {classes}",
-        unseen=operation,
+        "not tested outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
+        "an unknown account: {classes}",
+        malformed_operation=operation,
         classes=classes_in_words(kinds_that_tested_nothing),
     )
 

@@ -368,7 +368,7 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
 
     assert service.methods == {"GET"}
     assert len(service.received) == 2 + len(operations_tried)
-    assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
+    assert (service.executions, model.not_cleaned_up, model.transfers_not_executed) == ([], [], [])
     assert result_of_run(model).verdict is RunVerdict.INCOMPLETE
     assert failing == []
     assert report_notes(model) == [
