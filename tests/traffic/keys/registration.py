@@ -257,8 +257,8 @@ def _send_other_schemes(context: _StepContext) -> None:
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
     """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then a request is sent to an undocumented path. The valid registrations of the next steps show whether a service
-    answers them otherwise after such a request.
+    Then a request is sent to siblings: two undocumented paths that are like the documented one, with another last name.
+    The next steps show whether a service answers valid registrations in another way after such a request.
     """
     registrar = context.registrar
     registrar.clean_up()
