@@ -185,6 +185,7 @@ def _got(finding: ReportedFinding) -> str:
 
     A text of the service may hold personal data, and the summary may be public.
     """
+    # `map` changes only the texts that are values of the message, and not the words of the suite around them.
     return str(message_of(finding.got or "").map(lambda text: "…"))
 
 

@@ -51,7 +51,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     if document.comparison:
         yield str(document.comparison.line)
     yield from _drift(document)
-    yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_REASONS))
+    yield from (f"not exercised: {line}" for line in capped(_lines_about_not_exercised(document), _MOST_REASONS))
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
             yield f"{entry.number_in_words}: {entry.why}"
@@ -105,7 +105,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     # A message about a limit of the profile that was reached has the name of the limit in its value `setting`.
-    reasons = joined((document.why_incomplete, *_not_exercised(document)[:1]))
+    reasons = joined((document.why_incomplete, *_lines_about_not_exercised(document)[:1]))
     limits_reached = list(texts_in_values(reasons, "setting"))
     if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
@@ -167,7 +167,7 @@ def _line_about_ignored_malformed_requests(document: RunDocument) -> Iterator[st
         )
 
 
-def _not_exercised(document: RunDocument) -> list[Text]:
+def _lines_about_not_exercised(document: RunDocument) -> list[Text]:
     """A line for each reason why requirements were not exercised: first the reason that most requirements have.
 
     For example `executePix.id.type, executePix.date.type and 3 more: there is no transaction code`. Only requirements

@@ -132,6 +132,7 @@ def _entries_of(table: Any) -> Iterable[Any]:
     | requirements.yaml | the list of entries is in the member `requirements` |
     """
     if isinstance(table, dict):
+        # Without a member `requirements` each member is an entry, as in findings.yaml.
         return table.get("requirements", table.values())  # type: ignore[no-any-return]  # YAML of any form
     return table  # type: ignore[no-any-return]  # as above
 

@@ -123,6 +123,7 @@ def _command_for_special(match: re.Match[str]) -> str:
     if repeated_text:  # `yes` prints the text in each line, and `tr` removes the line ends
         count = len(piece) // len(repeated_text)
         return f"yes {shlex.quote(repeated_text)} | head -n {count} | tr -d '\\n'"
+    # Python has a byte that is no UTF-8 as half of a surrogate pair, from which `surrogateescape` makes the byte again.
     octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
     return f"printf '{octal}'"
 

@@ -26,7 +26,7 @@ from pytest_html.basereport import BaseReport
 from environments.profiles.model import shown
 from reports.observed.behaviour import Behaviour, behaviour_of_data, drifts
 from reports.observed.earlier_runs import (
-    accepting,
+    behaviour_to_accept,
     comparison_of,
     newest_comparable,
     record_of,
@@ -313,7 +313,7 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
     if reason_against:
         run.acceptance_in_words = f"not accepted: {reason_against}; {name} is not written"
         return ""
-    record = record_of(run.profile.name, accepting(_accepted_behaviour(run, clean), result.behaviour))
+    record = record_of(run.profile.name, behaviour_to_accept(_accepted_behaviour(run, clean), result.behaviour))
     try:
         write_record(run.profile.record, record)
     except OSError as error:
