@@ -47,10 +47,10 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     yield str(run_line(document))
     yield from (f"! {alert.text}" for alert in document.alerts)
     for finding in document.findings:
-        yield from _failure(finding) if finding.verdict == Verdict.FAIL else _warning(finding)
+        yield from _lines_about_failure(finding) if finding.verdict == Verdict.FAIL else _line_about_warning(finding)
     if document.comparison:
         yield str(document.comparison.line)
-    yield from _drift(document)
+    yield from _lines_about_drift(document)
     yield from (f"not exercised: {line}" for line in capped(_lines_about_not_exercised(document), _MOST_REASONS))
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
@@ -114,7 +114,7 @@ def _next_step(document: RunDocument, run: Run) -> str:
     return _NEXT.get(document.verdict, "").format(name=name)
 
 
-def _failure(finding: ReportedFinding) -> Iterator[str]:
+def _lines_about_failure(finding: ReportedFinding) -> Iterator[str]:
     """The lines about a failure: id of the requirement, statement, message, and how to reproduce it.
 
     Further lines have the other requirements that fail for the same cause, and the numbers of the requests.
@@ -134,14 +134,14 @@ def _failure(finding: ReportedFinding) -> Iterator[str]:
         yield from (f"     {line}" for line in other_lines)
 
 
-def _warning(finding: ReportedFinding) -> Iterator[str]:
+def _line_about_warning(finding: ReportedFinding) -> Iterator[str]:
     """One line about a warning: the requirement that deviates, others with the same cause in brackets, the message."""
     other_requirements = first_few(finding.requirements[1:])  # the first one is `cause`
     in_brackets = f" ({other_requirements})" if other_requirements else ""
     yield f"WARN {finding.cause}{in_brackets}: {finding.message}"
 
 
-def _drift(document: RunDocument) -> Iterator[str]:
+def _lines_about_drift(document: RunDocument) -> Iterator[str]:
     """Lines about drift (behaviour that differs from the accepted record): the number of places, and the first ones."""
     if document.drift:
         yield str(drift_in_words(document))

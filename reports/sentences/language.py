@@ -109,7 +109,7 @@ Extracted = tuple[int, Any, Any, Any]
 """A text as pybabel expects it: number of its line, name of the function that is called with it, text, and comments."""
 
 
-def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
+def texts_of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts to translate in requirements.yaml, findings.yaml or fixes.yaml.
 
     `pybabel extract` calls this function for each of these files, because it can only read Python and templates itself.
@@ -142,7 +142,7 @@ def _extracted(text: Any) -> Extracted:
     return 1, "", text, []
 
 
-def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
+def texts_of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     """The texts with the comment `by hand` in a file of translations.
 
     `pybabel extract` finds such a text nowhere else, for example because it is the value of an enum. This function

@@ -3,6 +3,8 @@
 `KnownValues` finds all of them in a text in one pass, and gives the placeholder of each: the name that replaces it in
 outputs, such as `<token>` or `<account 2>`. A text may hold a value in several encodings, such as percent-encoded or in
 base64 (`encodings_of`). A folded text is one in small letters.
+
+This module only finds values. `show.py` uses it for answers and other texts, and `request_parts.py` for requests.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ redacted:
 - known values in another spelling, such as percent-encoded or in other letter case;
 - values of personal members, such as `name`.
 
-Synthetic identifiers, which the suite makes up (`pixconf-…`), are shown as they were sent.
+Synthetic identifiers, which the suite makes up (`pixconf-…`), are shown as they were sent. Answers have rules of their
+own (`show.py`), because a service may write any value there.
 """
 
 from __future__ import annotations

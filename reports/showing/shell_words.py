@@ -1,4 +1,4 @@
-"""Quoting of request parts for any POSIX shell: as one word of a line, or as commands that print them.
+"""Quoting of request parts for any POSIX shell: as one argument of a command, or as commands that print them.
 
 A text arrives as it was sent, whatever bytes it holds. A redacted value is an expression such as `${ACCOUNT:?}`, which
 the shell expands. The lines are short and printable ASCII, so that a person can paste them.
