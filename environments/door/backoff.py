@@ -96,7 +96,7 @@ class Backoff:
         """Begin without a pause. `budget` has the limits of the run; reasons for the report are written to `unsent`."""
         self.most_at_start = self.most_at_once = budget.limits.parallel
         """Most requests that may be on the wire at the same time: at the start of the run, and now."""
-        self._budget, self._ending = budget, budget.ending
+        self._budget, self._run_end = budget, budget.run_end
         self._unsent = unsent
         self._on_the_wire: list[Sending] = []
         self._threads_waiting_for_empty_wire = 0
@@ -139,7 +139,7 @@ class Backoff:
         for the end of a pause. Raises LimitError if the run ends meanwhile. Each request notes how many others were on
         the wire beside it, because an unusual answer may be caused by the load.
         """
-        self._ending.wait_for(self._may_one_more_be_sent)
+        self._run_end.wait_for(self._may_one_more_be_sent)
         sending.most_at_once = self.most_at_once
         sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
@@ -148,17 +148,17 @@ class Backoff:
         try:
             self._budget.wait_for_rate_limit()
             while self._pause_left_s > 0:  # another thread may have prolonged the pause meanwhile
-                self._ending.sleep(self._pause_left_s)
-                self._ending.refuse_if_over(sending)
+                self._run_end.sleep(self._pause_left_s)
+                self._run_end.refuse_if_over(sending)
             yield
         finally:
             self._on_the_wire.remove(sending)
-            self._ending.wake_waiting_threads()
+            self._run_end.wake_waiting_threads()
 
     @property
     def _pause_left_s(self) -> float:
         """Seconds until the pause of all threads is over; 0 or less if there is none."""
-        return self._paused_until - self._ending.clock()
+        return self._paused_until - self._run_end.clock()
 
     def _may_one_more_be_sent(self) -> bool:
         """True if one more request may be sent now, beside those that are not answered so far.
@@ -180,7 +180,7 @@ class Backoff:
         """
         self._threads_waiting_for_empty_wire += 1
         try:
-            self._ending.wait_for(lambda: not self._on_the_wire)
+            self._run_end.wait_for(lambda: not self._on_the_wire)
         finally:
             self._threads_waiting_for_empty_wire -= 1
 
@@ -248,7 +248,7 @@ class Backoff:
         - Other requests were on the wire: perhaps the service limits how many it answers at the same time.
         """
         is_first_answer = sending.times_asked_to_wait == 0
-        no_pause_lasts = self._ending.clock() >= self._paused_until
+        no_pause_lasts = self._run_end.clock() >= self._paused_until
         was_alone = sending.beside == 0
         has_wrong_token = sending.exchange.credential != VALID
         is_not_counted_yet = is_first_answer and no_pause_lasts
@@ -278,7 +278,7 @@ class Backoff:
         It begins with the first request that the gateway answers. Any other answer ends it. A request without an answer
         changes nothing.
         """
-        exchange, now = sending.exchange, self._ending.clock()
+        exchange, now = sending.exchange, self._run_end.clock()
         if exchange.response is None:
             return
         if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
@@ -333,7 +333,7 @@ class Backoff:
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending for this time. A pause that ends later than this one is not shortened."""
-        self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
+        self._paused_until = max(self._paused_until, self._run_end.clock() + seconds)
 
 
 def _kind_of_request(exchange: Exchange) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ executed and never deleted follows from that list and its order, so each policy 
 | module | its policies |
 |---|---|
 | `permission.py`, `amounts.py`, `identifiers.py` | what may be sent: address, permissions, amounts, accounts, keys |
-| `ending.py`, `limits.py` | how long the run lasts, and how much it may send |
+| `run_end.py`, `limits.py` | how long the run lasts, and how much it may send |
 | `guard.py`, with `journal.py` and `prepared.py` | each real transaction code is executed once |
 | `key_changes.py`, `run_keys.py` | which keys may be registered and deleted, and what became of them |
 | `backoff.py`, `liveness.py`, `token_monitor.py` | what follows if the target is busy, gone, or refuses the token |
@@ -37,7 +37,7 @@ import requests
 
 from environments.credentials import Target
 from environments.door.backoff import Backoff
-from environments.door.ending import CUT, STOPPED
+from environments.door.run_end import CUT, STOPPED
 from environments.door.event_log import JournalError
 from environments.door.guard import ExecutionGuard
 from environments.door.journal import Journal
@@ -110,7 +110,7 @@ class Door:
     """The only way by which requests reach the service (the target), through an ordered list of checks.
 
     The checks, and other steps that a request passes, are called policies. Several threads may send. One lock
-    (`ending.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
+    (`run_end.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
     for the answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
     """
 
@@ -145,9 +145,9 @@ class Door:
         self.keys = keys or Keys()
         self.guard = ExecutionGuard(budget, journal, target.secrets.token)
         self.permission = Permission(target.base_url, allow, target.secrets)
-        self.ending = budget.ending
+        self.run_end = budget.run_end
         if journal is not None:
-            journal.ending = self.ending
+            journal.run_end = self.run_end
         self.backoff = Backoff(budget, self.unsent)
         self.token_monitor = TokenMonitor(
             target.secrets,
@@ -157,10 +157,10 @@ class Door:
             self._pausing,
             self._disregard,
         )
-        self.liveness = Liveness(self._find_out_if_gone, self.ending)
+        self.liveness = Liveness(self._find_out_if_gone, self.run_end)
         self.guard.read_again = self._read_again
         self.key_changes = KeyChanges(
-            self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
+            self.keys, self.run_end, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
         )
         self.wire = wire
         self.close = wire.close
@@ -187,7 +187,7 @@ class Door:
             # and so would an account or a key of somebody else.
             self.check_identifiers,
             # Before all that waits or sends, because a run that ends begins nothing.
-            self.ending.refuse_if_over,
+            self.run_end.refuse_if_over,
             # Before its result is asked for, and before this thread locks the journal, because it may take seconds.
             self.liveness.wait_for_check_of_target,
             # Before limits are counted, because a target that is gone must cost no request and no transaction code.
@@ -205,7 +205,7 @@ class Door:
         )
         for_each_attempt = (
             # Again, because the run may have ended while the request waited.
-            self.ending.refuse_if_over,
+            self.run_end.refuse_if_over,
             # Before the count of requests, because a transfer beyond its limit is not sent, so it costs no request.
             self.budget.refuse_transfer,
             # Before the count of requests, for the same reason.
@@ -217,7 +217,7 @@ class Door:
         )
         until_the_answer_is_final = (
             # First, because a run that ends sends nothing again, and its end may have cut this answer.
-            self.ending.refuse_if_over,
+            self.run_end.refuse_if_over,
             # Before the token, because the answer "come back later" says nothing about the token.
             self.backoff.pause_and_retry,
             # If the token expired, another one is fetched, and the request is sent again.
@@ -240,7 +240,7 @@ class Door:
         exchange = self._send_through_policies(sending)
         was_not_sent = exchange.number == 0  # an exchange that was sent is in the log already
         if was_not_sent:
-            with self.ending.lock:  # several threads add to the log
+            with self.run_end.lock:  # several threads add to the log
                 self.log.add(exchange)
         return exchange
 
@@ -322,7 +322,7 @@ class Door:
         """
         sending.barrier = self._of_this_thread.barrier
         self._of_this_thread.barrier = None  # only the first request of the thread waits for the other thread
-        with self.ending.lock:
+        with self.run_end.lock:
             try:
                 with sending.resources:  # releases the locks that policies took, such as that of the journal
                     for policy in self._before:
@@ -395,7 +395,7 @@ class Door:
         try:
             # This thread has the lock already. It takes the lock a second time, because `_without_the_lock` releases it
             # only once: so no other thread can send while this request waits for its answer.
-            with self.ending.lock:
+            with self.run_end.lock:
                 for policy in self._for_each_attempt:
                     policy(sending)
         except NotSentError:
@@ -409,9 +409,9 @@ class Door:
         It is used to check whether the token has expired: requests with an expired token would be lost meanwhile.
         """
         # Only one thread may have the others wait, because its end lets all of them go on.
-        self.ending.wait_for(lambda: not self.liveness.is_checking)
+        self.run_end.wait_for(lambda: not self.liveness.is_checking)
         with self.liveness.keeping_others_waiting():
-            self.ending.sleep(seconds)
+            self.run_end.sleep(seconds)
             yield
 
     def _disregard(self, numbers: Collection[int], why: Text) -> None:
@@ -487,7 +487,7 @@ class Door:
             self.token_monitor.put_in_newest_token(sending)
             # Again, because while the request waited, the run may have ended, the target may have become unreachable,
             # or the token may have expired.
-            self.ending.refuse_if_over(sending)
+            self.run_end.refuse_if_over(sending)
             self.liveness.refuse_unreachable(sending)
             self.token_monitor.refuse_expired(sending)
             with self.budget.counting_transfer(sending):
@@ -525,7 +525,7 @@ class Door:
             request = sending.plain_request
             try:
                 with self._without_the_lock():
-                    result = self.ending.with_end_as_cause(self.wire.attempt(sending))
+                    result = self.run_end.with_end_as_cause(self.wire.attempt(sending))
             finally:
                 sending.wants_fresh_connection = isinstance(result, Failure)
                 sending.exchange = self._exchange_of(sending, request, result, started)
@@ -536,11 +536,11 @@ class Door:
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:
         """Release the lock of the door until the `with` block ends, so that other threads can send meanwhile."""
-        self.ending.lock.release()
+        self.run_end.lock.release()
         try:
             yield
         finally:
-            self.ending.lock.acquire()
+            self.run_end.lock.acquire()
 
     # -- the exchange -----------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from environments.door.bodies import key_and_type_in, texts_of
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from environments.door.outgoing import LimitError, Sending
 from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
@@ -55,7 +55,7 @@ class KeyChanges:
     def __init__(
         self,
         keys: Keys,
-        ending: Ending,
+        run_end: RunEnd,
         read_list: Callable[[Sending, str], Exchange | None],
         *,
         is_sandbox: bool,
@@ -63,7 +63,7 @@ class KeyChanges:
     ) -> None:
         """Begin with nothing read and nothing changed; see the class for the arguments."""
         self._keys = keys
-        self._ending = ending
+        self._run_end = run_end
         self._read_list = read_list
         self._is_sandbox = is_sandbox
         self._may_read = may_read
@@ -96,7 +96,7 @@ class KeyChanges:
             if self._keys.lists.vanished:
                 raise LimitError(KEY_GONE)
         elif _may_delete(sending):
-            self._ending.wait_for(lambda: not self._is_deleting)
+            self._run_end.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
             sending.resources.callback(self._end_deletion)
             self._read_lists_before_run(sending)
@@ -192,7 +192,7 @@ class KeyChanges:
         for at_s in _WAITS_S:
             if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
-            self._ending.sleep(at_s - waited_s)  # the waits are counted from the first read
+            self._run_end.sleep(at_s - waited_s)  # the waits are counted from the first read
             waited_s = at_s
             listing = self._read(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):
@@ -276,7 +276,7 @@ class KeyChanges:
         It is called when this deletion has its final answer and the lists after it were read.
         """
         self._is_deleting = False
-        self._ending.wake_waiting_threads()
+        self._run_end.wake_waiting_threads()
 
 
 def _registers(sending: Sending) -> bool:

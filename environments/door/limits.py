@@ -14,7 +14,7 @@ The door counts each request here before it is sent. The profile has the limits 
 | to clean up | to delete the PIX keys that the run registered, and to read lists of keys for that |
 | sandbox | a test system whose keys and money are worth nothing |
 
-Self-tests: environments/door/test_ending.py.
+Self-tests: environments/door/test_run_end.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from environments.door.bodies import key_and_type_in
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.prepared import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
@@ -64,7 +64,7 @@ class Budget:
         answers, such as `("transferP2p", "/data/code")`.
         """
         self.prepares, self._is_sandbox = prepares, is_sandbox
-        self.limits, self.ending = limits, Ending(limits.duration)
+        self.limits, self.run_end = limits, RunEnd(limits.duration)
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
         self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
         # By operation, how many wrong tokens are kept for the first executed code: after its execution it is sent again
@@ -158,10 +158,10 @@ class Budget:
         """
         if not self.limits.rate:
             return
-        now = self.ending.clock()
+        now = self.run_end.clock()
         this_request_at = max(now, self._next_request_at)
         self._next_request_at = this_request_at + 1 / self.limits.rate
-        self.ending.sleep(this_request_at - now)
+        self.run_end.sleep(this_request_at - now)
 
     def keep_for_executed_code(self, operation: str, tokens: int) -> None:
         """Keep so many wrong tokens of the limit for the first executed code of this operation.
@@ -235,7 +235,7 @@ class Budget:
             yield
             return
         preparation = operation, sending.intent.valid
-        self.ending.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
+        self.run_end.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
         self.refuse_transfer(sending)
         if sending.intent.valid:
             self._without_valid_body_so_far.discard(operation)

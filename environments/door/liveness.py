@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.exchange import FailureKind
 from spec.message import say
@@ -40,12 +40,12 @@ class Liveness:
     that were answered before, and returns true if none of them is answered now. Nothing else is sent meanwhile.
     """
 
-    def __init__(self, find_out_if_gone: Callable[[], bool], ending: Ending) -> None:
+    def __init__(self, find_out_if_gone: Callable[[], bool], run_end: RunEnd) -> None:
         """Begin with a target that has not answered so far, and that counts as reachable."""
         self.unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone
-        self._ending = ending
+        self._run_end = run_end
         self._has_answered = False
         # Identifier of the thread that finds out now if the target is gone, or if the token expired; None if none does.
         self._thread_that_checks: int | None = None
@@ -66,7 +66,7 @@ class Liveness:
         calls this method, too, because it sends requests; it must not wait for itself.
         """
         this_thread = threading.get_ident()
-        self._ending.wait_for(lambda: self._thread_that_checks in (None, this_thread))
+        self._run_end.wait_for(lambda: self._thread_that_checks in (None, this_thread))
 
     def refuse_unreachable(self, sending: Sending) -> None:
         """Refuse a request to a target that cannot be reached any more, or to an operation that does not answer.
@@ -135,7 +135,7 @@ class Liveness:
             is_gone = self._find_out_if_gone()
             for pause_s in pauses_s:
                 if is_gone:
-                    self._ending.sleep(pause_s)
+                    self._run_end.sleep(pause_s)
                     is_gone = self._find_out_if_gone()
             return is_gone
 
@@ -150,4 +150,4 @@ class Liveness:
             yield
         finally:
             self._thread_that_checks = None
-            self._ending.wake_waiting_threads()  # the threads that wait for the end of the check
+            self._run_end.wake_waiting_threads()  # the threads that wait for the end of the check

@@ -53,7 +53,7 @@ def open_door(profile: Profile, target: Target, *, codes_to_resend: Container[st
     if preparation:
         operation_and_place_of_code = (preparation.operation, preparation.code_at)
     budget = Budget(profile.limits, operation_and_place_of_code, is_sandbox=profile.is_sandbox)
-    door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
+    door = _door(profile, target, Wire(profile, budget.run_end), budget, journal, record)
     door.guard.find_unknown_outcomes()
     return door
 

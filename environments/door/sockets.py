@@ -28,7 +28,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import InvalidHeader
 
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from spec.exchange import HTTP_1_0
 
 KEPT_S = 3.0
@@ -50,12 +50,12 @@ class Watchdog:
     """Checks the deadlines of all requests, in one thread. A thread for each request would take a twentieth of the time
     of a run.
 
-    `seconds` is the time for the whole answer to each request. `ending` knows if the run ends, and so cuts it short.
+    `seconds` is the time for the whole answer to each request. `run_end` knows if the run ends, and so cuts it short.
     """
 
-    def __init__(self, seconds: float, ending: Ending) -> None:
+    def __init__(self, seconds: float, run_end: RunEnd) -> None:
         """Begin without requests to watch. The thread is started with the first request."""
-        self.seconds, self.ending = seconds, ending
+        self.seconds, self.run_end = seconds, run_end
         self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
@@ -108,10 +108,10 @@ class Deadline:
         self.may_have_left = False
         """True once there is a connection to the target, or to a proxy that passes the request on. Before
         that, the request cannot have moved money."""
-        self.expired = watchdog.ending.is_stopped  # after the stop of a run nothing is sent any more
+        self.expired = watchdog.run_end.is_stopped  # after the stop of a run nothing is sent any more
         self.sock: socket.socket | None = None
         """The socket of the request; None until there is one."""
-        self._until = time.monotonic() + min(watchdog.seconds, watchdog.ending.longest_answer_s)
+        self._until = time.monotonic() + min(watchdog.seconds, watchdog.run_end.longest_answer_s)
         self._watchdog = watchdog
 
     def shut_down_if_over(self) -> None:
@@ -119,7 +119,7 @@ class Deadline:
 
         If there is no socket so far, `expired` is noted, and `watch` shuts the socket down as soon as there is one.
         """
-        if time.monotonic() >= self._until or self._watchdog.ending.cuts_requests_off:
+        if time.monotonic() >= self._until or self._watchdog.run_end.cuts_requests_off:
             self.expired = True
         if self.expired and self.sock is not None:
             _shut_down(self.sock)

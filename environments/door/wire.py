@@ -32,7 +32,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import exceptions
 
 from environments.credentials import passphrase_of
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from environments.door.outgoing import Sending
 from environments.door.sockets import POOLS, ConnectedError, Deadline, MalformedHeaderError, Watchdog
 from environments.profiles.model import Profile, ProfileError
@@ -65,15 +65,15 @@ class Wire(HTTPAdapter):
     """Sends requests to the service, and reads their answers. It is a transport adapter of the library `requests`.
 
     It never repeats a request, follows no redirect, and reads no more of an answer than the limits of the settings (the
-    profile) permit. `ending` knows if the run ends: then requests that wait for an answer are cut off.
+    profile) permit. `run_end` knows if the run ends: then requests that wait for an answer are cut off.
     """
 
-    def __init__(self, profile: Profile, ending: Ending) -> None:
+    def __init__(self, profile: Profile, run_end: RunEnd) -> None:
         """Prepare to send to the address of the profile (the settings of the run); nothing is connected so far."""
         self._limits = profile.limits
         proxy = profile.proxy
         timeout = profile.limits.timeout
-        self._watchdog = Watchdog(timeout, ending)  # shuts a connection down when its deadline has passed
+        self._watchdog = Watchdog(timeout, run_end)  # shuts a connection down when its deadline has passed
         needs_no_tls = profile.base_url.startswith("http:") and not proxy
         self._context = None if needs_no_tls else _tls_context(profile)
         self._send_options: Any = {

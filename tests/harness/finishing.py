@@ -61,12 +61,12 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """
     run = session.run
     door = session.door  # the only way by which requests leave
-    limit = door.ending.why_over
+    limit = door.run_end.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
     if was_interrupted:
         run.interrupted = True
-    door.ending.stop()
+    door.run_end.stop()
 
 
 def close_record(session: Session) -> None:

@@ -66,12 +66,12 @@ class ManualRun:
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None
-        budget.ending = EndsWhenSet()
-        budget.ending.silent = getattr(service, "silent", EndsWhenSet.silent)
+        budget.run_end = EndsWhenSet()
+        budget.run_end.silent = getattr(service, "silent", EndsWhenSet.silent)
         self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
         self.secrets.learn_token(token or service.sandbox.token)
         tls = Tls(ca_bundle=ca_bundle)
-        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
+        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.run_end)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
             budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, is_sandbox=is_sandbox,

@@ -95,7 +95,7 @@ class RunWhoseTokenExpires:
         self.has_new_token = has_new_token
         self.times_fetched = 0
         self.manual_run = ManualRun(service, folder, parallel=8, refresh=self.fetch)
-        self.manual_run.door.ending.sleep = lambda seconds: None
+        self.manual_run.door.run_end.sleep = lambda seconds: None
         read = partial(self.manual_run.client.send, "listAccounts", valid=True)
         read()
         self.answers_of_the_eight = Together(self.manual_run.client).send_all([read] * 8)
