@@ -25,7 +25,7 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
     # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
-    refusal = journal.why_not_relied_on() if needs_a_journal or journal.fault() else ""
+    refusal = journal.reason_not_to_trust() if needs_a_journal or journal.fault() else ""
     return [*lines, f"codes in {journal.path}: {len(entries)}"], refusal
 
 

@@ -56,10 +56,11 @@ def as_journal_error() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class LogKey:
+class DigestKey:
     """The secret key with which the digests in a log are made, so that nobody can try out codes against the digests.
 
-    It comes from an environment variable, or else from a file beside the log.
+    The key in an environment variable is used, if there is one. Otherwise the key in a file beside the log is used. It
+    is no PIX key.
     """
 
     file: Path
@@ -92,7 +93,7 @@ class EventLog:
     """
 
     path: Path
-    key: LogKey
+    key: DigestKey
     environment: str = ""
     run: str = ""
     run_end: RunEnd = field(default_factory=RunEnd)

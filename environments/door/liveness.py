@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from environments.door.run_end import RunEnd
 from environments.door.outgoing import LimitError, NotSentError, Sending
+from environments.door.run_end import RunEnd
 from spec.exchange import FailureKind
 from spec.message import say
 
@@ -24,7 +24,7 @@ _MOST_TIMEOUTS = 2
 """Timeouts in a row after which an operation gets no more requests. A single one may have a cause that is over soon."""
 _MOST_FAILED_IN_A_ROW = 5
 """Requests in a row without an answer after which the suite finds out if the target is gone."""
-_RESTART_S = (0.5, 1.0, 2.0)
+_PAUSES_FOR_A_RESTART_S = (0.5, 1.0, 2.0)
 """Seconds before each further check of a service that answered before and accepts no connection now: a supervisor may
 start it again."""
 
@@ -55,8 +55,8 @@ class Liveness:
         self._failed_in_a_row = 0  # requests in a row that got no answer, to whatever operation
 
     @property
-    def is_checking(self) -> bool:
-        """True while one thread checks the target or the token, and all others wait for the result."""
+    def others_are_waiting(self) -> bool:
+        """True while one thread checks the target or the token, and all other threads wait for the result."""
         return self._thread_that_checks is not None
 
     def wait_for_check_of_target(self, sending: Sending) -> None:
@@ -116,11 +116,12 @@ class Liveness:
             if other_requests_on_wire == 0:
                 self._timed_out_without_others.add(operation)
         may_be_gone = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
-        if may_be_gone and self._thread_that_checks is None and not self.unreachable:
-            self._failed_in_a_row = 0
-            # Only a service that answered before can be about to start again. For another one there is no pause.
+        is_known_already = self.unreachable != ""
+        if may_be_gone and not self.others_are_waiting and not is_known_already:
+            self._failed_in_a_row = 0  # so that the next check comes after five more failures, and not after each
+            # Only a service that answered before can be about to start again. If it never answered, there is no pause.
             may_be_restarting = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
-            pauses_s = _RESTART_S if may_be_restarting else ()
+            pauses_s = _PAUSES_FOR_A_RESTART_S if may_be_restarting else ()
             target_is_gone = self._check_target(pauses_s)
             if target_is_gone:
                 self.unreachable = str(failure.message)
@@ -143,7 +144,7 @@ class Liveness:
     def keeping_others_waiting(self) -> Iterator[None]:
         """Keep all other threads from sending until the `with` block ends, in which this thread checks something.
 
-        Only one thread may do so at a time: the caller makes sure of that (`is_checking`).
+        Only one thread at a time may do so. The caller makes sure of that by a look at `others_are_waiting`.
         """
         self._thread_that_checks = threading.get_ident()
         try:

@@ -57,7 +57,7 @@ EMBEDDED = "embedded"
 FAIL = "fail"
 """Value of the key `drift` with which a run fails if the service behaves otherwise than a user accepted (--accept)."""
 RECORD = ".observed.yaml"
-"""RunEnd of the name of a record: what was observed of an environment and accepted. It is no profile."""
+"""Ending of the name of a record: what was observed of an environment and accepted. It is no profile."""
 
 
 class ProfileError(Exception):

@@ -31,7 +31,7 @@ class Plan:
     exchanges: Sequence[Exchange] = ()
     denied: frozenset[str] = frozenset()  # operations of the selection that the profile does not permit
     executes: bool = False  # true if a selected requirement needs an execution
-    barred: Sequence[str] = ()  # codes that are not sent, because the journal says that an earlier run sent them
+    already_sent: Sequence[str] = ()  # codes that are not sent, because the journal says that an earlier run sent them
     cut: Sequence[Text] = ()  # limits that leave requests out, in words
     # Situations that statements name and that only few exchanges show. Each says which line of the profile to change.
     few: Sequence[str] = ()
@@ -264,8 +264,8 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
     valid = [exchange for exchange in plan.to("executePix") if exchange.valid]
     in_sequences = [exchange for exchange in valid if exchange.is_generated]  # generated requests form sequences
     yield from _executions_of_codes(plan, supplied)
-    if plan.barred:  # codes that an earlier run sent, according to the journal
-        numbers_in_list = _numbers_in_list(plan.barred, supplied)
+    if plan.already_sent:  # codes that an earlier run sent, according to the journal
+        numbers_in_list = _numbers_in_list(plan.already_sent, supplied)
         yield f"not sent, because the journal says that an earlier run sent it: {numbers_in_list}"
     yield from map(str, plan.cut)  # limits of the profile that leave requests out
     if in_sequences:
@@ -274,7 +274,7 @@ def _executions(plan: Plan, profile: Profile) -> Iterator[str]:
     if valid and not profile.is_sandbox:
         # Off a sandbox each code is executed once, and alone, because it moves money.
         yield "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
-    if not valid and not plan.barred:
+    if not valid and not plan.already_sent:
         yield f"no execution: {_why_no_execution(plan)}"
 
 

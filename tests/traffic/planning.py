@@ -171,10 +171,10 @@ def planned(
         door.exchanges,
         denied=denied,  # operations that the profile does not permit
         executes=traffic.selection.needs_real_codes,
-        barred=list(door.guard.barred),  # codes that earlier runs sent
+        already_sent=list(door.guard.already_sent),  # codes that earlier runs sent
         cut=list(door.unsent),  # limits that keep requests back
         few=list(few_exchanges(traffic)),  # what is tested with few requests only
-        journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
+        journal_trouble=door.guard.journal_trouble or door.guard.trouble_with_profile_codes,
     )
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from environments.door.client import Client
 from environments.door.door import Door, permit_everything
-from environments.door.event_log import LogKey
+from environments.door.event_log import DigestKey
 from environments.door.journal import NEVER_SENT_WITH_VALID_TOKEN, Journal, Outcome
 from environments.door.limits import Budget
 from environments.door.wire import Wire
@@ -103,7 +103,7 @@ class ManualRun:
 def started_journal(folder, *, run="another", **options) -> Journal:
     """The journal of this folder. If there is none, it is started as with --new-journal."""
     path = folder / "journal.jsonl"
-    journal = Journal(path, LogKey(folder / "journal.key"), run=run, **options)
+    journal = Journal(path, DigestKey(folder / "journal.key"), run=run, **options)
     if folder.is_dir() and not path.exists() and not path.with_suffix(".key").exists():
         journal.start()
     return journal

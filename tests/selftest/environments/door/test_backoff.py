@@ -13,10 +13,10 @@ import pytest
 import requests
 
 from environments.door.backoff import ASKED_TO_COME_BACK_LATER, GATEWAY_ANSWERED, OUTAGE, Backoff
-from environments.door.run_end import RunEnd
 from environments.door.limits import Budget
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, Sending
+from environments.door.run_end import RunEnd
 from environments.profiles.model import Limits
 from spec.exchange import FailureKind
 from tests.selftest.exchanges import answer, unanswered

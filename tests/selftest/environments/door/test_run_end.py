@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.run_end import CUT, STOPPED, RunEnd
 from environments.door.key_states import KeyState
 from environments.door.outgoing import LimitError
+from environments.door.run_end import CUT, STOPPED, RunEnd
 from environments.door.run_keys import Keys
 from environments.profiles.loading import load
 from spec.exchange import FailureKind
@@ -136,7 +136,7 @@ def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
     The report lists the key as perhaps registered, and the transfer as prepared and not executed.
     """
     states_of_keys = [key.state for key in stopped_run.door.keys.not_cleaned_up()]
-    prepared_transfers = stopped_run.door.guard.prepared.not_executed(stopped_run.door.exchanges)
+    prepared_transfers = stopped_run.door.guard.prepared.outcomes_of_preparations(stopped_run.door.exchanges)
 
     assert states_of_keys == [KeyState.MAYBE]
     assert [exchange.operation for exchange, _ in prepared_transfers] == ["createPix"]

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from environments.door.run_end import RunEnd
 from environments.door.outgoing import Intent, Sending
+from environments.door.run_end import RunEnd
 from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind

@@ -130,7 +130,7 @@ def test_a_code_that_an_earlier_run_sent_has_a_line():
         "a limit",
     ]
 
-    lines = lines_about_executions(barred=["B"], cut=["a limit"], executes=True)
+    lines = lines_about_executions(already_sent=["B"], cut=["a limit"], executes=True)
 
     assert lines == expected_lines
 
