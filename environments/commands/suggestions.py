@@ -36,12 +36,14 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
     |---|---|
     | `key_at` | the profile does not say where a list has its keys; "…" if the list has no key that shows it |
     | `requests: {deletePixKey: …}` | keys may be deleted, and the profile has no body for that |
-    | `not_for_this_account` | the profile has a CPF key and the holder is a company, or a CNPJ key and a person |
+    | `not_for_this_account` | the profile has a key of a type that the holder of the account cannot have |
+
+    For example, the list has a CNPJ, so the holder is a company, but the profile has a CPF key.
     """
     places = _places_of_keys(key_list, profile)
     if profile.key_at is None and places:
         lines = " or ".join(f"key_at: {place}" for place in places)
-        yield f"{lines} (keys seem to stand there in the list; without key_at, no key is deleted off a sandbox)"
+        yield f"{lines} (the list seems to have its keys there; only on a sandbox a key is deleted without key_at)"
     if profile.key_at is None and not places:
         yield (
             "key_at: … (the list shows no key, so its place is not known: register one by hand at the first of "
@@ -53,7 +55,7 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
         member = _DEFAULT_NAME if name == "*" else name
         body = f'{{{member}: "{{key}}"}}'
         yield f"requests: {{deletePixKey: {{json: {body}}}}} (a guess, because the document does not show the body)"
-    impossible_type = _type_for_others(key_list)
+    impossible_type = _type_that_the_holder_cannot_have(key_list)
     wanted_types = {key.type for key in profile.pix_keys} - {*profile.not_for_this_account}
     if impossible_type in wanted_types:
         types = ", ".join([*profile.not_for_this_account, impossible_type])
@@ -72,14 +74,19 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
         place: JsonPath = tuple("*" if isinstance(part, int) else part for part in path)
         values_by_place.setdefault(place, []).append(value)
     own_keys = {key.key for key in profile.pix_keys if key.key}
-    pointers = []
+    pointers: list[str] = []
     for place, values in values_by_place.items():
         has_only_keys = all(_is_a_key(value, own_keys) for value in values)
         may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
         if "*" in place and has_only_keys and may_be_shown:
             pointers.append("/" + "/".join(map(str, place)))
-    named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_MEMBER_NAMES)]
-    return named_like_keys or pointers
+    return list(filter(_is_named_like_a_key, pointers)) or pointers
+
+
+def _is_named_like_a_key(pointer: str) -> bool:
+    """True if the last member of a JSON pointer has a name such as `pixKey` or `chave`."""
+    _, _, name = pointer.rpartition("/")
+    return folded(name).endswith(_ENDS_OF_MEMBER_NAMES)
 
 
 def _is_a_key(value: Any, own_keys: set[str]) -> bool:
@@ -89,27 +96,28 @@ def _is_a_key(value: Any, own_keys: set[str]) -> bool:
     """
     if not isinstance(value, str) or has_mask(value):
         return False
-    is_typical = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
-    return value in own_keys or is_typical or _tax_document_type(value) != ""
+    is_address_phone_or_uuid = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
+    is_tax_document = _tax_document_type(value) != ""
+    return value in own_keys or is_address_phone_or_uuid or is_tax_document
 
 
 def _tax_document_type(text: str) -> str:
     """`CPF` or `CNPJ` if a text is such a tax document with valid check digits; else empty."""
-    if not re.fullmatch(r"[0-9./-]{11,18}", text):
+    if not re.fullmatch(r"[0-9./-]{11,18}", text):  # from 12345678909 to 12.345.678/0001-95
         return ""
     if cpf.is_valid(text):
         return "CPF"
     return "CNPJ" if cnpj.is_valid(text) else ""
 
 
-def _type_for_others(key_list: Any) -> str:
+def _type_that_the_holder_cannot_have(key_list: Any) -> str:
     """The type of tax document that the holder of the account cannot have as a key, `CPF` or `CNPJ`.
 
-    A person has a CPF, a company has a CNPJ. If the list of keys has one of both types, the holder cannot have the
-    other one. If the list has none or both, the result is empty.
+    A person has a CPF, a company has a CNPJ. If the list of keys has a CNPJ and no CPF, the holder is a company, so the
+    result is `CPF`. If the list has a CPF and no CNPJ, the result is `CNPJ`. Else the result is empty.
     """
     texts = [value for _, value in leaves_of(key_list) if isinstance(value, str)]
     types_in_list = {_tax_document_type(text) for text in texts} - {""}
-    if len(types_in_list) != 1:
-        return ""
-    return "CNPJ" if types_in_list == {"CPF"} else "CPF"
+    if types_in_list == {"CPF"}:
+        return "CNPJ"
+    return "CPF" if types_in_list == {"CNPJ"} else ""

@@ -35,7 +35,7 @@ from spec.json_text import read_json
 from spec.message import say
 
 _LIMIT_IS_REACHED = say("limits.{setting} ({limit}) is spent")
-DOCUMENT_THE_TOKEN = ("executePix", "registerPixKey")
+OPERATIONS_WITH_DOCUMENTED_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
 TIMES_FOR_SYNTHETIC = 2
 """Some requests name only accounts, keys and codes that the suite made up. For wrong tokens in them the limit is this
@@ -145,7 +145,7 @@ class Budget:
         if sending.resends_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
-        if sending.intent.operation not in DOCUMENT_THE_TOKEN:
+        if sending.intent.operation not in OPERATIONS_WITH_DOCUMENTED_TOKEN:
             # Few such requests are sent, so they need no limit. But a limit of 0 means: send no wrong token at all.
             limit_forbids_wrong_tokens = self.limits.wrong_tokens == 0
             return has_wrong_token and limit_forbids_wrong_tokens

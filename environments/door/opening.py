@@ -181,10 +181,10 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
         journal = journal_of(profile)
         # Only codes of the profile need the earlier journal: a code that the run itself prepares is new.
         reason_not_to_send = journal.reason_not_to_trust() if codes else ""
-        already_sent: list[str] = []
+        codes_sent_before: list[str] = []
         if not reason_not_to_send:
-            already_sent = [code for code in codes if journal.entry_that_forbids(code)]
-        return f"codes in {journal.path}: {len(journal.entries())}", reason_not_to_send, already_sent
+            codes_sent_before = [code for code in codes if journal.entry_that_forbids(code)]
+        return f"codes in {journal.path}: {len(journal.entries())}", reason_not_to_send, codes_sent_before
     except ProfileError as error:
         return str(error), str(error), []
 

@@ -20,7 +20,7 @@ from spec.answers import (
     RefusalKind,
     execution_results,
     is_refusal,
-    refusal_of_the_caller,
+    refusal_about_the_caller,
     refusal_or_failure,
 )
 from spec.exchange import VALID, Exchange, FailureKind, Response
@@ -114,7 +114,7 @@ def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
     if exchange.response is None:
         was_sent = exchange.number > 0  # a request that a limit kept back has the number 0
         return was_sent and kind is not FailureKind.NO_CONNECTION
-    token_is_accepted = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
+    token_is_accepted = exchange.credential == VALID or not refusal_about_the_caller(exchange.response)
     # 408 and 499 are refusals by their status, but a gateway sends them while the service may go on.
     gateway_gave_up = exchange.response.status in NO_ANSWER_OF_THE_SERVICE
     may_have_had_effect = kind in _MAY_HAVE_HAD_EFFECT or gateway_gave_up

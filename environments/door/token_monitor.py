@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, may_refuse_any_bad_token, refusal_of_the_caller
+from spec.answers import is_granted, may_refuse_any_bad_token, refusal_about_the_caller
 from spec.exchange import VALID, Exchange, Response
 from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
@@ -153,7 +153,7 @@ class TokenMonitor:
         An expired token may be the cause. So if the token has expired and no other token can be fetched, these
         exchanges are not judged. If that is known already when an answer arrives, the answer is not judged either.
         """
-        if refusal_of_the_caller(response) is None:
+        if refusal_about_the_caller(response) is None:
             return
         self._refused_since_granted.append(exchange.number)
         if self.has_ended_the_run:
@@ -173,7 +173,7 @@ class TokenMonitor:
 
     def _count_refusal_of_invalid_request(self, response: Response) -> None:
         """Count an invalid request with the token if it was refused because of the caller, such as with 401."""
-        if refusal_of_the_caller(response) is not None:
+        if refusal_about_the_caller(response) is not None:
             self._invalid_in_a_row += 1
 
     def _begin_check_if_due(self) -> bool:
@@ -240,7 +240,7 @@ class TokenMonitor:
                     repetition = self._repeat_alone(read)
                     if repetition is None or repetition.response is None:
                         return
-                    if refusal_of_the_caller(repetition.response) is None:
+                    if refusal_about_the_caller(repetition.response) is None:
                         self.excused.add(number)
                         self._expired_at = 0
                         return

@@ -80,17 +80,17 @@ def close_record(session: Session) -> None:
     without_known_values = session.display.without_known_values  # hides tokens and codes in texts of other programs
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
-    run.unknown_outcomes = len(door.guard.unknown)
+    run.unknown_outcomes = len(door.guard.unknown_outcomes)
     run.ended_by = run.ended_by or door.token_monitor.expired
-    run.unreachable = run.unreachable or without_known_values(door.liveness.unreachable)
-    run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
+    run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
+    run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.trouble_with_profile_codes)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
             name = changed(key.label, without_known_values)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
-        run.not_executed += _not_executed(door, session.profile.accounts)
+        run.transfers_not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
     unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
@@ -98,7 +98,7 @@ def close_record(session: Session) -> None:
     run.unsent = {reason: names for reason, names in unsent.items() if names}
 
 
-def _last_seen(reproduction: Reproduction) -> Text:
+def _end_of_target(reproduction: Reproduction) -> Text:
     """A sentence about the last request before the service could not be reached any more; empty if it never answered.
 
     If requests were on their way at that moment, these are named instead, because one of them may have crashed the
@@ -217,7 +217,7 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
     for fault in _faults_of_the_set_up(door, valid):
-        yield Note(NoteKind.SET_UP, fault)
+        yield Note(NoteKind.WRONG_SET_UP, fault)
     yield from _refused_accounts(door, valid)
     yield from _effects_of_others(door, reproduction)
 
@@ -233,7 +233,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
         command_to_settle = say(
             "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
         )
-    for number in door.guard.unknown:  # executions of this run without a clear answer
+    for number in door.guard.unknown_outcomes:  # executions of this run without a clear answer
         remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
@@ -249,7 +249,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             at=entry.at,
             name=entry.name,
         )
-        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), command_to_settle)))
+        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, joined((perhaps, say("look the transfer up"), command_to_settle)))
 
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
@@ -262,7 +262,7 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
-        yield Note(NoteKind.CUT, door.key_changes.stopped)
+        yield Note(NoteKind.REQUESTS_LEFT_OUT, door.key_changes.stopped)
 
 
 def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
@@ -284,7 +284,7 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
                 number=number,
                 answer=answer_in_words(answers[0]),
             )
-            yield Note(NoteKind.ACCOUNT, refused)
+            yield Note(NoteKind.ACCOUNT_REFUSED, refused)
 
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
@@ -297,7 +297,7 @@ def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]
         *_cut_by_limits(door.exchanges),
         *_answered_by_gateways(door.exchanges),
     ):
-        yield Note(NoteKind.IN_COMPANY, text)
+        yield Note(NoteKind.DIFFERENT_BESIDE_OTHERS, text)
 
 
 def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
@@ -355,7 +355,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
             number=number,
         )
         # --resend-code needs a journal, and is refused for a code that may have moved money in spite of its 401.
-        may_be_sent_again = guard.journal is not None and number not in guard.unknown
+        may_be_sent_again = guard.journal is not None and number not in guard.unknown_outcomes
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))
     yield from guard.notes
@@ -379,10 +379,10 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.trouble_with_profile_codes:
         yield guard.trouble_with_profile_codes
-    entries = guard.already_sent.values()  # the journal's entries of the codes that an earlier run sent
+    entries = guard.codes_sent_before.values()  # the journal's entries of the codes that an earlier run sent
     if entries:
         statuses_of_refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
-        already_sent = say(
+        sent_before_in_words = say(
             "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
             "this one: prepare new ones",
             number=len(entries),
@@ -393,7 +393,7 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         number_of_401 = statuses_of_refused.count("401")
         if number_of_401:
             token = say("{number} of these codes got 401, so the token was at fault", number=number_of_401)
-        yield joined((already_sent, resend, token))
+        yield joined((sent_before_in_words, resend, token))
     if guard.sent_with_wrong_token:
         yield say(
             "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
@@ -412,7 +412,7 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     codes that this run prepared were refused as well, because these were new.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
-    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
+    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown_outcomes]
     refused = [exchange for exchange in with_known_outcome if _refuses_a_code(exchange)]
     if all(_may_be_a_conflict(exchange) for exchange in refused):  # also if no code was refused
         return

@@ -8,8 +8,8 @@ from environments.door.key_states import (
     KeyState,
     Presence,
     RunKey,
-    can_be_named,
     is_gone_after,
+    is_unambiguous,
     may_be_stored_as,
     may_have_arrived,
     presence_of,
@@ -104,7 +104,8 @@ def test_a_registered_key_stays_registered_if_a_second_registration_does_not_suc
     ],
 )
 def test_a_key_is_refused_or_perhaps_registered_if_its_registration_does_not_succeed(exchange, state):
-    """REFUSED means that the service refused the key, so a later list without the key settles that it is not registered.
+    """REFUSED means that the service refused the key, so a later list without the key settles that it is not
+    registered.
 
     MAYBE means that no answer of the service itself is clear, so the key may be registered even later.
     """
@@ -466,7 +467,7 @@ def test_a_deletion_names_no_key_that_a_service_may_read_as_another_one(key, can
 
     A deletion that names such a key could delete another one.
     """
-    assert can_be_named(key) is can_be_deleted_safely
+    assert is_unambiguous(key) is can_be_deleted_safely
 
 
 REGISTERED_KEY = key_of_run(KeyState.REGISTERED)
@@ -509,7 +510,8 @@ LIST_WITH_THE_KEY_AND_A_MASKED_ONE = list_that_shows("q***@bank.example", PROFIL
 def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_profile(
     key, list_before, list_now, may_be_deleted
 ):
-    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered it.
+    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered
+    it.
 
     A complete list from before the run lacks the key, and the list of now shows it. Neither list hides characters, and
     the profile calls the key `disposable`. A sandbox is a test system; this service is none.
