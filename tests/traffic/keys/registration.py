@@ -575,7 +575,7 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
         # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
         # if the profile says that nobody else registers RANDOM keys at this account.
         was_named_in_request = key.value is not None
-        if was_named_in_request or registrar.keys.may_tell_random_by_lists:
+        if was_named_in_request or registrar.keys.new_listed_key_is_of_run:
             registrar.keys.learn_value(key, refused.key)  # nothing changes if this value is known already
 
 
