@@ -22,8 +22,8 @@ from spec.message import Text, joined, texts_in_values
 _MOST_REASONS = 5
 """Most lines about requirements that were not exercised, one for each reason. A choice: the report has all of them."""
 _MALFORMED_OPERATION = "unseen"
-"""Placeholder in the message of a requirement that `why_only_on_a_sandbox` writes (tests/traffic/robustness.py). Its
-value is the operation whose malformed requests tested nothing, because all were answered like valid ones."""
+"""Placeholder in a message of `why_invalid_requests_showed_nothing` (tests/traffic/robustness.py). Its value is the
+operation whose malformed requests tested nothing, because all were answered like valid ones."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "supply or correct what the lines above name, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",

@@ -78,7 +78,7 @@ def outline(exchange: Exchange) -> ShownExchange:
         started=exchange.started,
         elapsed_ms=round(exchange.elapsed_s * 1000, 1),
         beside=exchange.beside,
-        part=exchange.part,
+        part=exchange.generator,
         purpose=exchange.purpose.value if exchange.purpose else "",
         request=ShownRequest(exchange.request.method, operation.path if operation else ""),
         response=ShownResponse(response.status, response.cut) if response else None,
