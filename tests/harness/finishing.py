@@ -79,8 +79,8 @@ def close_record(session: Session) -> None:
     | guard | the part of the door that decides whether a transaction code may be sent |
     | journal | the file with the codes that runs have sent, so that no code is executed twice |
     | supplied | from the profile, as most transaction codes are |
-    | grant | a success, which shows that the token is valid and the account exists |
-    | outage | a time in which an operation answered only with errors of a gateway, so that requests were kept back |
+    | grants | how the operations answered the valid token, and which of them succeeded at least once |
+    | outage | a time in which only a gateway answered the valid requests to an operation (502, 503, 504) |
     """
     run = session.run
     door = session.door
