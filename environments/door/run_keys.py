@@ -35,9 +35,9 @@ from environments.door.key_states import (
     KeyState,
     Presence,
     RunKey,
-    can_be_named,
     had_no_connection,
     is_gone_after,
+    is_unambiguous,
     may_have_become,
     presence_of,
     profile_key_may_be_deleted,
@@ -162,17 +162,17 @@ class Keys:
 
         | key | further conditions |
         |---|---|
-        | made up by the suite or the service | off a sandbox: no service can read it as another key (`can_be_named`) |
+        | made up by the suite or the service | off a sandbox: no service takes it for another key (`is_unambiguous`) |
         | of the profile (the settings of the run) | see `profile_key_may_be_deleted` |
         """
         if value not in self._profile_keys:
-            is_read_by_all_in_the_same_way = self._is_sandbox or can_be_named(value)
+            is_read_by_all_in_the_same_way = self._is_sandbox or is_unambiguous(value)
             return is_read_by_all_in_the_same_way and not self.was_there_before(value)
         key = self._profile_keys[value]
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
-    def holds_an_unknown_key(self) -> bool:
+    def has_random_key_of_unknown_value(self) -> bool:
         """True if this run or an earlier one registered a RANDOM key, whose value the service made and nobody knows.
 
         Such a key cannot be deleted, so no further RANDOM key is registered meanwhile. Raises JournalError.
@@ -217,9 +217,9 @@ class Keys:
         before = self.lists.before.get(account)
         for key in self.keys_of_runs():
             was_elsewhere_before = (
-                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_elsewhere(key.key)
+                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_outside_key_at(key.key)
             )
-            if last.shows_elsewhere(key.key) and not was_elsewhere_before:
+            if last.shows_outside_key_at(key.key) and not was_elsewhere_before:
                 return True
         return False
 

@@ -89,11 +89,11 @@ def close_record(session: Session) -> None:
     # What was sent, and why the run ended.
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
-    run.unknown_outcomes = len(door.guard.unknown)
+    run.unknown_outcomes = len(door.guard.unknown_outcomes)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.ended_by = run.ended_by or door.token_monitor.expired  # a sentence; empty if the token is still accepted
-    run.unreachable = run.unreachable or without_known_values(door.liveness.unreachable)
-    run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
+    run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
+    run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
 
     # Notes for people, and what is left at the service.
@@ -102,7 +102,7 @@ def close_record(session: Session) -> None:
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, without_known_values)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
-        run.not_executed += _not_executed(door, session.profile.accounts)
+        run.transfers_not_executed += _not_executed(door, session.profile.accounts)
 
     # Why requests were not sent: by reason, the operations that they were for.
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
@@ -111,7 +111,7 @@ def close_record(session: Session) -> None:
     run.unsent = {reason: names for reason, names in unsent.items() if names}
 
 
-def _last_seen(reproduction: Reproduction) -> Text:
+def _end_of_target(reproduction: Reproduction) -> Text:
     """A sentence about the last request before the service could not be reached any more; empty if it never answered.
 
     If requests were on their way at that moment, these are named instead, because one of them may have crashed the
@@ -235,7 +235,7 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
     for fault in _faults_of_the_set_up(door, valid):
-        yield Note(NoteKind.SET_UP, fault)
+        yield Note(NoteKind.WRONG_SET_UP, fault)
     yield from _refused_accounts(door, valid)
     yield from _answers_that_say_little(door, reproduction)
 
@@ -254,7 +254,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             "appear again",
             name=name,
         )
-    for number in door.guard.unknown:  # executions of this run without a clear answer
+    for number in door.guard.unknown_outcomes:  # executions of this run without a clear answer
         remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
@@ -270,7 +270,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             at=entry.at,
             name=entry.name,
         )
-        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), command_to_settle)))
+        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, joined((perhaps, say("look the transfer up"), command_to_settle)))
 
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
@@ -283,7 +283,7 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
-        yield Note(NoteKind.CUT, door.key_changes.stopped)
+        yield Note(NoteKind.REQUESTS_LEFT_OUT, door.key_changes.stopped)
 
 
 def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
@@ -305,7 +305,7 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
                 number=number,
                 answer=answer_in_words(answers[0]),
             )
-            yield Note(NoteKind.ACCOUNT, refused)
+            yield Note(NoteKind.ACCOUNT_REFUSED, refused)
 
 
 def _answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator[Note]:
@@ -319,7 +319,7 @@ def _answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator
         *_cut_by_limits(door.exchanges),
         *_answered_by_gateways(door.exchanges),
     ):
-        yield Note(NoteKind.IN_COMPANY, text)
+        yield Note(NoteKind.DIFFERENT_BESIDE_OTHERS, text)
 
 
 def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:
@@ -377,7 +377,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
             number=number,
         )
         # --resend-code needs a journal, and is refused for a code that may have moved money in spite of its 401.
-        may_be_sent_again = guard.journal is not None and number not in guard.unknown
+        may_be_sent_again = guard.journal is not None and number not in guard.unknown_outcomes
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))
     yield from guard.notes
@@ -437,7 +437,7 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     the question is left out, because no earlier run can have executed them.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
-    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
+    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown_outcomes]
     refused = [exchange for exchange in with_known_outcome if _refuses_a_code(exchange)]
     if all(_may_be_a_conflict(exchange) for exchange in refused):  # also if no code was refused
         return

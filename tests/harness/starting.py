@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.credentials import forget_variables, open_target, protect_secrets
+from environments.credentials import open_target, protect_secrets, remove_secret_variables
 from environments.door.journal import Outcome, canonical
 from environments.door.opening import journal_of, open_client, open_door
 from environments.profiles.loading import load
@@ -200,7 +200,7 @@ def open_asked_run(config: pytest.Config, profile: Profile, codes_to_resend: Con
         return _open_recorded(config, profile)
     notes = []
     if config.getoption("new_journal"):
-        notes.append(Note(NoteKind.SET_UP, start_journal(profile)))
+        notes.append(Note(NoteKind.WRONG_SET_UP, start_journal(profile)))
     opened = _open_run(config, profile, codes_to_resend)
     opened.run.notes += notes
     return opened
@@ -235,7 +235,7 @@ def _open_run(config: pytest.Config, profile: Profile, codes_to_resend: Containe
     session = session_of(run, door, open_client(door, profile))
     config.stash[SESSION] = session
     reporter, pen = _open_report(config, run, session.display)
-    forget_variables(profile)  # no program that the run starts gets the secrets
+    remove_secret_variables(profile)  # no program that the run starts gets the secrets
     return RunParts(run, reporter, pen, session, interruption)
 
 

@@ -34,7 +34,7 @@ from spec.requirements import Requirement, requirements
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, explains, options_given
 from tests.harness.selection import ids_in_group, permits, requirement_ids_of, requirement_of, selection_in_words
-from tests.traffic.enough import few_exchanges
+from tests.traffic.enough import lines_about_few_exchanges
 from tests.traffic.phases import send_everything
 
 InPlaceOfTests = Callable[[pytest.Session], None]
@@ -166,14 +166,14 @@ def planned(
     # The ids of the requirements whose tests judge requests of the run.
     requirement_ids = requirement_ids_of(items, "run_traffic")
     tested_operations = [requirements()[requirement_id].operation for requirement_id in requirement_ids]
-    denied = frozenset(name for name in tested_operations if name and not permits(profile, name))
+    not_permitted = frozenset(name for name in tested_operations if name and not permits(profile, name))
     return Plan(
         door.exchanges,
-        denied=denied,  # operations that the profile does not permit
-        executes=traffic.selection.needs_real_codes,
-        barred=list(door.guard.barred),  # codes that earlier runs sent
-        cut=list(door.unsent),  # limits that keep requests back
-        few=list(few_exchanges(traffic)),  # what is tested with few requests only
+        operations_not_permitted=not_permitted,
+        needs_an_execution=traffic.selection.needs_real_codes,
+        codes_sent_before=list(door.guard.barred),
+        limits_reached=list(door.unsent),  # limits that keep requests back
+        situations_with_few_exchanges=list(lines_about_few_exchanges(traffic)),
         journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 

@@ -23,7 +23,7 @@ from spec.message import Text, say
 from spec.observed import is_evidence
 from tests.harness.judging import not_exercised_unless
 from tests.harness.selection import permits
-from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER
+from tests.traffic.at_times import OPERATIONS_WITH_A_STABLE_PATH
 from tests.traffic.invalid import unreadable_request
 from tests.traffic.keys.registrar import Registrar
 from tests.traffic.money.executions import Preparation
@@ -70,7 +70,7 @@ def prepare_transfers(traffic: Traffic) -> None:
     sandbox (a service without real money) more is sent: a registration right after the last preparation, because a
     service at fault may let a transfer spoil the next request, and the same bodies several times.
     """
-    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
+    for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         was_prepared_to_execute = traffic.log.of(operation, Preparation.TO_EXECUTE)
         if not was_prepared_to_execute:
             _send_preparation(traffic, operation)
@@ -109,7 +109,7 @@ def _send_granted_preparations_again(traffic: Traffic) -> None:
     There are ENOUGH_ANSWERS to each body then, so that a faulty node of the service is found.
     """
     sends: list[Send] = []
-    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
+    for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         granted = list(filter(is_granted, traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body
@@ -132,7 +132,7 @@ def send_reads(traffic: Traffic) -> None:
         if traffic.profile.accounts or not needs_account:
             sends.append(partial(_send_read, traffic, operation, Reading.WITH_TOKEN))
             sends.append(partial(_send_read, traffic, operation, Reading.WITHOUT_TOKEN, NO_HEADER))
-            if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
+            if operation in OPERATIONS_WITH_A_STABLE_PATH:
                 sends += [partial(_send_read, traffic, operation, Reading.ONCE_MORE)] * _MORE_READS
     traffic.send_together(sends)
 

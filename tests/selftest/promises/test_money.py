@@ -2,7 +2,7 @@
 
 An execution is a request with a code of a prepared transfer; with the valid token it moves the money. Its outcome is
 unknown if no answer tells whether it did. `manual_run` is a run whose requests the test sends one by one.
-`guard.unknown` has the numbers of the exchanges with an unknown outcome. `service.executions` has the codes that
+`guard.unknown_outcomes` has the numbers of the exchanges with an unknown outcome. `service.executions` has the codes that
 arrived with the valid token.
 """
 
@@ -15,7 +15,7 @@ import requests
 
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
-from environments.door.wrong_tokens import RESTORABLE
+from environments.door.wrong_tokens import RESTORABLE_FORMS
 from environments.profiles.model import ProfileError
 from environments.sandbox import Response
 from reports.result.run_verdict import result_of_run
@@ -65,7 +65,7 @@ def test_an_execution_without_an_answer_reaches_the_service_once(service, proxie
     repeated = manual_run.execute()
 
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.outcomes_in_journal == ["sent", "unknown"]
     assert "is not sent again" in repeated.failure.message
 
@@ -83,7 +83,7 @@ def test_an_execution_whose_success_breaks_off_has_a_known_outcome(service, manu
     assert exchange.response.broken
     assert repeated.response is None
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == []
+    assert manual_run.door.guard.unknown_outcomes == []
 
 
 @served_by(trouble.ExecutesAndBreaksA400Off)
@@ -99,7 +99,7 @@ def test_an_execution_whose_refusal_breaks_off_has_an_unknown_outcome(service, m
     assert exchange.response.broken
     assert repeated.response is None
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
 
 
 # services that execute and refuse: the refusal has the result of the execution
@@ -128,7 +128,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
     error_after_settling = error_after_a_later_run()
 
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.outcomes_in_journal[:2] == ["sent", "unknown"]
     for error in (error_before_settling, error_after_settling):
         assert error.startswith("--resend-code: this code was sent at 20")  # the year of the execution
@@ -152,7 +152,7 @@ def test_a_refusal_with_the_status_done_counts_as_executed_if_the_code_was_sent_
     outcomes_of_first_run, outcomes_of_second_run = ["sent", "success", "sent", "unknown"], ["sent", "unknown"]
 
     assert manual_run.door.guard.executed == 1
-    assert len(manual_run.door.guard.unknown) == 1
+    assert len(manual_run.door.guard.unknown_outcomes) == 1
     assert executed_and_refused(log) == [answer_to_first_code]
     assert executed_and_refused(log_of_single_code) == []
     assert manual_run.outcomes_in_journal == outcomes_of_first_run + outcomes_of_second_run
@@ -249,7 +249,7 @@ def test_an_execution_that_is_answered_429_is_not_sent_again(service, manual_run
     assert repeated.response is None
     assert with_another_code.response.status == 200
     assert service.executions == [CODE, OTHER_CODE]
-    assert manual_run.door.guard.unknown == []
+    assert manual_run.door.guard.unknown_outcomes == []
 
 
 @served_by(trouble.NeverAnswersARefusal, trouble.BreaksOnARefusal)
@@ -262,7 +262,7 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, manual_run, tm
     manual_run.execute()
     ManualRun(service, tmp_path, name="two").execute()
 
-    assert manual_run.door.guard.unknown == [with_wrong_token.number]
+    assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
     assert service.executions == []
 
 
@@ -279,7 +279,7 @@ def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
     statuses_of_executions = [answer.response.status for answer in answers_to_real_codes(log)]
 
     assert service.executions == [CODE, THIRD_CODE]
-    assert manual_run.door.guard.unknown == [with_wrong_token.number]
+    assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
     assert statuses_of_executions == [200, 200]
 
 
@@ -293,7 +293,7 @@ def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
     manual_run.execute_all(sandbox_profile(tmp_path, CODES))
 
     assert service.executions == list(CODES)
-    assert manual_run.door.guard.unknown == []
+    assert manual_run.door.guard.unknown_outcomes == []
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_a_code_is_executed_a_second_time_on_a_sandbox_only(
     """
     manual_run = ManualRun(service, tmp_path, has_journal=not is_sandbox)  # only a sandbox has no journal
     manual_run.execute()
-    manual_run.door.guard.unknown += unknown_outcomes
+    manual_run.door.guard.unknown_outcomes += unknown_outcomes
     permission = manual_run.door.guard.permit_again(CODE)
     second_exchange = manual_run.execute()
     third_exchange = manual_run.execute()
@@ -409,7 +409,7 @@ def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
     Whoever sees it could guess the valid token.
     """
     manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {"fuzz"})
-    any_restorable_form = min(RESTORABLE)
+    any_restorable_form = min(RESTORABLE_FORMS)
 
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
         manual_run.execute(credential=any_restorable_form)
@@ -577,7 +577,7 @@ def run_that_prepares(bank, folder, only=ONLY_EXECUTIONS, **changes):
     """
     transactions = {"prepare": HOW_TO_PREPARE | changes}
     model = run_suite_in_memory(bank, profile_off_sandbox(folder, transactions=transactions, requests=None), only)
-    return report_notes(model), [*map(str, model.not_executed)]
+    return report_notes(model), [*map(str, model.transfers_not_executed)]
 
 
 class Declines(FakeBank):

@@ -213,7 +213,7 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, serv
 
     later_run = ManualRun(service, tmp_path, name="two")
     later_run.secrets.learn("code", THIRD_CODE)
-    codes_that_may_be_sent = later_run.door.guard.open_journal([THIRD_CODE])
+    codes_that_may_be_sent = later_run.door.guard.open_journal_and_find_usable([THIRD_CODE])
     staging_journal(tmp_path).write("TX-PREPARED", "sent")  # a line after the damage, which does not repair the journal
     unsent_exchanges = [
         later_run.execute(THIRD_CODE),
@@ -236,10 +236,10 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
     run_with_open_folder = ManualRun(service, tmp_path, name="two")
-    codes_with_open_folder = run_with_open_folder.door.guard.open_journal([CODE])
+    codes_with_open_folder = run_with_open_folder.door.guard.open_journal_and_find_usable([CODE])
     unsent = run_with_open_folder.execute(CODE)
     tmp_path.chmod(0o700)
-    codes_afterwards = ManualRun(service, tmp_path, name="three").door.guard.open_journal([CODE])
+    codes_afterwards = ManualRun(service, tmp_path, name="three").door.guard.open_journal_and_find_usable([CODE])
 
     assert (codes_with_open_folder, codes_afterwards) == ([], [CODE])
     assert unsent.failure.message == message_if_others_can_write(tmp_path)
@@ -409,7 +409,7 @@ def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
         killed_run.execute(credential=credential)
     later_run = ManualRun(service, tmp_path, name="two")
     guard = later_run.door.guard
-    codes_that_may_be_sent = guard.open_journal([CODE])
+    codes_that_may_be_sent = guard.open_journal_and_find_usable([CODE])
     later_run.execute(CODE, credential="no header")
     later_run.execute(CODE)
 
@@ -607,7 +607,9 @@ def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, 
     for event in ("prepared", "offered"):
         journal.write(offered_code, event)
     later_run = ManualRun(service, tmp_path, name="two")
-    codes_that_may_be_sent = later_run.door.guard.open_journal([prepared_code, executed_code, offered_code])
+    codes_that_may_be_sent = later_run.door.guard.open_journal_and_find_usable(
+        [prepared_code, executed_code, offered_code]
+    )
 
     assert [entry.outcome for entry in journal.entries()] == ["prepared", "success", "offered"]
     assert codes_that_may_be_sent == [prepared_code, offered_code]
@@ -622,7 +624,7 @@ def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions
     journal = staging_journal(tmp_path)
     journal.start()
     manual_run = ManualRun(service, tmp_path, name="two")
-    manual_run.door.guard.open_journal([CODE])
+    manual_run.door.guard.open_journal_and_find_usable([CODE])
     possible_executions_before = manual_run.door.guard.count_possible_executions()
     journal.path.unlink()
     journal.path.mkdir()

@@ -128,7 +128,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
     assert statuses == [200, 200, 200]
     assert codes_received == list(ALL_CODES)
     assert service.carried == []  # the codes on kept connections
-    assert manual_run.door.guard.unknown == []  # the executions of unknown outcome
+    assert manual_run.door.guard.unknown_outcomes == []  # the executions of unknown outcome
 
 
 CLOSING_AT_THE_SECOND_CODE = {
@@ -173,7 +173,7 @@ class TestConnectionThatClosesUnderACode:
         outcomes_of_second_code = manual_run.outcomes_in_journal[2:4]  # after "sent" and "success" of the first code
 
         assert lost_execution.response is None
-        assert manual_run.door.guard.unknown == [lost_execution.number]
+        assert manual_run.door.guard.unknown_outcomes == [lost_execution.number]
         assert outcomes_of_second_code == ["sent", "unknown"]
 
     def test_the_closed_connection_is_no_failure_of_the_service(
@@ -190,7 +190,7 @@ class TestConnectionThatClosesUnderACode:
         conclusion = judge("executePix.connection", lost_execution).conclusion
 
         assert conclusion is Conclusion.INCONCLUSIVE
-        assert manual_run.door.liveness.unreachable == ""
+        assert manual_run.door.liveness.why_unreachable == ""
         assert [first_execution.response.status, third_execution.response.status] == [200, 200]
 
 
