@@ -20,7 +20,7 @@ from tests.traffic.trust.let_in import (
     are_all_refused_in_first_series,
     are_only_some_refused_in_first_series,
     is_about_the_identifier,
-    let_in,
+    requests_let_in_by_finding,
     results_without_valid_token,
     stand_ins_let_in,
 )
@@ -58,7 +58,10 @@ def log_of(*exchanges):
 
 def numbers_let_in(log, operation="executePix"):
     """The numbers of the requests that were let in, by the code of the finding."""
-    return {code: [exchange.number for exchange in exchanges] for code, exchanges in let_in(log, operation)}
+    return {
+        code: [exchange.number for exchange in exchanges]
+        for code, exchanges in requests_let_in_by_finding(log, operation)
+    }
 
 
 WITH_THE_TOKEN = refused(Trust.WITH_THE_TOKEN, NOT_FOUND)
