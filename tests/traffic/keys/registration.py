@@ -4,7 +4,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 
 1. A made-up key is registered twice and deleted. Then keys are sent without the valid token.
 2. Each key of the profile is registered twice and deleted.
-3. Keys with undocumented types and with the remaining wrong tokens are sent.
+3. Keys with undocumented types and with the remaining wrong tokens are sent, and all keys of step 2 in parallel.
 4. RANDOM keys are registered, and keys of each type again and again, until there are enough answers.
 5. What is left is deleted, and key types that were refused are tried again.
 
@@ -257,8 +257,8 @@ def _send_other_schemes(context: _StepContext) -> None:
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
     """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then a request is sent to an undocumented path. The valid registrations of the next steps show whether a service
-    answers them otherwise after such a request.
+    Then a request is sent to siblings: two undocumented paths that are like the documented one, with another last name.
+    The next steps show whether a service answers valid registrations in another way after such a request.
     """
     registrar = context.registrar
     registrar.clean_up()
@@ -570,10 +570,12 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
         if not refused.is_certain:
             continue
         key = registrar.keys.key_of(refused.exchange)
+        if key is None:
+            continue
         # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
         # if the profile says that nobody else registers RANDOM keys at this account.
-        was_named = key is not None and key.value is not None
-        if key is not None and (was_named or registrar.keys.may_tell_random_by_lists):
+        was_named_in_request = key.value is not None
+        if was_named_in_request or registrar.keys.may_tell_random_by_lists:
             registrar.keys.learn_value(key, refused.key)  # nothing changes if this value is known already
 
 

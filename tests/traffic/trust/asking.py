@@ -226,11 +226,11 @@ class _Sender:
     # -- stand-ins --------------------------------------------------------------------------------------------------
 
     def stand_ins_within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
-        """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
+        """Those of these stand-ins that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
         A stand-in is what some services trust instead of a token, such as a header that a gateway sets. Stand-ins
-        without an Authorization header are all sent. Of the others the last ones are left out: the limit must still
-        permit the requests that prove that a stand-in is let in (`ORDER_OF_PROOF`).
+        without an Authorization header are all sent. If the limit is too low for all stand-ins with this header, the
+        last ones are left out, so that enough requests are left to prove that a stand-in is let in (`ORDER_OF_PROOF`).
         """
         wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
@@ -274,8 +274,8 @@ class _Sender:
         """Send each part of a stand-in on its own, and more requests after each answer (`send_more_after`).
 
         A stand-in is what some services trust instead of a token, such as a group of headers; each half of the group is
-        a part. So the one header is found that the service trusts. Nothing is sent if the stand-in has no parts, or if
-        as many parts as _MOST_PARTS were sent to the operation.
+        a part. If a half is let in, its halves are sent in turn, until the one header is found that the service trusts.
+        Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
         """
         parts_left = _MOST_PARTS - len(self._log.of(self.operation, Trust.ONE_PART))
         parts = stand_in.parts()[:parts_left]
