@@ -67,7 +67,7 @@ def test_a_granted_deletion_deletes_its_key_alone(deletions, keys_in_lists):
     granted = list(filter(is_granted, deletions))
     not_exercised_unless(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
     # Any of the deletions may have removed a key that it does not name, so the report shows all of them.
-    another_key_vanished = keys_in_lists.lists.has_vanished_after_a_deletion
+    another_key_vanished = keys_in_lists.lists.key_vanished_after_deletion
     perhaps_deleting_other_keys = granted if another_key_vanished else []
 
     warn("deletePixKey.exists", finding("kept"), keys_in_lists.deletions_still_listed(granted))
