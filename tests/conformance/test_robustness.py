@@ -15,8 +15,8 @@ from spec.rules import ROBUSTNESS
 from tests.harness.judging import assert_judgement, out_of_scope_unless, requirements_named
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import (
-    kinds_of_invalid_request_not_sent,
-    kinds_of_invalid_request_that_tested_nothing,
+    kinds_of_invalid_requests_not_sent,
+    kinds_of_invalid_requests_that_tested_nothing,
     why_only_on_a_sandbox,
 )
 
@@ -34,8 +34,8 @@ def test_no_request_breaks_the_service(requirement_id, log, profile, reproductio
     """
     operation = requirement_id.partition(".")[0]  # such as "executePix" of "executePix.serverError"
     # Two sentences for the report about requests that show nothing. They are empty if there are no such requests.
-    not_sent = kinds_of_invalid_request_not_sent(log, operation)
-    tested_nothing = kinds_of_invalid_request_that_tested_nothing(log, profile, operation)
+    not_sent = kinds_of_invalid_requests_not_sent(log, operation)
+    tested_nothing = kinds_of_invalid_requests_that_tested_nothing(log, profile, operation)
     why_not_tested = why_only_on_a_sandbox(log, profile, operation)  # empty if the requirement was tested
 
     judgement = never_broken(requirement_id, log, reproduction, joined([not_sent, tested_nothing]))
