@@ -35,7 +35,7 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
     They name certificates, which the options of `new` cannot all name. Raises ProfileError for a path that no profile
     can have, and if there is a profile that may not be replaced.
     """
-    if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):
+    if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):  # such as staging.yaml
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     if not os.path.lexists(path):
         return {}

@@ -74,14 +74,19 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
         place: JsonPath = tuple("*" if isinstance(part, int) else part for part in path)
         values_by_place.setdefault(place, []).append(value)
     own_keys = {key.key for key in profile.pix_keys if key.key}
-    pointers = []
+    pointers: list[str] = []
     for place, values in values_by_place.items():
         has_only_keys = all(_is_a_key(value, own_keys) for value in values)
         may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
         if "*" in place and has_only_keys and may_be_shown:
             pointers.append("/" + "/".join(map(str, place)))
-    named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_MEMBER_NAMES)]
-    return named_like_keys or pointers
+    return list(filter(_is_named_like_a_key, pointers)) or pointers
+
+
+def _is_named_like_a_key(pointer: str) -> bool:
+    """True if the last member of a JSON pointer has a name such as `pixKey` or `chave`."""
+    _, _, name = pointer.rpartition("/")
+    return folded(name).endswith(_ENDS_OF_MEMBER_NAMES)
 
 
 def _is_a_key(value: Any, own_keys: set[str]) -> bool:
@@ -91,8 +96,9 @@ def _is_a_key(value: Any, own_keys: set[str]) -> bool:
     """
     if not isinstance(value, str) or has_mask(value):
         return False
-    is_typical = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
-    return value in own_keys or is_typical or _tax_document_type(value) != ""
+    is_address_phone_or_uuid = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
+    is_tax_document = _tax_document_type(value) != ""
+    return value in own_keys or is_address_phone_or_uuid or is_tax_document
 
 
 def _tax_document_type(text: str) -> str:

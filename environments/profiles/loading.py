@@ -321,8 +321,8 @@ def _place_of_wrong_name(place: tuple[Any, ...]) -> tuple[Any, ...]:
 def _wrong_body(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
     """Place and message for an error in the body of an operation: `("requests", "createPix")`, "expected a body …".
 
-    The message has an example of a body, because the user sees more from it than from the message of pydantic. Where in
-    the body the error is, is left out: names of its members may be data.
+    The message has an example of a body, because the user sees more from it than from the message of pydantic. The
+    place within the body is left out, because the names of its members may be data.
     """
     body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
     return place[:2], f"expected a body written as YAML, such as {{json: {body}}}"

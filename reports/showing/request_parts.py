@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from environments.door.wrong_tokens import FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
-from environments.secret_values import texts_filled_in
+from environments.secret_values import patterns_of_filled_texts
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import END_OF_CUT_BODY, MOST_BYTES_SHOWN, Display, printable, shape
 from spec.exchange import Request
@@ -136,7 +136,7 @@ class RequestSplitter:
         self._display = display
         self._profile_name = profile.path.name
         self._expressions_of_secrets = expressions_of_secrets(profile)
-        self._texts_filled_in = texts_filled_in(profile)
+        self._patterns_of_filled_texts = patterns_of_filled_texts(profile)
         self._header_texts = {header.name.lower(): header.text for header in profile.headers if header.text}
 
     def parts_of(self, request: Request) -> RequestParts:
@@ -283,7 +283,7 @@ class RequestSplitter:
         A text of the profile may have a gap, such as `to {key}`. The suite fills in a key before it sends the text, so
         the content is compared with the text of the profile as a pattern. Empty if no text of the profile matches.
         """
-        for pattern, profile_key in self._texts_filled_in.items():
+        for pattern, profile_key in self._patterns_of_filled_texts.items():
             if pattern.fullmatch(content):
                 return profile_key
         return ""

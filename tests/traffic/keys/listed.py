@@ -288,8 +288,8 @@ class KeyLists:
             for registration, listing in self._registrations_shown_by(read, not_listed_so_far):
                 not_listed_so_far.remove(registration)
                 key = key_sent(registration)
-                was_there = self._was_listed_before(key, registration.number)
-                if not was_there and not self._is_answered_like_a_registered_key(registration):
+                was_listed_before = self._was_listed_before(key, registration.number)
+                if not was_listed_before and not self._is_answered_like_a_registered_key(registration):
                     yield RefusedButListed(registration, key, self._is_listed_like_an_accepted_key(key, [listing]))
 
     def _registrations_shown_by(self, read: Exchange, without_token: list[Exchange]) -> list[tuple[Exchange, Listing]]:
@@ -440,8 +440,8 @@ def _can_show(read: Exchange, key: str) -> bool:
     """True if the list in this answer may show the key, as far as its bytes tell without parsing them.
 
     A list may be large, and dozens of keys are looked for in it, so it is parsed only if this is true. A synthetic key
-    (made up by the suite) is exactly in the list or not at all. Any other key may be spelled otherwise, so it is always
-    possible.
+    (made up by the suite) is in the list exactly as it was sent, or not at all. For any other key the result is True,
+    because the list may have the key in another spelling.
     """
     name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
     is_synthetic = SYNTHETIC_PREFIX in name

@@ -283,15 +283,15 @@ def _registrations_of_open_types(log: Log) -> list[Exchange]:
 
 
 def _understood_or_registered(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """Those of the registrations that the service understood, although it may have answered with a refusal.
+    """Those of these registrations that show that the service knows the key type.
 
-    It answered with a registration result, or said that the key is registered already; or it refused the registration,
-    but lists show that it registered the key.
+    The service understood them: it answered with a registration result, or said that the key is registered already. Or
+    it refused them, but lists show that it registered the key.
     """
-    with_effect: list[Exchange] = []
-    if not all(map(is_understood, registrations)):
-        with_effect = refused_but_registered(log, profile)
-    return [exchange for exchange in registrations if is_understood(exchange) or exchange in with_effect]
+    registered_nevertheless: list[Exchange] = []
+    if not all(map(is_understood, registrations)):  # otherwise the lists, which may be large, need not be parsed
+        registered_nevertheless = refused_but_registered(log, profile)
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in registered_nevertheless]
 
 
 def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> bool:
@@ -324,7 +324,8 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     if not sent_again:
         return []
     last_number = sent_again[-1].number
-    # Another repetition that follows is about the next refused type. Then no accepted registration was sent again.
+    # If the next registration is AFTER_A_REFUSAL, it is about the next refused type: the run had no accepted
+    # registration that it could send again.
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:

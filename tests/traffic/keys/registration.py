@@ -257,8 +257,8 @@ def _send_other_schemes(context: _StepContext) -> None:
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
     """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then a request is sent to an undocumented path. The valid registrations of the next steps show whether a service
-    answers them otherwise after such a request.
+    Then a request is sent to siblings: two undocumented paths that are like the documented one, with another last name.
+    The next steps show whether a service answers valid registrations in another way after such a request.
     """
     registrar = context.registrar
     registrar.clean_up()
@@ -431,7 +431,7 @@ def _register_until_enough(context: _StepContext) -> None:
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
-        bodies = _bodies_that_need_more_answers(registrar.log, bodies, refused_types)
+        bodies = _bodies_for_next_round(registrar.log, bodies, refused_types)
         if len(random_registrations) >= _MOST_RANDOM_KEYS or not bodies:
             _delete_random_keys(registrar, random_registrations)
             random_registrations = []
@@ -525,7 +525,7 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     return body["pixKeyType"] not in refused_types and _count_of_missing_answers(log, body) > 0
 
 
-def _bodies_that_need_more_answers(
+def _bodies_for_next_round(
     log: Log, bodies: Iterable[dict[str, Any]], refused_types: Container[str]
 ) -> list[dict[str, Any]]:
     """The bodies for the next round of registrations: one for each key type of which the run needs more answers.

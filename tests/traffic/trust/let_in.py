@@ -78,8 +78,8 @@ TIMES_SENT_AGAIN = 5
 def is_about_the_identifier(answer: Exchange) -> bool:
     """True if the answer seems to be about the identifier in the request: its code or account.
 
-    Such an answer is, for example, a 404 for an unknown code, which the valid token gets, too. An answer about the
-    caller, such as a 401, is none, and nothing temporary, such as a server error or a rate limit.
+    Such an answer is, for example, a 404 for an unknown code, which the valid token gets, too, or a success. False for
+    an answer about the caller, such as a 401, and for a temporary one, such as a server error or a rate limit.
     """
     if answer.response is None:
         return False
