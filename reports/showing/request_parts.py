@@ -132,10 +132,14 @@ class RequestSplitter:
     """Divides the requests of a run into texts that may be shown and values that may not."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
-        """`display` knows which values are secret. `profile` tells where a person finds them, for comments."""
+        """`display` knows which values are secret. `profile` has the keys under which a person finds these values.
+
+        The keys become comments of the shell lines, such as `# ACCOUNT: pix.yaml, accounts, 99999`.
+        """
         self._display = display
         self._profile_name = profile.path.name
         self._expressions_of_secrets = expressions_of_secrets(profile)
+        # By the pattern of a text with gaps, such as `to {key}`: the key of the profile that has the text.
         self._patterns_of_filled_texts = patterns_of_filled_texts(profile)
         self._header_texts = {header.name.lower(): header.text for header in profile.headers if header.text}
 
@@ -163,11 +167,10 @@ class RequestSplitter:
     def _parts_of_text(self, text: str, name: str) -> Parts:
         """The parts of a text. Each token, account number, key or code in it becomes `Redacted`.
 
-        `Redacted` is a value that is not shown, with the shell variable that replaces it.
-
-        If the text does not have the value exactly as the profile has it, such as percent-encoded, the whole text
-        becomes one `Redacted` value with its shape (letters as `a`, digits as `9`). So a person sees in which form to
-        write it. Its variable is `SENT_` followed by `name`.
+        `Redacted` is a value that is not shown, with the shell variable that replaces it. If the text has the value in
+        another form than the profile, for example percent-encoded, the whole text becomes one `Redacted` value with its
+        shape (letters as `a`, digits as `9`). So a person sees in which form to write it. Its variable is `SENT_`
+        followed by `name`.
         """
         known_values = self._display.known
         whole = known_values.whole(text)
@@ -182,8 +185,10 @@ class RequestSplitter:
             elif piece:
                 parts.append(piece)
                 text_with_plain_values += piece
+        # A text such as `%61c-1` for the account `ac-1`: no value is found in it, only in the decoded text.
         decoded_text = unquote(text)
         has_percent_encoded_value = decoded_text != text and known_values.has(decoded_text)
+        # A text such as `AC-1` for the account `ac-1`: the value is found, but the profile has another text.
         has_value_in_another_form = text_with_plain_values != text
         if has_value_in_another_form or has_percent_encoded_value:
             return [_redacted_as_sent(name, text)]
@@ -202,8 +207,11 @@ class RequestSplitter:
         name_without_number = name.partition(" ")[0]
         profile_key = known_values.origins.get(placeholder, _PROFILE_KEYS.get(name_without_number))
         if profile_key is None:  # the value is not in the profile: a wrong token, for instance
-            return Redacted(variable_expression(f"sent {name}"), placeholder, placeholder)
-        origin = self._origin(profile_key, known_values.plain[placeholder]) if profile_key else ""
+            # Its origin is its placeholder, so that a comment still says what the variable is.
+            return Redacted(variable_expression(f"sent {name}"), shown=placeholder, origin=placeholder)
+        origin = ""
+        if profile_key:  # it is empty for a transaction code, whose comment says of which kind of transfer the code is
+            origin = self._origin(profile_key, known_values.plain[placeholder])
         return Redacted(variable_expression(name), placeholder, origin)
 
     def _origin(self, profile_key: str, text: str) -> str:
