@@ -103,7 +103,7 @@ def _is_a_key(value: Any, own_keys: set[str]) -> bool:
 
 def _tax_document_type(text: str) -> str:
     """`CPF` or `CNPJ` if a text is such a tax document with valid check digits; else empty."""
-    if not re.fullmatch(r"[0-9./-]{11,18}", text):
+    if not re.fullmatch(r"[0-9./-]{11,18}", text):  # from 12345678909 to 12.345.678/0001-95
         return ""
     if cpf.is_valid(text):
         return "CPF"
@@ -118,6 +118,6 @@ def _type_that_the_holder_cannot_have(key_list: Any) -> str:
     """
     texts = [value for _, value in leaves_of(key_list) if isinstance(value, str)]
     types_in_list = {_tax_document_type(text) for text in texts} - {""}
-    if len(types_in_list) != 1:
-        return ""
-    return "CNPJ" if types_in_list == {"CPF"} else "CPF"
+    if types_in_list == {"CPF"}:
+        return "CNPJ"
+    return "CPF" if types_in_list == {"CNPJ"} else ""

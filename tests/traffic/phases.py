@@ -241,7 +241,7 @@ def _note_lockouts(traffic: Traffic) -> None:
     """
     door = traffic.client.door  # sends every request, and collects lines for the report
     for operation in filter(door.backoff.has_locked_out_caller, OPERATIONS_WITH_DOCUMENTED_TOKEN):
-        refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
+        refusable = [exchange for exchange in traffic.log.sent_by_scenarios(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
         door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only

@@ -28,7 +28,7 @@ from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelc
 from tests.selftest.services.one_run import (
     UNUSED_ADDRESS,
     FakeBank,
-    profile_off_sandbox,
+    profile_of_bank,
     report_notes,
     run_suite_in_memory,
 )
@@ -64,7 +64,7 @@ def run_of_keys(service, folder, only=VALID_REQUESTS, *, disposable=False, among
     """
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
-    return run_suite_in_memory(service, profile_off_sandbox(folder, **changes), only, among)
+    return run_suite_in_memory(service, profile_of_bank(folder, **changes), only, among)
 
 
 def keys_left(model):

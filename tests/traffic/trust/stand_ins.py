@@ -18,7 +18,7 @@ from environments.door.wrong_tokens import (
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
     WRONG_TOKEN,
-    permitted_forms,
+    permitted_credential_forms,
     ways_with_the_documented_path,
 )
 from environments.profiles.model import Profile
@@ -142,7 +142,8 @@ class StandIn:
         """Smaller stand-ins, each with a part of this one, to find out which part a service trusts instead of a token.
 
         They are the first and the second half of its headers, or of its query. The parts of EVERYTHING, which has the
-        headers of several families, are these families. Empty if it has fewer than two headers and query parts.
+        headers of several families, are these families. Empty if there is nothing to halve: a single header, for
+        instance.
         """
         if self.name == EVERYTHING:
             return [self._with_headers_of_family(name) for name in _FAMILIES_IN_ONE_REQUEST]
@@ -194,7 +195,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     for name in _FAMILIES_IN_ONE_REQUEST:
         everything += families[name]
     cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
-    forms = permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)
+    forms = permitted_credential_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)
     # Registrations on a sandbox name keys of all types in turn, because the check of the token may depend on the type.
     names_all_types = profile.is_sandbox and operation == "registerPixKey"
     key_types = cycle(KEY_TYPES if names_all_types else ("EMAIL",))
@@ -240,11 +241,14 @@ def cookies_of(log: Log, profile: Profile) -> Headers:
     names and a made-up value. Outside a sandbox they are always made up, because a real session is worth as much as the
     token.
     """
-    latest: dict[str, str] = {}
-    answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
-    for exchange in answered if profile.is_sandbox else ():
-        latest.update(_cookies_set_by(exchange))
-    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{SYNTHETIC_PREFIX}session")
+    made_up_cookies = _with_one_value(_COOKIES, f"{SYNTHETIC_PREFIX}session")
+    if not profile.is_sandbox:
+        return made_up_cookies
+    cookies: dict[str, str] = {}  # a later value of a cookie replaces an earlier one
+    for exchange in log:
+        if exchange.credential == VALID:
+            cookies.update(_cookies_set_by(exchange))
+    return tuple(cookies.items()) or made_up_cookies
 
 
 def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:
