@@ -51,7 +51,7 @@ from tests.traffic.keys.purposes import (
     results_for_other_types,
     valid_registrations,
 )
-from tests.traffic.keys.refused_types import type_is_accepted
+from tests.traffic.keys.refused_types import judgement_on_key_type
 from tests.traffic.observations import observed
 from tests.traffic.trust.asking import tried_with_stand_ins_in_words
 from tests.traffic.trust.let_in import granted_to_anybody, let_in
@@ -224,7 +224,7 @@ def test_documented_key_type_is_accepted(key_type, registrations_log, left_alone
     requirement_id = f"registerPixKey.pixKeyType.{key_type}"
     why_not_tried = traffic.why_not_sent.get(requirement_id, say("not reached"))
 
-    assert_judgement(requirement_id, type_is_accepted(registrations_log, profile, key_type, why_not_tried))
+    assert_judgement(requirement_id, judgement_on_key_type(registrations_log, profile, key_type, why_not_tried))
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")

@@ -146,8 +146,9 @@ def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
 def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
     """Send an accepted registration of another key type again, to see whether the account still takes keys.
 
-    Its key is deleted before, so that the service has no reason to refuse it. It may also be of a type that the
-    interface document leaves open, such as a number. If no key can be deleted, nothing is sent.
+    The key of this registration is deleted before, so that the service has no reason to refuse it now. The other type
+    may also be one that the interface document leaves open, such as a number. If no key can be deleted, nothing is
+    sent.
     """
     log = registrar.log
     registrations = accepted_registrations(log) + _registrations_of_open_types(log)
@@ -197,7 +198,7 @@ def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool
 # -- the judgements -------------------------------------------------------------------------------------------------
 
 
-def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
+def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
     """The judgement whether the service accepts one documented key type, by the registrations of the run.
 
     It holds if the service understood a registration of this type: it answered with a registration result, or said that

@@ -4,7 +4,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 
 1. A made-up key is registered twice and deleted. Then keys are sent without the valid token.
 2. Each key of the profile is registered twice and deleted.
-3. Keys with undocumented types and with the remaining wrong tokens are sent.
+3. Keys with undocumented types and with the remaining wrong tokens are sent, and all keys of step 2 in parallel.
 4. RANDOM keys are registered, and keys of each type again and again, until there are enough answers.
 5. What is left is deleted, and key types that were refused are tried again.
 
@@ -572,10 +572,12 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
         if not refused.is_certain:
             continue
         key = registrar.keys.key_of(refused.exchange)
+        if key is None:
+            continue
         # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
         # if the profile says that nobody else registers RANDOM keys at this account.
-        was_named = key is not None and key.value is not None
-        if key is not None and (was_named or registrar.keys.may_tell_random_by_lists):
+        was_named_in_request = key.value is not None
+        if was_named_in_request or registrar.keys.may_tell_random_by_lists:
             registrar.keys.learn_value(key, refused.key)  # nothing changes if this value is known already
 
 

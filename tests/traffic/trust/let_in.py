@@ -1,5 +1,8 @@
 """Which requests without the valid token were let in: they passed the check of the token.
 
+asking.py sends these requests, and stand_ins.py says what they have instead of the token. This module sends nothing:
+its functions look at the answers in the log.
+
 | word | meaning |
 |---|---|
 | synthetic | made up by the suite: a code, an account or a key that belongs to nobody |
