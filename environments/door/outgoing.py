@@ -58,7 +58,7 @@ class Sending:
     """One request, from the moment it is asked for until its answer is final.
 
     It may be sent several times, as several attempts. Then `number`, `beside`, `most_at_once`, `exchange` and
-    `wants_fresh_connection` are about the last attempt. The answer is final if no policy (a step of the door) wants
+    `needs_new_connection` are about the last attempt. The answer is final if no policy (a step of the door) wants
     the request to be sent again.
     """
 
@@ -94,8 +94,8 @@ class Sending:
     """Number of other requests that waited for their answers at the same time as this request."""
     most_at_once: int = 0
     """Most requests that might be sent at the same time, when this request was sent. The number falls during a run."""
-    wants_fresh_connection: bool = False
-    """True if the next attempt must use a fresh connection, because the last one got no answer over its connection."""
+    needs_new_connection: bool = False
+    """True if the next attempt must use a new connection, because the last one got no answer over its connection."""
     times_asked_to_wait: int = 0
     """Number of attempts whose answer asked to come back later, such as 429."""
     times_unanswered: int = 0

@@ -57,7 +57,7 @@ def test_a_granted_deletion_deletes_its_key_alone(deletions, traffic):
     granted = list(filter(is_granted, deletions))
     not_exercised_unless(granted, say("no key was deleted: {answers}", answers=answers_in_words(deletions)))
     # Any of them may have removed a key that it does not name, so all of them are shown.
-    perhaps_deleting_other_keys = granted if keys.lists.has_vanished_after_a_deletion else []
+    perhaps_deleting_other_keys = granted if keys.lists.key_vanished_after_deletion else []
 
     warn("deletePixKey.exists", finding("kept"), keys.deletions_still_listed(granted))
     warn("deletePixKey.exists", finding("besides"), perhaps_deleting_other_keys)

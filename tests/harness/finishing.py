@@ -61,12 +61,12 @@ def end_sending(session: Session, *, was_interrupted: bool) -> None:
     """
     run = session.run
     door = session.door  # the only way by which requests leave
-    limit = door.ending.why_over
+    limit = door.run_end.why_over
     # The run may reach the time limit after its last request. Then no request was kept back, so nothing was cut short.
     run.ended_by = limit if limit in door.unsent else ""
     if was_interrupted:
         run.interrupted = True
-    door.ending.stop()
+    door.run_end.stop()
 
 
 def close_record(session: Session) -> None:
@@ -84,11 +84,11 @@ def close_record(session: Session) -> None:
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
     run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
-    run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
+    run.journal_trouble = bool(door.guard.journal_trouble or door.guard.trouble_with_profile_codes)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
-            name = changed(key.name, without_known_values)
+            name = changed(key.label, without_known_values)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
         run.transfers_not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
@@ -185,9 +185,9 @@ def _not_executed(door: Door, accounts: Iterable[str]) -> Iterator[Message]:
 
     For example `2 transfers (exchanges 7 and 9), each not executed: …`. A person may want to look them up.
     """
-    _, code_at = door.budget.prepares  # the operation that prepares, and the JSON pointer to the code in its answer
+    code_at = door.budget.code_at  # the JSON pointer to the transaction code in an answer
     transfers_by_reason: defaultdict[Text, list[Exchange]] = defaultdict(list)
-    for exchange, reason in door.guard.prepared.not_executed(door.exchanges, code_at):
+    for exchange, reason in door.guard.prepared.outcomes_of_preparations(door.exchanges, code_at):
         transfers_by_reason[_reason_in_words(exchange, reason, accounts)].append(exchange)
     for reason_in_words, transfers in transfers_by_reason.items():
         numbers = [str(exchange.number) for exchange in transfers]
@@ -377,12 +377,12 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
     number_of_supplied = len(door.secrets.codes)
     if guard.journal_trouble:
         yield say("executions were stopped: {why}", why=guard.journal_trouble)
-    elif guard.supplied_trouble:
-        yield guard.supplied_trouble
-    entries = guard.barred.values()  # the journal's entries of the codes that an earlier run sent
+    elif guard.trouble_with_profile_codes:
+        yield guard.trouble_with_profile_codes
+    entries = guard.codes_sent_before.values()  # the journal's entries of the codes that an earlier run sent
     if entries:
         statuses_of_refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
-        barred = say(
+        sent_before_in_words = say(
             "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
             "this one: prepare new ones",
             number=len(entries),
@@ -393,12 +393,12 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         number_of_401 = statuses_of_refused.count("401")
         if number_of_401:
             token = say("{number} of these codes got 401, so the token was at fault", number=number_of_401)
-        yield joined((barred, resend, token))
-    if guard.offered:
+        yield joined((sent_before_in_words, resend, token))
+    if guard.sent_with_wrong_token:
         yield say(
             "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
             "execute them",
-            number=len(guard.offered),
+            number=len(guard.sent_with_wrong_token),
             supplied=number_of_supplied,
         )
 

@@ -22,7 +22,7 @@ NOT_MIRRORED = ("promises", "proof")
 WITH_A_NEIGHBOUR: Mapping[str, str] = {
     "environments/commands/suggestions.py": "environments/commands/test_check.py",
     "environments/door/client.py": "environments/door/test_door.py",
-    "environments/door/limits.py": "environments/door/test_ending.py",
+    "environments/door/limits.py": "environments/door/test_run_end.py",
     "environments/door/liveness.py": "environments/door/test_backoff.py",
     "environments/door/outgoing.py": "environments/door/test_door.py",
     "environments/profiles/addresses.py": "environments/profiles/test_loading.py",

@@ -30,7 +30,7 @@ from typing import TextIO
 import pytest
 
 from environments.door.client import Client
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
@@ -244,7 +244,7 @@ def _note_lockouts(traffic: Traffic) -> None:
         refusable = [exchange for exchange in traffic.log.sent_by_scenarios(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)
-        door.note(NoteAbout.CUT, why, operation)  # a note about an operation that was tested in part only
+        door.note(NoteSubject.CUT, why, operation)  # a note about an operation that was tested in part only
 
 
 # -- the run -------------------------------------------------------------------------------------------------------

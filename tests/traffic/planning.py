@@ -171,10 +171,10 @@ def planned(
         door.exchanges,
         operations_not_permitted=not_permitted,
         needs_an_execution=traffic.selection.needs_real_codes,
-        codes_sent_before=list(door.guard.barred),
+        codes_sent_before=list(door.guard.codes_sent_before),
         limits_reached=list(door.unsent),  # limits that keep requests back
         situations_with_few_exchanges=list(lines_about_few_exchanges(traffic)),
-        journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
+        journal_trouble=door.guard.journal_trouble or door.guard.trouble_with_profile_codes,
     )
 
 

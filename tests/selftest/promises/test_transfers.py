@@ -292,7 +292,7 @@ def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused
     """
     manual_run = ManualRun(service, tmp_path, transfers=1, parallel=2)
     second_waits = threading.Event()
-    wait_for = manual_run.door.ending.wait_for
+    wait_for = manual_run.door.run_end.wait_for
 
     def note_and_wait_for(is_so):
         """Wait as usual until `is_so()` is true. Note it if a request has to wait at all."""
@@ -305,7 +305,7 @@ def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused
         assert second_waits.wait(HANG_LIMIT_S)
         return Answer(400, (), b"")
 
-    monkeypatch.setattr(manual_run.door.ending, "wait_for", note_and_wait_for)
+    monkeypatch.setattr(manual_run.door.run_end, "wait_for", note_and_wait_for)
     monkeypatch.setattr(manual_run.door.wire, "attempt", refuse_once_second_waits)
     threads = [ThreadWithResult(partial(manual_run.client.send, "createPix", json={})) for _ in range(2)]
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from environments.door.client import Client
 from environments.door.door import Door, permit_everything
-from environments.door.event_log import LogKey
+from environments.door.event_log import DigestKey
 from environments.door.journal import NEVER_SENT_WITH_VALID_TOKEN, Journal, Outcome
 from environments.door.limits import Budget
 from environments.door.wire import Wire
@@ -66,12 +66,12 @@ class ManualRun:
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None
-        budget.ending = EndsWhenSet()
-        budget.ending.silent = getattr(service, "silent", EndsWhenSet.silent)
+        budget.run_end = EndsWhenSet()
+        budget.run_end.silent = getattr(service, "silent", EndsWhenSet.silent)
         self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
         self.secrets.learn_token(token or service.sandbox.token)
         tls = Tls(ca_bundle=ca_bundle)
-        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
+        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.run_end)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
             budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, is_sandbox=is_sandbox,
@@ -103,7 +103,7 @@ class ManualRun:
 def started_journal(folder, *, run="another", **options) -> Journal:
     """The journal of this folder. If there is none, it is started as with --new-journal."""
     path = folder / "journal.jsonl"
-    journal = Journal(path, LogKey(folder / "journal.key"), run=run, **options)
+    journal = Journal(path, DigestKey(folder / "journal.key"), run=run, **options)
     if folder.is_dir() and not path.exists() and not path.with_suffix(".key").exists():
         journal.start()
     return journal

@@ -37,7 +37,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.wrong_tokens import (
     FOR_A_REGISTERED_KEY,
     NO_HEADER,
@@ -310,7 +310,7 @@ def _send_undocumented_types(context: _StepContext) -> None:
     may_send_empty_keys = "RANDOM" in own_keys
     attempts = []
     for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys):
-        if undocumented.may_make_a_key and not registrar.keys.may_tell_random_by_lists:
+        if undocumented.may_make_a_key and not registrar.keys.new_listed_key_is_of_run:
             continue
         key = own_keys.get(undocumented.type_of_its_key) or registrar.synthetic_key()
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
@@ -388,7 +388,7 @@ def _send_other_spellings(context: _StepContext) -> None:
     if not registrar.deletes_keys:
         return
     attempts = [_Attempt(replace(registrar.synthetic_key(), type="email"), Registering.LOWER_CASE)]
-    if registrar.keys.may_tell_random_by_lists:
+    if registrar.keys.new_listed_key_is_of_run:
         for number in ("1", "2"):
             key = replace(registrar.synthetic_key(), type=number)
             attempts.append(_Attempt(key, Registering.NUMERIC))
@@ -577,7 +577,7 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
         # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
         # if the profile says that nobody else registers RANDOM keys at this account.
         was_named_in_request = key.value is not None
-        if was_named_in_request or registrar.keys.may_tell_random_by_lists:
+        if was_named_in_request or registrar.keys.new_listed_key_is_of_run:
             registrar.keys.learn_value(key, refused.key)  # nothing changes if this value is known already
 
 
@@ -592,7 +592,7 @@ def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange)
         answer=answer_in_words(exchange),
         number=exchange.number,
     )
-    registrar.client.door.note(NoteAbout.SET_UP, text)
+    registrar.client.door.note(NoteSubject.SET_UP, text)
 
 
 def _ask_why_types_are_refused(context: _StepContext) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from environments.door.client import Client
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.journal import canonical
 from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
@@ -112,7 +112,7 @@ def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Ex
     code = code_in(preparation.response, plan.code_at)
     trouble = _why_not_executable(code, preparation, plan, door.secrets, profile.transactions.codes)
     if trouble:
-        door.note(NoteAbout.SET_UP, trouble)
+        door.note(NoteSubject.SET_UP, trouble)
         code = ""  # means: the transfer cannot be executed
     door.secrets.learn(CODE, code)  # so that no report shows the code
     door.guard.prepared.learn(preparation.number, code)

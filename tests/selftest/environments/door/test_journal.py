@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from environments.door.event_log import JournalError, LogKey
+from environments.door.event_log import DigestKey, JournalError
 from environments.door.journal import Journal, Outcome, outcome_of
 from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
@@ -47,7 +47,7 @@ THIRD_CODE = "SBX-CPF-1"
 
 def staging_journal(folder, run="one"):
     """The journal in this folder, as the run of this name opens it. The profile of the run is called staging."""
-    return Journal(folder / "journal.jsonl", LogKey(folder / "journal.key"), environment="staging", run=run)
+    return Journal(folder / "journal.jsonl", DigestKey(folder / "journal.key"), environment="staging", run=run)
 
 
 def test_the_journal_does_not_show_the_codes(tmp_path):
@@ -415,8 +415,8 @@ def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
 
     assert service.executions == codes_sent_later
     assert codes_that_may_be_sent == codes_sent_later
-    assert guard.offered == set(codes_sent_later)
-    assert set(guard.barred) == {CODE} - set(codes_sent_later)  # the codes that are never sent
+    assert guard.sent_with_wrong_token == set(codes_sent_later)
+    assert set(guard.codes_sent_before) == {CODE} - set(codes_sent_later)  # the codes that are never sent
 
 
 def outcome_of_execution(exchange, **circumstances):
@@ -510,11 +510,11 @@ def refusal_with_a_result(status, status_in_result):
 def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_executed_the_code(circumstances, status):
     """The envelope refuses (code 17), but the result in it has the status DONE. The money moved.
 
-    The run prepared the code itself (`is_own`) and sent it to nobody before, so the result is that of this request.
+    The run prepared the code itself (`was_prepared_by_this_run`) and sent it to nobody before, so the result is that of this request.
     """
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
-    assert outcome_of(refusal_that_says_done, is_own=True, **circumstances) is Outcome.SUCCESS
+    assert outcome_of(refusal_that_says_done, was_prepared_by_this_run=True, **circumstances) is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
@@ -522,7 +522,7 @@ def test_a_refusal_with_a_result_that_is_not_done_has_an_unknown_outcome(status)
     """The envelope refuses (code 17), but it has a result with the status LATER. The money may move later."""
     refusal_that_says_later = refusal_with_a_result(status, "LATER")
 
-    assert outcome_of_execution(refusal_that_says_later, is_own=True) is Outcome.UNKNOWN
+    assert outcome_of_execution(refusal_that_says_later, was_prepared_by_this_run=True) is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_a_refusal_with_a_result_that_is_not_done_has_an_unknown_outcome(status)
 )
 @pytest.mark.parametrize(
     "circumstances",
-    [{"is_own": True, "before": Outcome.OFFERED}, {"is_own": False}],
+    [{"was_prepared_by_this_run": True, "before": Outcome.OFFERED}, {"was_prepared_by_this_run": False}],
     ids=["the run sent the code with a wrong token before", "others may have sent the code before"],
 )
 def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_executed_the_code(
@@ -545,7 +545,7 @@ def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_exec
 ):
     """The envelope refuses (code 17), but the result in it has the status DONE. It may be that of an earlier request.
 
-    The run sent the code with a wrong token before, or it did not prepare the code itself (`is_own`).
+    The run sent the code with a wrong token before, or it did not prepare the code itself (`was_prepared_by_this_run`).
     """
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
@@ -557,7 +557,10 @@ def test_after_a_success_a_refusal_that_says_done_is_a_refusal(status):
     """The code was executed before. The envelope refuses (code 17) and repeats the result of that first execution."""
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
-    assert outcome_of_execution(refusal_that_says_done, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
+    assert (
+        outcome_of_execution(refusal_that_says_done, was_prepared_by_this_run=True, before=Outcome.SUCCESS)
+        is Outcome.REFUSED
+    )
 
 
 # -- two runs at once ---------------------------------------------------------------------------------------------
@@ -613,7 +616,7 @@ def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, 
 
     assert [entry.outcome for entry in journal.entries()] == ["prepared", "success", "offered"]
     assert codes_that_may_be_sent == [prepared_code, offered_code]
-    assert later_run.door.guard.offered == {offered_code}
+    assert later_run.door.guard.sent_with_wrong_token == {offered_code}
 
 
 def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions(service, tmp_path):

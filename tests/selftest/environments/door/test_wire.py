@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from environments.door.ending import Ending
 from environments.door.outgoing import Intent, Sending
+from environments.door.run_end import RunEnd
 from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
@@ -40,7 +40,7 @@ def service_with_certificate(certificates, *names, **options):
 def wire_of(proxy=None, **tls):
     """A wire of a profile with this section `tls`."""
     profile = Profile(name="", path=Path("staging.yaml"), base_url="", tls=Tls(**tls))
-    return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), Ending())
+    return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), RunEnd())
 
 
 def send_a_read(wire, service):
