@@ -91,7 +91,7 @@ class Log:
         valid = [exchange for exchange in self._exchanges if exchange.valid and exchange.operation == operation]
         return [exchange for exchange in self._not_superseded(valid) if exchange.generator == generator]
 
-    def targeted(self, operation: str | None = None) -> list[Exchange]:
+    def sent_by_scenarios(self, operation: str | None = None) -> list[Exchange]:
         """The requests that scenarios sent to an operation (to any operation if it is None), not the generated ones."""
         return [exchange for exchange in self._not_superseded(self.attempts(operation)) if not exchange.is_generated]
 

@@ -18,8 +18,8 @@ from spec.rules import ROBUSTNESS
 from tests.harness.judging import assert_judgement, out_of_scope_unless, requirements_named
 from tests.traffic.judgements import never_broken
 from tests.traffic.robustness import (
-    kinds_of_invalid_request_not_sent,
-    kinds_of_invalid_request_that_tested_nothing,
+    kinds_of_invalid_requests_not_sent,
+    kinds_of_invalid_requests_that_tested_nothing,
     why_invalid_requests_showed_nothing,
 )
 
@@ -38,11 +38,10 @@ def test_no_request_breaks_the_service(requirement_id, log, profile, reproductio
     """
     operation = requirement_id.partition(".")[0]  # such as "executePix" of "executePix.serverError"
     # Two sentences for the report about requests that show nothing. They are empty if there are no such requests.
-    not_sent = kinds_of_invalid_request_not_sent(log, operation)
-    tested_nothing = kinds_of_invalid_request_that_tested_nothing(log, profile, operation)
-    why_not_tested = why_invalid_requests_showed_nothing(
-        log, profile, operation
-    )  # empty if one of them showed something
+    not_sent = kinds_of_invalid_requests_not_sent(log, operation)
+    tested_nothing = kinds_of_invalid_requests_that_tested_nothing(log, profile, operation)
+    # Empty if one of the invalid requests showed something.
+    why_not_tested = why_invalid_requests_showed_nothing(log, profile, operation)
 
     judgement = never_broken(requirement_id, log, reproduction, joined([not_sent, tested_nothing]))
     was_tested = not why_not_tested

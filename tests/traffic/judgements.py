@@ -64,7 +64,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
 
     In any other case the judgement is inconclusive, because the token may have expired, for example.
     """
-    # The requests that seem to have got the refusal of another request.
+    # Valid requests that got the refusal of a request that was under way at the same time.
     mixed_up = traffic.reproduction.refused_by_mix_up(operation, RefusalKind.TOKEN)
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
@@ -113,7 +113,7 @@ def _exchanges_that_prove_the_token(traffic: Traffic, operation: str) -> tuple[E
     for name in ("executePix", "registerPixKey", *READ_OPERATIONS):
         if name == operation:
             continue
-        exchanges = traffic.log.targeted(name)  # without generated requests
+        exchanges = traffic.log.sent_by_scenarios(name)
         successes = list(filter(succeeded, exchanges))
         without_token = [exchange for exchange in exchanges if exchange.credential == NO_HEADER and exchange.response]
         refused = [exchange for exchange in without_token if not is_granted(exchange)]
@@ -130,15 +130,16 @@ def token_is_accepted_as_bearer_only(log: Log) -> Judgement:
     form gets the same answer as the token as a bearer, such as 404. If even a wrong token gets that answer, the token
     is not checked before the code, and the judgement is inconclusive.
     """
-    without_bearer = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
+    # Without a token, with a wrong token, and with the valid token in other forms.
+    to_be_refused = log.of("executePix", Execution.UNKNOWN_CODE_REFUSED)
     with_bearer = log.of("executePix", Execution.UNKNOWN_CODE)[:1]
-    with_wrong_token = [exchange for exchange in without_bearer if exchange.credential == WRONG_TOKEN]
+    with_wrong_token = [exchange for exchange in to_be_refused if exchange.credential == WRONG_TOKEN]
     if not with_bearer or not with_bearer[0].response or not with_wrong_token:
         return inconclusive(say("no answer"))
     if indistinguishable(with_bearer[0], with_wrong_token[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
 
-    in_other_forms = [exchange for exchange in without_bearer if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
+    in_other_forms = [exchange for exchange in to_be_refused if exchange.credential not in (WRONG_TOKEN, NO_HEADER)]
     if not any(exchange.response for exchange in in_other_forms):
         return inconclusive(say("no answer to the token under another scheme"))
     accepted = [exchange for exchange in in_other_forms if indistinguishable(exchange, with_bearer[0])]
@@ -324,7 +325,9 @@ def documented_execution_is_enough(log: Log, prepare: Prepare | None) -> Judgeme
         return holds(successes[0])
     prepared = log.of("executePix", Execution.PREPARED)
     successes_with_extra_parts = list(filter(succeeded, log.of("executePix", Execution.PREPARED_WITH_EXTRA_PARTS)))
-    # One refused code may be a bad one. With two, one was refused before and one after the success with extra parts.
+    # The run executes the first code as documented, the second code with extra parts, and all others as documented
+    # (`_may_need_more` in `execution.py`). So the second code in `prepared` was refused after the success with extra
+    # parts. A single refused code may just be a bad code.
     refused_before_and_after = len(prepared) >= 2
     if successes_with_extra_parts and refused_before_and_after:
         return deviates(finding("needs-more"), *prepared, *successes_with_extra_parts)

@@ -161,8 +161,8 @@ def test_targeted_attempted_and_generated_requests_are_asked_for_apart():
     sent_again = replace(READ, number=4, supersedes=1)
     log = Log([not_sent, READ, generated, BALANCE, sent_again])
 
-    assert log.targeted("listAccounts") == [sent_again]
-    assert log.targeted() == [BALANCE, sent_again]
+    assert log.sent_by_scenarios("listAccounts") == [sent_again]
+    assert log.sent_by_scenarios() == [BALANCE, sent_again]
     assert log.attempts("listAccounts") == [READ, generated, sent_again]
     assert log.attempts() == [READ, generated, BALANCE, sent_again]
     assert log.generated("listAccounts") == [generated]
@@ -179,4 +179,4 @@ def test_the_repetition_of_a_request_is_found_by_the_first_request():
 
     assert log.repetition_of(READ) == once_more
     assert log.repetition_of(READ_AFTER_CHANGES) is None
-    assert log.targeted("listAccounts") == [READ, READ_AFTER_CHANGES, once_more]
+    assert log.sent_by_scenarios("listAccounts") == [READ, READ_AFTER_CHANGES, once_more]
