@@ -39,7 +39,7 @@ from tests.selftest.services.one_run import (
     run_suite_in_memory,
 )
 from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
-from tests.traffic.invalid import invalid_requests
+from tests.traffic.invalid import invalid_requests, observed_invalid_requests
 
 OWN_ACCOUNTS = ("ac-0001", "ac-0002")
 """The accounts of the profile."""
@@ -535,7 +535,7 @@ def test_invalid_requests_whose_answer_is_observed_have_no_amount_from_0(operati
     A service that ignores the Content-Type then moves no money.
     """
     profile = profile_of_sandbox(tmp_path)
-    cases = invalid_requests(operation, profile, observed=True)
+    cases = observed_invalid_requests(operation, profile)
     values = [_body_value(case.body) for case in cases if case.body]
     amounts = [value.get("value") for value in values if isinstance(value, dict)]
 
