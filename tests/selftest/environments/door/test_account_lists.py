@@ -72,7 +72,7 @@ class ListHistory:
     @property
     def a_deletion_may_have_taken_them(self):
         """True if a deletion was sent after the last list that showed a key that has vanished."""
-        return self.lists.has_vanished_after_a_deletion
+        return self.lists.key_vanished_after_deletion
 
 
 def test_the_last_list_before_the_first_change_shows_the_keys_before_the_run():
@@ -173,7 +173,7 @@ def test_a_key_may_be_made_by_a_registration_if_no_earlier_list_shows_it(number_
     history = ListHistory().skip_one_number()
     history.list_shows(KEY_MADE_BY_SERVICE, beside=1).skip_one_number().list_shows(KEY_MADE_BY_SERVICE)
 
-    assert history.lists.may_be_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
+    assert history.lists.may_be_random_key_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
 
 
 def test_an_email_address_is_no_key_that_a_service_made():
@@ -183,8 +183,8 @@ def test_an_email_address_is_no_key_that_a_service_made():
     """
     lists, number_of_registration = ListHistory().list_shows().lists, 2
 
-    assert lists.may_be_made_since("never-shown", number_of_registration)
-    assert not lists.may_be_made_since("new@bank.example", number_of_registration)
+    assert lists.may_be_random_key_made_since("never-shown", number_of_registration)
+    assert not lists.may_be_random_key_made_since("new@bank.example", number_of_registration)
 
 
 def test_a_text_in_a_refused_list_may_still_be_made_later():
@@ -194,7 +194,7 @@ def test_a_text_in_a_refused_list_may_still_be_made_later():
     """
     lists, number_of_registration = ListHistory().list_shows("made-1", status=400).lists, 2
 
-    assert lists.may_be_made_since("made-1", number_of_registration)
+    assert lists.may_be_random_key_made_since("made-1", number_of_registration)
 
 
 @pytest.mark.parametrize(
