@@ -65,7 +65,7 @@ def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Sessi
     # On a sandbox they are missing if a limit was reached, or if the profile prepares no transfers.
     not_exercised_unless(findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX)
 
-    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)
+    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_after_which_a_key_is_missing)
     # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
     results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements("executePix.status", results)
