@@ -17,11 +17,11 @@ from spec.answers import (
     answers_in_words,
     data_of,
     grants_protected_result,
+    is_fulfilled,
     is_granted,
     is_judged_as_success,
     is_page,
     is_refusal,
-    is_served,
     refusal_kind,
     says_done_in_words,
     says_success_false,
@@ -35,7 +35,8 @@ from spec.json_text import is_number
 from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from spec.rules.robustness import never_answered
 from tests.traffic.at_times import REFUSALS_OF_THE_TOKEN, refused_at_times
 from tests.traffic.keys.purposes import type_sent, understood_registrations, valid_registrations
@@ -64,7 +65,7 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
     In any other case the judgement is inconclusive, because the token may have expired, for example.
     """
     # Valid requests that got the refusal of a request that was under way at the same time.
-    mixed_up = traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN)
+    mixed_up = traffic.reproduction.refused_by_mix_up(operation, RefusalKind.TOKEN)
     if mixed_up:
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
     at_times = refused_at_times(traffic.log, operation, REFUSALS_OF_THE_TOKEN)  # and accepted before and after
@@ -219,7 +220,7 @@ def token_is_required(
     judgement = none_granted(without_token, code_of_finding, *others)
     if judgement.deviates:
         return judgement
-    successes = list(filter(is_served, valid))
+    successes = list(filter(is_fulfilled, valid))
     if not successes:
         return inconclusive(_NO_SUCCESS_TO_COMPARE_WITH, *without_token[:1])
 

@@ -39,7 +39,7 @@ from spec.exchange import VALID
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.message import say
 from spec.requirements import Requirement
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.options import examples_asked_for, examples_of
 from tests.harness.pen import LineOfSuite
 from tests.harness.selection import permitted_tests, requirement_ids_of, requirement_of, selection_of, uses_fixture

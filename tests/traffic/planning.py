@@ -31,7 +31,7 @@ from spec.exchange import VALID, Response
 from spec.interface import PREPARING_OPERATIONS, operations
 from spec.json_text import parts_of_pointer
 from spec.requirements import Requirement, requirements
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, options_given
 from tests.harness.selection import ids_in_group, permits, requirement_ids_of, requirement_of, selection_in_words
 from tests.traffic.enough import lines_about_few_exchanges

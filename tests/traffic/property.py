@@ -24,7 +24,8 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.traffic.case import SMALLER, Case, safe_cases
 from tests.traffic.collecting import Findings
@@ -175,7 +176,7 @@ class Generation:
 
         It is marked as generated traffic to its operation, so that other judgements leave it out.
         """
-        return case.send(self._client.of_part(case.operation).with_purpose(purpose))
+        return case.send(self._client.of_generator(case.operation).with_purpose(purpose))
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 

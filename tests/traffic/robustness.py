@@ -210,8 +210,8 @@ def _requests_of_all_kinds(log: Log, operation: str) -> list[Exchange]:
 # -- what is not tested outside a sandbox -----------------------------------------------------------------------------
 
 
-def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
-    """Reason why this run could not test the robustness of an operation (its answers to malformed requests).
+def why_invalid_requests_showed_nothing(log: Log, profile: Profile, operation: str) -> Text:
+    """Reason why no malformed request of this run showed anything about the robustness of an operation.
 
     Outside a sandbox malformed requests name an account that nobody has. If each of them is answered like a valid
     request for such an account, the service looked up the account, and never looked at what is malformed. Then only a
@@ -234,20 +234,20 @@ def why_only_on_a_sandbox(log: Log, profile: Profile, operation: str) -> Text:
     return joined([why, kinds_of_invalid_requests_that_tested_nothing(log, profile, operation)])
 
 
-def with_untested_out_of_scope(
+def results_with_untested_out_of_scope(
     results: Iterable[RequirementResult], log: Log, profile: Profile
 ) -> list[RequirementResult]:
     """The same results, except that a passed requirement on robustness becomes out of scope if nothing tested it.
 
     Off a sandbox a malformed request names an account that nobody has. A service may look the account up first, and
     answer 404 before it reads what is malformed. Then the requirement would pass although nothing was tested.
-    `why_only_on_a_sandbox` finds that out.
+    `why_invalid_requests_showed_nothing` finds that out.
     """
     results_in_scope = []
     for result in results:
         operation, _, end_of_id = result.id.partition(".")
         is_passed_robustness = end_of_id in ROBUSTNESS and result.verdict == Verdict.PASS
-        why = why_only_on_a_sandbox(log, profile, operation) if is_passed_robustness else ""
+        why = why_invalid_requests_showed_nothing(log, profile, operation) if is_passed_robustness else ""
         results_in_scope.append(RequirementResult(result.id, Verdict.OUT_OF_SCOPE, why) if why else result)
     return results_in_scope
 

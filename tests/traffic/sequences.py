@@ -101,7 +101,7 @@ than the second one."""
 
 
 def patterns_of_keys(sequence: Sequence[Step]) -> set[Hashable]:
-    """The patterns of steps in a sequence, as values that are equal for equal patterns. A fault may need such a pattern.
+    """The patterns of steps in a sequence of keys, as values that are equal for equal patterns. A fault may need one.
 
     Each step makes two sorts of patterns. For example, the last step of REGISTER, LIST, DELETE makes:
 

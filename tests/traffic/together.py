@@ -253,8 +253,8 @@ def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
     is_valid_token_refused = exchange.credential == VALID and not exchange.valid and outcome in ABOUT_THE_CALLER
     is_doubtful = is_lost or is_valid_request_refused or is_valid_token_refused
     if outcome and is_doubtful:
-        # `part` is the name of the part of generated traffic. It is empty for any other request.
-        return exchange.operation, outcome, exchange.part or exchange.number
+        # `generator` names what generated the request. It is empty for any other request.
+        return exchange.operation, outcome, exchange.generator or exchange.number
     # Otherwise the kind is the first deviation, such as ("getBalance.serverError", "server-error").
     deviations_from_robustness = _deviations(exchange, robustness_of(exchange.operation))
     return next(deviations_from_robustness, None)

@@ -15,7 +15,7 @@ import pytest
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import ids_of
 from tests.selftest.exchanges import answer, unanswered
 from tests.selftest.proof.directly import try_in_memory

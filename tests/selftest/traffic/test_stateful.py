@@ -110,7 +110,7 @@ def test_a_sequence_with_an_execution_is_not_made_shorter():
     sent = sent_in_memory(
         FailsToListAfterAnExecution(), generated=True, ids={"executePix.status", "registerPixKey.status"}
     )
-    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.part == SEQUENCES]
+    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.generator == SEQUENCES]
     codes_executed = [exchange.request.last_segment for exchange in of_sequences if exchange.operation == "executePix"]
     executions_by_code = Counter(codes_executed)
     result = sent.judge().rows["listPixKeys.serverError"]
