@@ -387,7 +387,7 @@ class Door:
         or whether the service can still be reached. No test judges it, so it is sent as a request that need not
         succeed.
         """
-        intent = replace(_intent_of(earlier), valid=False, part="", purpose=DoorPurpose.IS_STILL_GRANTED)
+        intent = replace(_intent_of(earlier), valid=False, generator="", purpose=DoorPurpose.IS_STILL_GRANTED)
         return self._send_alone(_http_request_of(earlier.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
@@ -610,7 +610,7 @@ def _intent_of(exchange: Exchange) -> Intent:
 
     Its purpose is left out, because it is sent again for another reason.
     """
-    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.spelling)
+    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.generator, exchange.spelling)
 
 
 def _http_request_of(request: Request) -> requests.PreparedRequest:

@@ -42,7 +42,7 @@ from spec.answers import (
     execution_results,
     grants_protected_result,
     is_done,
-    is_partly_unread,
+    may_have_unread_result,
     refusal_or_failure,
     says_done_in_words,
 )
@@ -404,10 +404,10 @@ def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
     It may say so in a part that the suite did not read, or in words such as "DONE". If a limit of the suite cut the
     answer, nobody knows whether it is a success or a refusal, so this holds for any such answer.
     """
-    is_cut_by_suite = response.json.limit
+    is_cut_by_suite = response.json.why_not_read
     if is_cut_by_suite:
         return True
-    return is_refusal and (is_partly_unread(response) or says_done_in_words(response))
+    return is_refusal and (may_have_unread_result(response) or says_done_in_words(response))
 
 
 def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, may_refuse_any_bad_token, refusal_about_the_caller
+from spec.answers import is_granted, may_be_due_to_a_bad_token, refusal_about_the_caller
 from spec.exchange import VALID, Exchange, Response
 from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
@@ -129,7 +129,7 @@ class TokenMonitor:
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
         # A status such as 401. Also an HTML page to log in, which has the status 200 and so looks granted.
-        may_be_about_token = may_refuse_any_bad_token(response)
+        may_be_about_token = may_be_due_to_a_bad_token(response)
         if is_granted(exchange) and not may_be_about_token:
             self._note_grant(exchange)
             return False
@@ -200,7 +200,7 @@ class TokenMonitor:
         request_has_newest_token = self._secrets.token() in authorization
         if request_has_newest_token and not self._expired_at:
             repetition = self._repeat_alone(last_granted_read)
-            if repetition and repetition.response and may_refuse_any_bad_token(repetition.response):
+            if repetition and repetition.response and may_be_due_to_a_bad_token(repetition.response):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 

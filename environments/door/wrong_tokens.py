@@ -375,7 +375,7 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 """Headers that are not well formed. A service that reads them carelessly breaks on them."""
 
 
-def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
+def permitted_credential_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
     """Those of the forms `among` that may be sent. A form is a kind of wrong token, such as "the token cut short".
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings

@@ -25,7 +25,13 @@ from typing import Any
 
 from environments.door.door import NoteSubject
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, WRONG_TOKEN, UnauthorizedRequest, permitted_forms
+from environments.door.wrong_tokens import (
+    NO_HEADER,
+    OTHER_SCHEMES,
+    WRONG_TOKEN,
+    UnauthorizedRequest,
+    permitted_credential_forms,
+)
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -176,7 +182,7 @@ class _Executions:
             for credential in (NO_HEADER, WRONG_TOKEN):
                 send(credential=credential)
         if self._selection_includes(_SCHEME, *_ROBUST):
-            other_schemes = permitted_forms(self._profile, among=OTHER_SCHEMES)
+            other_schemes = permitted_credential_forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 

@@ -181,8 +181,8 @@ class _AskedLog(Log):
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
         return self._noted(super().with_purpose(*purposes))
 
-    def valid(self, operation: str, part: str = "") -> list[Exchange]:
-        return self._noted(super().valid(operation, part))
+    def valid(self, operation: str, generator: str = "") -> list[Exchange]:
+        return self._noted(super().valid(operation, generator))
 
     def attempts(self, operation: str | None = None) -> list[Exchange]:
         return self._noted(super().attempts(operation))

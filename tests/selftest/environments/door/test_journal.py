@@ -143,7 +143,7 @@ def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(addre
     unsent = later_run.execute(spelling)
 
     assert re.fullmatch(r".*the journal says that this code was sent at 20.* \(success\)", unsent.failure.message)
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
 
 
 # Each of the following functions does what an accident or a person may do to the journal at this path. The journal has
@@ -225,7 +225,7 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, serv
     assert fault in fault_after_accident
     assert codes_that_may_be_sent == []
     assert "transactions.codes are not sent" in message
-    assert service.executions == [CODE, OTHER_CODE]  # both are of the first run
+    assert service.executions_with_valid_token == [CODE, OTHER_CODE]  # both are of the first run
 
 
 def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
@@ -282,7 +282,7 @@ def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(
     [kept_file] = tmp_path.glob("journal-until-*.jsonl")
     assert kept_file.read_text() == text_of_damaged_journal
     # the first run sent the first two codes, the later run the third one
-    assert service.executions == [CODE, OTHER_CODE, THIRD_CODE]
+    assert service.executions_with_valid_token == [CODE, OTHER_CODE, THIRD_CODE]
 
 
 def test_no_journal_is_started_beside_one_that_can_be_read(service, tmp_path):
@@ -306,8 +306,8 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
     [note] = set(notes_of_both_runs)
     assert note.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
     assert "start one with --new-journal, if this is the first use here; else bring it back" in note
-    assert len(bank.executions) == 2
-    assert CODE not in bank.executions
+    assert len(bank.executions_with_valid_token) == 2
+    assert CODE not in bank.executions_with_valid_token
     assert all(not request.path.endswith(CODE) for request in bank.received)
 
 
@@ -318,7 +318,7 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
         run_suite_in_memory(bank, profile, "executePix.document")
     files_of_a_journal = list(tmp_path.glob("journal.*"))
 
-    assert bank.executions == [CODE, CODE]
+    assert bank.executions_with_valid_token == [CODE, CODE]
     assert files_of_a_journal == []
 
 
@@ -375,7 +375,7 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
 
     note = f"executions were stopped: {profile.journal} is no file: name another place in journal"
 
-    assert bank.executions == [CODE]
+    assert bank.executions_with_valid_token == [CODE]
     assert model.executions == 1
     assert note in report_notes(model)
     assert result_of_run(model).verdict.exit_status == 6
@@ -413,7 +413,7 @@ def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
     later_run.execute(CODE, credential="no header")
     later_run.execute(CODE)
 
-    assert service.executions == codes_sent_later
+    assert service.executions_with_valid_token == codes_sent_later
     assert codes_that_may_be_sent == codes_sent_later
     assert guard.sent_with_wrong_token == set(codes_sent_later)
     assert set(guard.codes_sent_before) == {CODE} - set(codes_sent_later)  # the codes that are never sent
@@ -664,7 +664,7 @@ def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
     first_note = manual_run.door.guard.notes[0]
     paths = [request.path for request in service.received]
 
-    assert service.executions == [CODE]  # the code of the profile
+    assert service.executions_with_valid_token == [CODE]  # the code of the profile
     assert " is not sent: it " in first_note
     assert paths.count("/v1/pix") == 1  # the path that prepares a transfer
 
@@ -686,7 +686,7 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     resending_run.execute(refused_code)
 
     assert unsent.failure.message.endswith(" (refused)")
-    assert service.executions == [executed_code, refused_code]
+    assert service.executions_with_valid_token == [executed_code, refused_code]
 
 
 @pytest.mark.parametrize(
@@ -746,5 +746,5 @@ def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, 
         notes += report_notes(status_and_run(*options, option)[1])
 
     assert f"a new journal was started: {tmp_path / 'kept/journal.jsonl'}; an old one is kept beside it" in notes
-    assert service.executions == [CODE, CODE]
+    assert service.executions_with_valid_token == [CODE, CODE]
     assert not (tmp_path / "kept" / "journal.key").exists()

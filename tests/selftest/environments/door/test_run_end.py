@@ -303,7 +303,7 @@ def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
     manual_run.client.send("registerPixKey", ACCOUNT, json=registration, valid=True)
     for _ in range(20):
         send_a_read(manual_run)
-    exchange = manual_run.client.of_part(generated_traffic).send(operation, account, json={"pixKey": key})
+    exchange = manual_run.client.of_generator(generated_traffic).send(operation, account, json={"pixKey": key})
     was_sent = exchange.number > 0
 
     assert was_sent is is_sent

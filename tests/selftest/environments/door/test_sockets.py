@@ -80,7 +80,7 @@ def test_codes_after_the_first_are_sent_over_a_kept_connection(codes, codes_on_k
     ManualRun(service, tmp_path, requests=400).execute_all(profile_with_codes(tmp_path, codes))
 
     assert set(service.carried) == codes_on_kept_connections
-    assert service.executions == list(codes)
+    assert service.executions_with_valid_token == list(codes)
 
 
 @served_by(ClosesConnections)
@@ -98,7 +98,7 @@ def test_a_code_has_a_fresh_connection_if_a_kept_one_is_not_safe(seconds_kept, p
     execute_each_after_a_read(run_that_knows_all_codes(service, tmp_path, proxied=proxied))
     codes_on_kept_connections = service.carried
 
-    assert service.executions == list(ALL_CODES)
+    assert service.executions_with_valid_token == list(ALL_CODES)
     assert codes_on_kept_connections == []
 
 
@@ -159,7 +159,7 @@ class TestConnectionThatClosesUnderACode:
         received_over_it = [SECOND_CODE] if service_got_the_code else []
 
         assert service.carried == received_over_it
-        assert service.executions == [FIRST_CODE, *received_over_it, THIRD_CODE]
+        assert service.executions_with_valid_token == [FIRST_CODE, *received_over_it, THIRD_CODE]
         assert "is not sent again" in second_try.failure.message
 
     def test_the_outcome_of_the_code_is_unknown(self, service_class, when_it_closes, service_got_the_code, tmp_path):

@@ -139,7 +139,7 @@ def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with
     text_of_report = "".join(file.read_text() for file in result.folder.iterdir())
 
     assert result.status == 0, result.output
-    assert service.executions == ["SBX-PHONE-1"]
+    assert service.executions_with_valid_token == ["SBX-PHONE-1"]
     assert {request.method for request in proxy.received} == {"CONNECT"}
     assert PASSPHRASE not in result.output + text_of_report
 
