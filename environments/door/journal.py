@@ -36,8 +36,8 @@ from environments.door.event_log import (
     replace_file,
 )
 from spec.answers import (
-    TIMEOUT_STATUSES,
     NOT_SUPPORTED,
+    TIMEOUT_STATUSES,
     RefusalKind,
     execution_results,
     grants_protected_result,
