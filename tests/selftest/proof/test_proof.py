@@ -23,6 +23,7 @@ from tests.selftest.proof.directly import (
     trial_by_replay,
     try_in_memory,
     try_over_http,
+    try_with_threads,
 )
 from tests.selftest.proof.gate import (
     PLAIN_SANDBOX,
@@ -82,6 +83,8 @@ def _trial_of(specimen: Specimen, parallel: int | None = None) -> Trial:
     service = specimen.make()
     if specimen.on_the_wire and parallel != 1:
         return try_over_http(service, specimen.environment, parallel)
+    if specimen.parallel and parallel != 1:
+        return try_with_threads(service, specimen.environment, parallel)
     if specimen.parallel:
         service.HOLD_S = service.HOLD_LESS_S = 0  # no other request will come
     return (trial_by_replay if specimen.is_sent_the_same else try_in_memory)(service, specimen.environment)
@@ -123,7 +126,7 @@ def _verdicts(trial: Trial) -> dict[str, Verdict]:
 
 def _difference_of_fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
     judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
-    on_the_wire = specimen.on_the_wire and parallel != 1
+    on_the_wire = parallel != 1 and (specimen.on_the_wire or specimen.parallel)
     return judge(specimen, trial, trial_of_plain_sandbox(specimen.environment, parallel, on_the_wire=on_the_wire))
 
 
