@@ -1,18 +1,21 @@
 """The course of a run: every hook of pytest that the suite has, in the order in which pytest calls them.
 
 A hook only decides when something happens. The function that it calls does the work, in the module of its topic. The
-hooks are here because a reader of pytest looks for them in the conftest.py of the root, and because this file may
-import both tests/harness and tests/traffic, of which the first must not import the second. No module has hooks of its
-own, because the order of a run would then depend on the order in which plugins are registered.
+hooks are here because a reader of pytest looks for them in the conftest.py of the root. Also, this file may import both
+tests/harness and tests/traffic; a module of tests/harness must not import tests/traffic. No other module has hooks,
+because the order of a run would then depend on the order in which plugins are registered.
 
-One module is loaded before this file, `tests/harness/process.py`. It has no hook: its import guards the output.
+pytest loads one module before this file: `tests/harness/process.py` (`addopts` in pyproject.toml). It has no hook. Its
+import replaces sys.stdout and sys.stderr by streams that raise no error, so that a closed pipe or a full disk does not
+end the process with exit status 1, which means that the service failed.
 """
 
 from __future__ import annotations
 
 from environments import early_signals
 
-# The first import decides what a signal does during all others.
+# `early_signals` is imported first: its import sets the handler of Ctrl-C and SIGTERM. With this handler, a signal
+# during the imports below ends the process with one line instead of a traceback.
 # isort: split
 from collections.abc import Generator
 from typing import Any
@@ -61,13 +64,21 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     add("--parallel", type=whole_number(1, 64), metavar="N", help="send at most N requests at the same time")
     add("--no-report", action="store_true", help="print the results, and write no files")
     add("--recorded", action="append", metavar="PATH", help="judge this HAR file, folder or glob, and send nothing")
-    add("--scheduler", metavar="ADDRESS", help="judge it on the Dask cluster with this scheduler: tcp://HOST:PORT")
+    add("--scheduler", metavar="ADDRESS", help="judge the files of --recorded on a Dask cluster: tcp://HOST:PORT")
     add("--accept", action="store_true", help="write what this run observes to NAME.observed.yaml, for later runs")
     add("--plan", action="store_true", help="print what the run would send, and send nothing")
     add("--explain", nargs="?", const="", metavar="ID", help="print how a requirement is tested, or the ids of a group")
     add("--list", action="store_true", help="print the requirements with their last verdicts, and send nothing")
-    add("--resend-code", metavar="FILE", help="send the refused code in this file again (-: ask for the code)")
-    add("--new-journal", action="store_true", help="start a journal of sent codes, if none can be read")
+    add(
+        "--resend-code",
+        metavar="FILE",
+        help="send the transaction code in this file again, which was refused (-: type it)",
+    )
+    add(
+        "--new-journal",
+        action="store_true",
+        help="start a new journal (file of the codes that were sent), if none can be read",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     early_signals.end_if_interrupted()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    if is_about_a_service(config):
+    if is_about_a_service(config):  # not for --help, and not if only the suite's own tests are called
         with one_line_for_wrong_use(config):
             _register_what_is_asked(config)
     early_signals.restore()
@@ -91,12 +102,13 @@ def _register_what_is_asked(config: pytest.Config) -> None:
 
     With an option such as --collect-only no hooks are registered, because pytest runs no test.
     """
-    profile, resend = read_command_line(config)
-    printing = what_to_print(config, profile, resend)
+    profile, codes_to_resend = read_command_line(config)
+    printing = what_to_print(config, profile, codes_to_resend)
     if printing:
         config.pluginmanager.register(_Printing(printing), "conformance-printing")
     elif not options_given(config, OPTIONS_THAT_RUN_NO_TESTS):
-        config.pluginmanager.register(ConformanceRun(open_asked_run(config, profile, resend)), "conformance-run")
+        run_parts = open_asked_run(config, profile, codes_to_resend)
+        config.pluginmanager.register(ConformanceRun(run_parts), "conformance-run")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -108,15 +120,16 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
     metadata.clear()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the plugin that prints the verdict.
+    """Register the plugin that prints the verdict as the last line.
 
-    It is registered last, so that its hook is called around the hooks of all other plugins and prints the last line.
+    All other plugins are registered by now. pytest calls a wrapper that is registered later around those that are
+    registered earlier, so the wrapper of this plugin ends last.
     """
     plugins = session.config.pluginmanager
     conformance_run = plugins.get_plugin("conformance-run")
-    plugins.register(_VerdictPrinter(conformance_run.reporter if conformance_run else None), "conformance-last-word")
+    reporter = conformance_run.reporter if conformance_run else None
+    plugins.register(_VerdictPrinter(reporter), "conformance-verdict-printer")
 
 
 @pytest.hookimpl(trylast=True)
@@ -149,15 +162,15 @@ class _Printing:
 
 
 class ConformanceRun:
-    """The hooks of a run. With --recorded it has no session: it sends nothing, and judges files instead of tests."""
+    """The hooks of a run. With --recorded the run sends nothing, and judges files of recorded traffic."""
 
     def __init__(self, opened: RunParts) -> None:
-        """Begin with the parts of the run, such as the record, the reporter, and the door that sends requests."""
-        self.run = opened.run
-        self.reporter = opened.reporter
+        """Begin with the parts of the run."""
         self._opened = opened
-        self._pen = opened.pen
-        self._session = opened.session
+        self.run = opened.run  # the record of the run: results, notes, exchanges
+        self.reporter = opened.reporter  # writes the files of the report, and prints the summary
+        self._pen = opened.pen  # decides what pytest prints, and hides tokens and codes in it
+        self._suite_session = opened.session  # sends the requests; None with --recorded
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
         """Hide tokens and codes in what pytest prints, as soon as pytest has its terminal.
@@ -191,21 +204,23 @@ class ConformanceRun:
         others as not tested.
         """
         self.run.selected.update(requirement_ids_of(session.items))
-        if self._session and session.items:
-            check_target(self._session)
+        if self._suite_session and session.items:
+            check_target(self._suite_session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Send all requests of the run. Then pytest runs the tests, which judge the answers, because None is returned.
 
-        With --recorded, the recorded traffic is judged instead, and True tells pytest that there is no test to run.
+        With --recorded, the files of recorded traffic are judged instead. The tally has the counts of the answers that
+        meet a requirement and of those that deviate. True tells pytest that there is no test to run.
         """
-        if self._session is None:
+        if self._suite_session is None:  # with --recorded
             tally = tally_of_all(self._opened.files, self.run.profile, session.config.getoption("scheduler"))
             fill_run(self.run, tally)
             return True
-        if session.items and not session.testsfailed:
-            send_showing_progress(self._session, session)
+        is_every_test_collected = session.testsfailed == 0
+        if session.items and is_every_test_collected:
+            send_showing_progress(self._suite_session, session)
         return None
 
     @pytest.hookimpl(tryfirst=True)
@@ -257,10 +272,10 @@ class ConformanceRun:
 
         After a wrong command line, such as a path that does not exist, the files are removed instead.
         """
-        if self._session:
-            end_sending(self._session, was_interrupted=self._opened.was_interrupted)
-            close_record(self._session)
-            keep_exchanges(self._session, with_content=not session.config.getoption("no_report"))
+        if self._suite_session:
+            end_sending(self._suite_session, was_interrupted=self._opened.was_interrupted)
+            close_record(self._suite_session)
+            keep_exchanges(self._suite_session, with_content=not session.config.getoption("no_report"))
         was_wrong_use = exitstatus == pytest.ExitCode.USAGE_ERROR
         if not was_wrong_use:
             self.reporter.conclude(session, exitstatus)

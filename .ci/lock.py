@@ -31,8 +31,9 @@ HEAD = """\
 def wheels(version: str, platforms: tuple[str, ...], wanted: list[str]) -> Iterator[tuple[str, str]]:
     """Pairs of a package with its version, such as `babel==2.18.0`, and the hash of the wheel that pip would install.
 
-    `version` is a version of Python, and `platforms` are names of one platform in the tags of wheels. `wanted` are the
-    requirements of the project. Nothing is installed.
+    `version` is a version of Python. `platforms` are the names that one platform has in file names of wheels, such as
+    `manylinux_2_17_x86_64` and `manylinux2014_x86_64`. `wanted` are the requirements of the project. Nothing is
+    installed, because of --dry-run. pip demands --target if a --platform is given.
     """
     command = [
         sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--target=.",

@@ -22,14 +22,18 @@ OPTIONS_WITH_EQUALS_SIGN = ("--parallel", "--seed", "--examples", "--resend-code
 OPTIONS_WITHOUT_VALUE = ("--new-journal",)
 ADDRESS = "--base-url"
 """The option for another address. It is permitted if `also_at` of the profile lists the address."""
-COMMANDS = {"cleanup": ("--yes",), "journal": ("--settle",)}
-"""Commands of FIRST, with their options. `--settle` has a value."""
+OPTION_WITH_ENTRY = "--settle"
+"""The only option with a value among those of COMMANDS. The value is the name of an entry of the journal, which is the
+file with the transaction codes that runs sent. The option marks the transfer as looked up by a person."""
+COMMANDS = {"cleanup": ("--yes",), "journal": (OPTION_WITH_ENTRY,)}
+"""Commands of FIRST, with their options."""
+USAGE_ERROR = 4
+"""Exit status of pytest for a wrong command line."""
 VARIABLES_THAT_PYTEST_READS = ("PYTEST_ADDOPTS", "PYTEST_BASE_URL", "PYTEST_PLUGINS")
-"""Variables from which pytest takes further options, an address or code. Whoever starts a pipeline of GitLab may set
-any."""
-
-
+"""Variables from which pytest takes further options, an address or code. A person who starts a pipeline of GitLab may
+set any variable."""
 _NAME = re.compile(r"-{0,2}[a-z][a-z-]{0,30}")
+"""The name of an option or a command, such as `--resend-code`. A longer word may be a secret."""
 
 
 class _RefusedError(Exception):
@@ -57,12 +61,17 @@ def _check_options(options: Sequence[str], environment: str) -> None:
         elif name in OPTIONS_BEFORE_A_VALUE and not equals_sign:
             if not words or words.pop(0).startswith("-"):  # the next word is the value
                 raise _RefusedError(f"{name}: expected a value")
-        elif name not in (OPTIONS_WITH_EQUALS_SIGN if equals_sign else OPTIONS_WITHOUT_VALUE):
-            with_value = [f"{option}=VALUE" for option in OPTIONS_WITH_EQUALS_SIGN]
-            known = ", ".join((*OPTIONS_BEFORE_A_VALUE, *with_value, *OPTIONS_WITHOUT_VALUE))
-            raise _RefusedError(
-                f"{shown(name)} is no option of a pipeline; those are {known}, and {ADDRESS}=URL with also_at"
-            )
+        else:
+            permitted_names = OPTIONS_WITH_EQUALS_SIGN if equals_sign else OPTIONS_WITHOUT_VALUE
+            if name not in permitted_names:
+                raise _RefusedError(f"{shown(name)} is no option of a pipeline; {_permitted_options()}")
+
+
+def _permitted_options() -> str:
+    """The part of an error message that lists the options which a pipeline may give to pytest."""
+    with_value = [f"{option}=VALUE" for option in OPTIONS_WITH_EQUALS_SIGN]
+    names = ", ".join((*OPTIONS_BEFORE_A_VALUE, *with_value, *OPTIONS_WITHOUT_VALUE))
+    return f"its options are {names}, and {ADDRESS}=URL if also_at of the profile lists the URL"
 
 
 def _check_first(first: str, environment: str) -> None:
@@ -82,12 +91,13 @@ def _check_first(first: str, environment: str) -> None:
         if name == ADDRESS and equals_sign:
             _check_address(value, environment)
         elif name in COMMANDS[command]:
-            value_is_next_word = name == "--settle" and not equals_sign
+            value_is_next_word = name == OPTION_WITH_ENTRY and not equals_sign
             if value_is_next_word and (not words or words.pop(0).startswith("-")):
-                raise _RefusedError("FIRST: --settle: expected the name of an entry")
+                raise _RefusedError(f"FIRST: {name}: expected the name of an entry of the journal")
         elif word != environment:
             raise _RefusedError(
-                f"FIRST: {shown(name)} is neither {environment}, of which this job is, nor an option of {command}"
+                f"FIRST: {shown(name)} is neither {environment}, the environment of this job, nor an option of "
+                f"{command}"
             )
 
 
@@ -112,19 +122,25 @@ def _check_address(address: str, environment: str) -> None:
         )
 
 
+def _check_variables() -> None:
+    """Check that no variable gives pytest options, an address or code. Raises _RefusedError."""
+    for name in VARIABLES_THAT_PYTEST_READS:
+        if os.environ.get(name):
+            raise _RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")
+
+
 def main(environment: str, *options: str) -> int:
     """Check everything that a person gives to a pipeline: options of pytest, the command in FIRST, and variables.
 
-    Returns the exit status: 0, or 4 after a printed line that says what is wrong.
+    Returns the exit status: 0, or that of a usage error after a printed line that says what is wrong.
     """
     try:
-        for name in filter(os.environ.get, VARIABLES_THAT_PYTEST_READS):
-            raise _RefusedError(f"{name} gives pytest what a pipeline does not take; unset it")
+        _check_variables()
         _check_options(options, environment)
         _check_first(os.environ.get("FIRST", ""), environment)
     except _RefusedError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 4
+        return USAGE_ERROR
     return 0
 
 

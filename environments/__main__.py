@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from environments import early_signals, uncaught  # noqa: F401 - uncaught acts when it is imported
 
-# The first import says what a signal and an exception do during all others.
+# These two are imported first. `early_signals` sets the handler of Ctrl-C and SIGTERM, and `uncaught` the hook for
+# exceptions, so that an error during the imports below ends the process with one line.
 # isort: split
 import argparse
 import sys
@@ -25,7 +26,7 @@ from environments.commands.check import check
 from environments.commands.cleanup import clean_up
 from environments.commands.journal import journal_lines, settle_outcome
 from environments.commands.new import new_profile
-from environments.credentials import forget_variables, open_target, protect_secrets
+from environments.credentials import open_target, protect_secrets, remove_secret_variables
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import open_client, open_door
@@ -80,32 +81,33 @@ def _write_new(options: argparse.Namespace) -> int:
 def _show_journal(profile: Profile | None, code_to_settle: str | None) -> int:
     """Print the journal, which lists the transaction codes that earlier runs sent. Returns the exit status.
 
-    If `code_to_settle` is given, the journal is not printed. Instead it is written there that a person has looked up
-    this transfer, of which nobody knew whether it moved money.
+    Nobody knows of some transfers whether they moved money. If `code_to_settle` is given, the journal gets a note that
+    a person has checked the transfer with this code. Then the journal is not printed.
     """
     if code_to_settle:
         print(settle_outcome(profile, code_to_settle))
         return CLEAN
-    lines, refusal = journal_lines(profile)
+    lines, why_no_code_is_sent = journal_lines(profile)
     print_lines(lines)
-    return report_error(refusal, INCOMPLETE) if refusal else CLEAN
+    return report_error(why_no_code_is_sent, INCOMPLETE) if why_no_code_is_sent else CLEAN
 
 
 @contextmanager
 def _opened(profile: Profile) -> Iterator[Client]:
     """A context in which a client sends requests to the service of a profile. Its connections are closed at the end.
 
-    Raises UnreachableError if the service cannot be reached. That is also raised at the end of the `with` block if it
-    happened within the block, because the client itself raises no error.
+    The client sends through the door: the object that checks every request and owns the connections. Raises
+    UnreachableError if the service cannot be reached. If that happened within the `with` block, the error is raised at
+    the end of the block, because the client itself raises no error.
     """
     target = open_target(profile)
     try:
         with closing(open_door(profile, target)) as door:
             client = open_client(door, profile)
-            forget_variables(profile)
+            remove_secret_variables(profile)  # all of them are read by now, and no child process needs them
             yield client
-            if door.liveness.unreachable:
-                raise UnreachableError(door.liveness.unreachable)
+            if door.liveness.why_unreachable:
+                raise UnreachableError(door.liveness.why_unreachable)
     except UnreachableError as error:
         why = Display(target.secrets).without_known_values(f"{profile.base_url} cannot be reached: {error}")
         raise UnreachableError(why) from None

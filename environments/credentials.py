@@ -1,9 +1,12 @@
 """The target of a run (the service that is tested): its address, and the secrets for it, read from their sources.
 
-If the profile asks for the embedded sandbox, it is started here. The module also prevents that secrets of this process
-get into core dumps, logs of libraries, and environment variables of its child processes.
+If the profile asks for the embedded sandbox, it is started here. The module also protects the process, in two steps:
 
-No message shows a secret, or what a command printed.
+1. `protect_secrets` is called before any secret is read. It refuses settings that would write secrets to files.
+2. `remove_secret_variables` is called after all secrets are read, so that no child process gets them.
+
+secret_values.py only keeps the secrets that this module reads, so that no output shows them. No error message of this
+module shows a secret, or what a command printed.
 """
 
 from __future__ import annotations
@@ -19,21 +22,24 @@ from functools import partial
 from environments.profiles.model import EMBEDDED, Header, Profile, ProfileError, shown
 from environments.secret_values import Secrets, listed_secrets
 
-TRACING = (
+VARIABLES_THAT_RECORD_SECRETS = (
     "SSLKEYLOGFILE",
     "PYTEST_DEBUG",
     "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY",
     "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY_NOCOVER",
 )
-"""Variables with which OpenSSL, pytest and Hypothesis write down what passes through them or decrypts it."""
+"""Environment variables with which a library writes secrets to a file. OpenSSL writes the keys of TLS connections, with
+which somebody can decrypt the traffic. pytest and Hypothesis write the values that tests use."""
 NOT_FROM_A_VARIABLE = "names a service, which is taken from base_url of the profile or from --base-url=URL alone"
 """What an error says about a variable or setting with an address, behind its name."""
 ADDRESS_VARIABLE_OF_PYTEST = "PYTEST_BASE_URL"
-"""The variable from which pytest-base-url takes the address if the command line has none. Other test suites export it,
-so a check would ask the service of the profile, and the run another one, with token and codes."""
+"""The variable from which pytest-base-url takes the address if the command line has none. Other test suites export it.
+Then `environments check` would ask the service of the profile, but the run would send the token and the codes to the
+service of the variable."""
 _TOO_SMALL_FOR_A_CORE_DUMP = 1
-"""Bytes of a core dump: too few for a file. If a program such as systemd-coredump takes the dump, Linux reads 0 as no
-limit, and 1 as no dump (core(5), fs/coredump.c)."""
+"""Limit for the size of a core dump, in bytes: too small for a file. The limit is not 0 because of programs that take
+core dumps, such as systemd-coredump. For them Linux reads 0 as "no limit", and 1 as "no dump" (core(5),
+fs/coredump.c)."""
 COMMAND_TIMEOUT = 30.0
 """Seconds that a token command may take."""
 _TOKEN = re.compile(r"(?!bearer$)[!-~]+", re.IGNORECASE)
@@ -53,27 +59,28 @@ def protect_secrets() -> None:
         raise ProfileError("Python leaves assertions out; unset PYTHONOPTIMIZE, and call python without -O")
     if ADDRESS_VARIABLE_OF_PYTEST in os.environ:
         raise ProfileError(f"{ADDRESS_VARIABLE_OF_PYTEST} {NOT_FROM_A_VARIABLE}; unset it")
-    for name in filter(os.environ.get, TRACING):
-        raise ProfileError(f"{name} makes libraries write tokens and codes down; unset it")
+    for name in VARIABLES_THAT_RECORD_SECRETS:
+        if os.environ.get(name):
+            raise ProfileError(f"{name} makes libraries write tokens and codes down; unset it")
     if sys.platform != "win32":
         import resource  # does not exist on Windows
 
         _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
-        may_be_raised = hard_limit != 0  # a hard limit of 0 stays 0
-        new_limit = _TOO_SMALL_FOR_A_CORE_DUMP if may_be_raised else 0
+        # A process may lower its hard limit, but not raise it. So a hard limit of 0 has to stay 0.
+        new_limit = 0 if hard_limit == 0 else _TOO_SMALL_FOR_A_CORE_DUMP
         resource.setrlimit(resource.RLIMIT_CORE, (new_limit, new_limit))
 
 
-def forget_variables(profile: Profile) -> None:
+def remove_secret_variables(profile: Profile) -> None:
     """Remove the environment variables with secrets of the profile, so that no child process inherits them.
 
     The secrets must have been read before.
     """
-    for name in _variables_of(profile):
+    for name in _secret_variables_of(profile):
         os.environ.pop(name, None)
 
 
-def _variables_of(profile: Profile) -> set[str]:
+def _secret_variables_of(profile: Profile) -> set[str]:
     """Names of the environment variables that hold secrets of this profile: the token, passphrase, keys and headers."""
     names = {profile.auth.token_env, profile.tls.client_key_passphrase_env, profile.journal_key_env}
     names.update(header.env for header in profile.headers)
@@ -89,7 +96,7 @@ class Target:
     """The registry of secrets, which holds the token."""
     stop: Callable[[], None] = lambda: None
     """Ends the embedded sandbox, if there is one."""
-    fetch: Callable[[], str] | None = None
+    fetch_token: Callable[[], str] | None = None
     """The token command, for the one time that it is run again; None after that, and if the profile has none."""
 
     def refresh(self) -> bool:
@@ -98,10 +105,10 @@ class Target:
         It is done at most once in a run, so that a service that refuses every token does not start it again and again.
         """
         old_token = self.secrets.token()
-        fetch = self.fetch
-        self.fetch = None  # no second time
-        if fetch:
-            self.secrets.learn_token(fetch())
+        fetch_token = self.fetch_token
+        self.fetch_token = None  # no second time
+        if fetch_token:
+            self.secrets.learn_token(fetch_token())
         return self.secrets.token() != old_token
 
 
@@ -118,8 +125,8 @@ def open_target(profile: Profile) -> Target:
         server = Server(service)
         return Target(server.base_url, secrets, server.stop)
     # The command that prints the token can be run again if the token expires. Other sources do not change.
-    fetch = partial(token_of, profile) if profile.auth.token_command else None
-    return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch=fetch)
+    fetch_token = partial(token_of, profile) if profile.auth.token_command else None
+    return Target(profile.base_url, _secrets(profile, token_of(profile)), fetch_token=fetch_token)
 
 
 def _secrets(profile: Profile, token: str) -> Secrets:
@@ -148,11 +155,11 @@ def token_of(profile: Profile) -> str:
         try:
             token = auth.token_file.read_bytes().decode("utf-8-sig", "replace").strip()
         except OSError as error:
-            raise _error(profile, f"auth.token_file: cannot be read ({error.strerror})") from None
+            raise _profile_error(profile, f"auth.token_file: cannot be read ({error.strerror})") from None
     elif auth.token_command:
-        token = _output(profile, auth.token_command)
+        token = _output_of_token_command(profile, auth.token_command)
     if not _TOKEN.fullmatch(token):
-        raise _error(profile, 'auth: no token; expected the token alone, without spaces and without "Bearer"')
+        raise _profile_error(profile, 'auth: no token; expected the token alone, without spaces and without "Bearer"')
     return token
 
 
@@ -173,7 +180,7 @@ def _header_value(profile: Profile, header: Header) -> str:
         return header.text or ""
     value = _variable(profile, header.env).strip()
     if not _HEADER_VALUE.fullmatch(value):
-        raise _error(
+        raise _profile_error(
             profile, f"headers.{header.name}: {header.env} cannot be sent in a header; expected one line of ASCII"
         )
     return value
@@ -198,7 +205,7 @@ def require_variables(profile: Profile, *names: str) -> None:
 
     Raises ProfileError, with a line for each variable that is not set.
     """
-    required = names or sorted(_variables_of(profile))
+    required = names or sorted(_secret_variables_of(profile))
     absent = [name for name in required if not os.environ.get(name, "").strip()]
     if absent:
         raise ProfileError(
@@ -217,12 +224,12 @@ def _variable(profile: Profile, name: str | None) -> str:
     return os.environ[name]
 
 
-def _output(profile: Profile, command: tuple[str, ...]) -> str:
+def _output_of_token_command(profile: Profile, command: tuple[str, ...]) -> str:
     """Run a command of the profile, and return what it prints: the access token. Raises ProfileError.
 
     The command runs in the folder of the profile. It does not get the variables that hold secrets.
     """
-    secret_names = _variables_of(profile)
+    secret_names = _secret_variables_of(profile)
     try:
         ended = subprocess.run(
             command, cwd=profile.path.absolute().parent,
@@ -232,10 +239,10 @@ def _output(profile: Profile, command: tuple[str, ...]) -> str:
         )  # fmt: skip
     except (OSError, ValueError, subprocess.SubprocessError):
         why = f"failed, or took more than {COMMAND_TIMEOUT:g} seconds; run it by hand: its output is never shown here"
-        raise _error(profile, f"auth.token_command: {why}") from None
+        raise _profile_error(profile, f"auth.token_command: {why}") from None
     return ended.stdout.decode(errors="replace").strip()
 
 
-def _error(profile: Profile, why: str) -> ProfileError:
+def _profile_error(profile: Profile, why: str) -> ProfileError:
     """An error whose message begins with the path of the profile, so that the user knows which file to correct."""
     return ProfileError(f"{shown(profile.path)}: {why}")

@@ -1,8 +1,10 @@
 """The list of secrets of a run: one call adds a value, and from then on no output shows it.
 
-Whatever sends requests reads the token and the transaction codes from here and nowhere else, and every output is
-compared with the values that are in the list by then. So a value is never sent without being hidden. That is also true
-for a token that is fetched again, and for a code that is prepared during a run.
+All code that sends requests reads the token and the transaction codes from this list. Every output is compared with the
+values in the list. So each value that is sent is hidden, even a token that is fetched again, and a code that is
+prepared during a run. The list also has the values of the profile that may name a person, such as accounts.
+
+credentials.py reads secrets from variables and files, and adds them here. reports/showing/ replaces them in outputs.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _AMOUNT = "value"
 _PLACEHOLDER = re.compile(r"\{(?:account|key|type)\}")
 """A placeholder in a body of the profile. An account, a key or a key type replaces it before the body is sent."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-"""A name of a member that can be written in a comment of a shell line."""
+"""The name of a JSON member that needs no quotes. A report has curl commands with comments that say which value of the
+profile to fill in, such as `# requests.createPix.json.to`. A line break in a name would end the comment."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +45,10 @@ class Known:
     """Replaces the value in outputs, such as `account` in `<account 2>`."""
     value: str
     secret: bool = False
-    """True if not even a word of it, or a piece in small letters, is shown."""
-    place: int | None = None
-    """The number of the value in the list of the profile; None if the profile does not list it."""
+    """True for a token, a passphrase and the like. Outputs hide such a value within longer words, too, even if it is
+    short. If it has no digit, each of its words is hidden: `correct` and `horse` for the passphrase `Correct horse`."""
+    number: int | None = None
+    """The number of the value in the list of the profile, from 1 on; None if the profile has no list of such values."""
     origin: str = ""
     """The key of the profile that has the value in a body or in a header: `requests.createPix.json.to`."""
 
@@ -60,12 +64,12 @@ class Secrets:
         self.known: list[Known] = []
         """Every value that is hidden in outputs. It only grows, because an output may still have an old value."""
         for name, values in (listed or {}).items():
-            for place, value in enumerate(values, 1):
-                self.known.append(Known(name, value, place=place))
+            for number, value in enumerate(values, 1):
+                self.known.append(Known(name, value, number=number))
         self.tokens: list[str] = []
         """The access tokens of the run. The last one is sent."""
         self._codes: frozenset[str] = frozenset()
-        self._known_when_codes_were_read = 0
+        self._count_at_last_search = 0  # number of values in `known` when `_codes` was made
 
     def token(self) -> str:
         """The access token to be sent, without the word "Bearer": the newest one; empty if there is none."""
@@ -77,8 +81,8 @@ class Secrets:
 
         The set is made again only after a value was added to the list, because it is needed for each request.
         """
-        if self._known_when_codes_were_read != len(self.known):
-            self._known_when_codes_were_read = len(self.known)
+        if self._count_at_last_search != len(self.known):
+            self._count_at_last_search = len(self.known)
             self._codes = frozenset(secret.value for secret in self.known if secret.name == CODE and secret.value)
         return self._codes
 
@@ -110,8 +114,8 @@ def listed_secrets(profile: Profile) -> Secrets:
     listed = {ACCOUNT: profile.accounts, KEY: [key.key for key in profile.pix_keys], CODE: profile.transactions.codes}
     secrets = Secrets(listed)
     origins = identifiers(profile)
-    for place, value in enumerate(origins, 1):  # the place is the number in its name, such as `<identifier 2>`
-        secrets.known.append(Known(IDENTIFIER, value, place=place, origin=origins[value]))
+    for number, value in enumerate(origins, 1):  # outputs show the number: `<identifier 2>`
+        secrets.known.append(Known(IDENTIFIER, value, number=number, origin=origins[value]))
     for header in profile.headers:
         if header.text:
             secrets.known.append(Known(f"header {header.name}", header.text, origin=f"headers.{header.name}"))
@@ -165,7 +169,8 @@ def _texts(value: Any, origin: str, member_name: str = "") -> Iterator[tuple[str
     """Pairs of the place and the text for each text and number in a JSON value, except amounts.
 
     `origin` is the place of the value itself, such as `requests.createPix.json`, and `member_name` is the name of the
-    JSON member that has it. A member name that a shell comment could not hold is written as `…`.
+    JSON member that has it. Reports write a place into a comment of a shell script, so an unusual member name, such as
+    one with a line break, is replaced by `…`.
     """
     if isinstance(value, dict):
         for name, member in value.items():

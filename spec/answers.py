@@ -177,7 +177,7 @@ def is_page(response: Response) -> bool:
     return bool(json_error(response))  # an answer in JSON is no page, whatever its media type says
 
 
-def refusal_of_the_caller(response: Response) -> RefusalKind | None:
+def refusal_about_the_caller(response: Response) -> RefusalKind | None:
     """The kind of a refusal that is about who sent the request, such as a wrong token; None for any other answer.
 
     An HTML page with status 200 counts as a redirect, because both usually ask people to log in.

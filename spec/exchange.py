@@ -322,13 +322,17 @@ class Exchange:
         return self.beside == 0
 
     @property
+    def token_had_expired(self) -> bool:
+        """True if the request was refused because the token had expired, which the run may learn only later."""
+        return self.number in self.excused
+
+    @property
     def expects_success(self) -> bool:
         """True if the interface document promises a success for this request.
 
-        It promises one for each valid request; but not if the answer was a refusal because the token had expired, which
-        the run may learn only later.
+        It promises a success for each valid request, unless the token had expired.
         """
-        return self.valid and self.number not in self.excused
+        return self.valid and not self.token_had_expired
 
 
 def named_media_type(media_type: str) -> str:

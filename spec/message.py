@@ -103,8 +103,8 @@ def joined(texts: Iterable[Text], link: str = "; ") -> Text:
     """
     distinct = list(dict.fromkeys(text for text in texts if text))
     if len(distinct) < 2:
-        return joined_with_repeats(distinct, link)
-    return joined_with_repeats([message_of(text) for text in distinct], link)
+        return joined_keeping_repeats(distinct, link)
+    return joined_keeping_repeats([message_of(text) for text in distinct], link)
 
 
 def joined_reasons(reasons: Iterable[Text]) -> Text:
@@ -122,7 +122,7 @@ def joined_reasons(reasons: Iterable[Text]) -> Text:
     return joined(distinct_reasons)
 
 
-def joined_with_repeats(texts: Sequence[Text], link: str) -> Text:
+def joined_keeping_repeats(texts: Sequence[Text], link: str) -> Text:
     """One message of all texts, with `link` between them, also if a text is repeated.
 
     Messages among the texts are translated. A plain string is a name or a value, such as an operation id, and is

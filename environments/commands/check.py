@@ -1,4 +1,11 @@
-"""`check`: prints every problem of a profile and of its set-up. It sends only requests that read."""
+"""`check`: prints every problem of a profile and of its set-up. It sends only requests that read.
+
+The first requests to the service are those of `preflight` (environments/door/preflight.py), with which a run begins,
+too. This module says in words what their answers mean, and asks for the accounts and keys of the profile.
+
+Some lines depend on what `refusal_or_failure` returns for an answer: None if it is a success, a `RefusalKind` if the
+service refused the request, such as with a 403, or a `FailureKind` if there is no answer that can be read.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +29,14 @@ from spec.exchange import VALID, FailureKind
 Line = tuple[int, str]
 """The exit status that a run would have for this reason, and a line about it."""
 _LINES_ABOUT_ACCOUNT_LIST: dict[object, Line] = {
-    None: (CLEAN, "token: {} to listAccounts"),
+    None: (CLEAN, "token: {} to listAccounts"),  # a success
     RefusalKind.GATEWAY: (UNREACHABLE, "not ready: the service answers {} to listAccounts; it may be starting"),
     RefusalKind.SERVER_ERROR: (INCOMPLETE, "the service fails: {} to listAccounts"),
+    # If listAccounts is not answered, `preflight` asks other operations. If none is answered, there is another line.
     **dict.fromkeys(FailureKind, (INCOMPLETE, "listAccounts is broken: {}; another operation is answered")),
 }
-"""By the kind of refusal or failure of listAccounts (None for a success), the line about it. `_LINE_IF_REFUSED` is the
-line for all other kinds."""
+"""The line about the answer to listAccounts, by what `refusal_or_failure` returns for the answer. If the kind of
+refusal is not in this table, the line is `_LINE_IF_REFUSED`. `{}` becomes the answer in words, such as `403`."""
 _LINE_IF_REFUSED = (
     INCOMPLETE,
     "token: {} to listAccounts: it may be wrong, expired or not permitted; check auth and base_url",
@@ -65,13 +73,16 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         CLEAN,
         f"profile: {shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'not a'} sandbox",
     )
-    if profile.redirected is not None:  # the user gave --base-url; the text, which may be empty, says what it changes
-        yield CLEAN, profile.redirected or f"--base-url: {profile.base_url} is not the address of the profile"
-    journal, trouble, sent_before = journal_in_words(profile)  # its key is in a variable that is forgotten below
+    if profile.redirection_note is not None:  # the user gave another address with --base-url
+        # The note is a text if --base-url changed more than the address, else it is empty.
+        yield CLEAN, profile.redirection_note or f"--base-url: {profile.base_url} is not the address of the profile"
+    # The journal is read before `open_client` is called, which removes the environment variable with its secret key.
+    journal, trouble, sent_before = journal_in_words(profile)
     if "execute" in profile.allow and not profile.is_sandbox:  # only then a run needs the journal
         yield INCOMPLETE if trouble else CLEAN, f"journal: {trouble or journal}"
     try:
-        if profile.base_url != EMBEDDED:  # the sandbox inside the suite needs no variables, and its keys end with it
+        if profile.base_url != EMBEDDED:
+            # Not for the sandbox inside the suite: it needs no variables, and its keys are gone when it stops.
             require_variables(profile)
             yield from _about_keys(profile)
         only_reading = replace(profile, allow=profile.allow & {"read"})  # so that `check` changes nothing at the bank
@@ -82,8 +93,9 @@ def _lines_about(profile: Profile, open_client: OpenClient) -> Iterator[Line]:
         yield UNREACHABLE, f"error: {error}"
     except ProfileError as error:
         yield from ((WRONG_USE, f"error: {problem}") for problem in error.problems)
+    # Only on a sandbox a run executes a transfer twice, and only one that it prepared itself: it may move money again.
     if profile.is_sandbox and "execute" in profile.allow and profile.transactions.prepare is None:
-        yield CLEAN, "not judged: an execution that is repeated, as the run prepares none: set transactions.prepare"
+        yield CLEAN, "not judged: a repeated execution, because the run prepares no transfer: set transactions.prepare"
     yield from ((INCOMPLETE, f"not exercised: {reason}") for reason in reasons_for_incomplete_run(profile, sent_before))
 
 
@@ -126,14 +138,15 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
     yield CLEAN, f"reachable: {client.door.permission.base_url}"
     if "read" not in profile.allow:
         yield CLEAN, "token: not tried, because allow has no read"
-    # By operation, the last request with the valid token: a later exchange replaces an earlier one in this dict.
-    last_exchanges = {
-        exchange.operation: exchange for exchange in client.door.exchanges if exchange.credential == VALID
-    }
-    account_list = last_exchanges.get("listAccounts")
-    if account_list is None:  # it was not sent, such as if the profile does not permit to read
+    account_lists = []  # the requests for the list of accounts that `preflight` sent with the valid token
+    for exchange in client.door.exchanges:
+        if exchange.operation == "listAccounts" and exchange.credential == VALID:
+            account_lists.append(exchange)
+    if not account_lists:
         return
-    status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal_or_failure(account_list), _LINE_IF_REFUSED)
+    account_list = account_lists[-1]
+    refusal = refusal_or_failure(account_list)  # None if the list was answered
+    status, line = _LINES_ABOUT_ACCOUNT_LIST.get(refusal, _LINE_IF_REFUSED)
     yield status, line.format(answer_in_words(account_list))
     if status == CLEAN:  # otherwise each account would be refused for the same reason
         yield from _about_accounts(profile, client)
@@ -142,8 +155,8 @@ def _about_the_service(profile: Profile, client: Client) -> Iterator[Line]:
 def _about_accounts(profile: Profile, client: Client) -> Iterator[Line]:
     """Ask for each account, and for the keys of the first one, and say what is wrong in the profile.
 
-    One line is printed for each account that the service does not know, and one for each setting that the profile
-    perhaps lacks, such as `key_at`.
+    One line is printed for each account that the service does not know. Further lines are for settings that the profile
+    perhaps lacks, such as `key_at`: at which place of a list the keys are. The list in the answer shows this place.
     """
     for number, account in enumerate(profile.accounts, 1):
         if refusal_or_failure(client.send("getBalance", account)) is RefusalKind.NOT_FOUND:

@@ -12,7 +12,7 @@ from environments.commands import CLEAN, INCOMPLETE, LEFT, OpenClient, report_er
 from environments.door.client import Client
 from environments.door.key_changes import KEY_GONE
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
-from environments.door.key_states import can_be_named
+from environments.door.key_states import is_unambiguous
 from environments.door.opening import record_of_keys
 from environments.door.run_keys import name_of
 from environments.profiles.loading import missing_for_deletions
@@ -23,10 +23,16 @@ from spec.exchange import Exchange
 # Reasons why --yes does not delete a key.
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
-_PERHAPS_YOURS = "it is yours, and it may have been there before the run: look at the list, and delete it by hand"
-_HARD_TO_NAME = "a service may read its name as another one: delete it by hand"
-_UNKNOWN = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
-_FORGOTTEN = "its value is not known: delete it by hand; because key_at is set, --yes removes it from the record"
+_PERHAPS_YOURS = (
+    "it may be yours, because it may have been there before the run: look at the list, and delete it by hand"
+)
+_VALUE_IS_AMBIGUOUS = "a service may take its value for that of another key: delete it by hand"
+# For a key of unknown value, that is a RANDOM key whose value no answer has shown. While its entry is in the record, no
+# run registers a RANDOM key. With key_at, runs can find the values of further RANDOM keys, so the entry can be removed.
+_UNKNOWN_WITHOUT_KEY_AT = "its value is not known: delete it by hand, set key_at in the profile, and call cleanup --yes"
+_UNKNOWN_WITH_KEY_AT = (
+    "its value is not known: delete it by hand; because key_at is set, --yes removes it from the record"
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,8 @@ def keys_left_by_runs(profile: Profile, record: KeyRecord) -> list[KeyLeft]:
 def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
     """Keys of the profile that, according to the record, an earlier run registered or perhaps registered.
 
-    A key may be registered at any account of the profile. An entry without a value (the service makes that key) is not
-    in this part of the record.
+    A key may be registered at any account of the profile. A RANDOM key has no value in the profile, because the service
+    makes it; `_other_keys` returns such keys.
     """
     for account in profile.accounts:
         for index, key in enumerate(profile.pix_keys):
@@ -76,11 +82,11 @@ def _other_keys(profile: Profile, record: KeyRecord) -> Iterator[KeyLeft]:
         if not account:  # the key was registered at an account that the profile no longer lists
             reason = _ANOTHER_ACCOUNT
         elif value is None:
-            reason = _FORGOTTEN if profile.key_at else _UNKNOWN
-        elif profile.is_sandbox or can_be_named(value):
+            reason = _UNKNOWN_WITH_KEY_AT if profile.key_at else _UNKNOWN_WITHOUT_KEY_AT
+        elif profile.is_sandbox or is_unambiguous(value):  # on a sandbox nobody loses another key
             reason = ""
-        else:
-            reason = _HARD_TO_NAME
+        else:  # for example a value with a line break, which a service may remove
+            reason = _VALUE_IS_AMBIGUOUS
         # `ascii` escapes what cannot be printed, and adds quotes, which are removed.
         printable_value = ascii(value or f"(of a request at {event['at']})")[1:-1]
         name = f"{key_type or 'key'} {printable_value[:_LONGEST_NAME]}"
@@ -109,8 +115,9 @@ def _reason_to_stay(key: PixKey, state: str, profile: Profile) -> str:
 def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
     """Print the keys that earlier runs did not delete, and delete them if `yes` is true. Returns the exit status.
 
-    A key with a reason to stay is not deleted. Without `yes` nothing is sent. Raises ProfileError if the profile does
-    not permit deletions.
+    A key with a reason to stay is not deleted. Without `yes` nothing is sent. The lists of keys are read before and
+    after the deletions. If a key is missing that no deletion named, the service may have deleted the key of somebody
+    else: this is an error. Raises ProfileError if the profile does not permit deletions.
     """
     if yes:
         _require_permission(profile)
@@ -129,11 +136,14 @@ def clean_up(profile: Profile, open_client: OpenClient, *, yes: bool) -> int:
     with open_client(replace(profile, allow=profile.allow & {"delete-keys", "read"})) as client:
         for key in keys:
             is_gone = _delete(client, profile, key)
-            # A key of unknown value cannot be deleted. Its printed reason says that it is removed from the record.
-            if is_gone or key.reason_to_stay == _FORGOTTEN:
+            # Without its value a key can only be deleted by hand. The printed reason asks for that, and says that the
+            # entry is removed.
+            is_for_the_user = key.reason_to_stay == _UNKNOWN_WITH_KEY_AT
+            if is_gone or is_for_the_user:
                 remaining -= 1
                 record.note(key.account, key.type, key.value, GONE, ours=True)
-        if client.door.keys.lists.vanished:
+        lists_of_keys = client.door.keys.lists
+        if lists_of_keys.vanished:
             return report_error(f"{KEY_GONE}: restore it, unless somebody else deleted it", INCOMPLETE)
     return LEFT if remaining else CLEAN
 

@@ -1,7 +1,7 @@
 """`journal`: lists the transaction codes that earlier runs sent, and marks a transfer as looked up.
 
-The journal is the file with these codes. If nobody knows whether an execution moved money, its outcome is unknown until
-a person has looked the transfer up and settled it with this command.
+The journal is the file with these codes. If nobody knows whether an execution moved money, its outcome is unknown. It
+stays unknown until a person has looked the transfer up, and says so with the option --settle of this command.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from environments.profiles.model import Profile
 def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     """A line for each transaction code in the journal, and the reason why a run could send no code.
 
-    The reason is empty if a run could send codes. With a profile only the codes of its environment are listed. Codes
-    are not printed: each has a short name, which the option --settle accepts.
+    The reason is empty if a run could send codes. A damaged journal is always a reason. A journal that does not exist
+    so far is a reason only if a run needs it.
+
+    With a profile only the codes of its environment are listed. Codes are not printed: each has a short name, which the
+    option --settle accepts.
     """
     journal = journal_of(profile)
     # Without a profile the journal has no environment, and every entry is listed.
@@ -25,8 +28,9 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     lines = [f"{entry.name}  {entry.environment}  {entry.at}  {outcome_in_words(entry, profile)}" for entry in entries]
     # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
-    refusal = journal.why_not_relied_on() if needs_a_journal or journal.fault() else ""
-    return [*lines, f"codes in {journal.path}: {len(entries)}"], refusal
+    is_damaged = bool(journal.fault())
+    why_no_code_is_sent = journal.why_not_relied_on() if needs_a_journal or is_damaged else ""
+    return [*lines, f"codes in {journal.path}: {len(entries)}"], why_no_code_is_sent
 
 
 def outcome_in_words(entry: JournalEntry, profile: Profile | None) -> str:
@@ -57,9 +61,10 @@ def settle_outcome(profile: Profile | None, code: str) -> str:
         if entry is None or not is_open:
             raise JournalError(f"--settle: {journal.path} has no unknown outcome of this code")
         journal.environment = entry.environment
-        # `code` may be the name of the entry. So the digest of the entry replaces the digest that `write` makes of it.
+        # The journal has a digest of each code instead of the code, and `write` makes the digest of its first argument.
+        # Here that may be the name of the entry, so the right digest is passed.
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
-    return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"
+    return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or warns about it"
 
 
 def _entry_with_name(name: str, journal: Journal) -> JournalEntry | None:

@@ -36,12 +36,14 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
     |---|---|
     | `key_at` | the profile does not say where a list has its keys; "…" if the list has no key that shows it |
     | `requests: {deletePixKey: …}` | keys may be deleted, and the profile has no body for that |
-    | `not_for_this_account` | the profile has a CPF key and the holder is a company, or a CNPJ key and a person |
+    | `not_for_this_account` | the profile has a key of a type that the holder of the account cannot have |
+
+    For example, the list has a CNPJ, so the holder is a company, but the profile has a CPF key.
     """
     places = _places_of_keys(key_list, profile)
     if profile.key_at is None and places:
         lines = " or ".join(f"key_at: {place}" for place in places)
-        yield f"{lines} (keys seem to stand there in the list; without key_at, no key is deleted off a sandbox)"
+        yield f"{lines} (the list seems to have its keys there; only on a sandbox a key is deleted without key_at)"
     if profile.key_at is None and not places:
         yield (
             "key_at: … (the list shows no key, so its place is not known: register one by hand at the first of "
@@ -53,7 +55,7 @@ def lines_to_add_to_profile(key_list: Any, profile: Profile) -> Iterator[str]:
         member = _DEFAULT_NAME if name == "*" else name
         body = f'{{{member}: "{{key}}"}}'
         yield f"requests: {{deletePixKey: {{json: {body}}}}} (a guess, because the document does not show the body)"
-    impossible_type = _type_for_others(key_list)
+    impossible_type = _type_that_the_holder_cannot_have(key_list)
     wanted_types = {key.type for key in profile.pix_keys} - {*profile.not_for_this_account}
     if impossible_type in wanted_types:
         types = ", ".join([*profile.not_for_this_account, impossible_type])
@@ -102,11 +104,11 @@ def _tax_document_type(text: str) -> str:
     return "CNPJ" if cnpj.is_valid(text) else ""
 
 
-def _type_for_others(key_list: Any) -> str:
+def _type_that_the_holder_cannot_have(key_list: Any) -> str:
     """The type of tax document that the holder of the account cannot have as a key, `CPF` or `CNPJ`.
 
-    A person has a CPF, a company has a CNPJ. If the list of keys has one of both types, the holder cannot have the
-    other one. If the list has none or both, the result is empty.
+    A person has a CPF, a company has a CNPJ. If the list of keys has a CNPJ and no CPF, the holder is a company, so the
+    result is `CPF`. If the list has a CPF and no CNPJ, the result is `CNPJ`. Else the result is empty.
     """
     texts = [value for _, value in leaves_of(key_list) if isinstance(value, str)]
     types_in_list = {_tax_document_type(text) for text in texts} - {""}

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from environments.door.bodies import NumberText, bodies_of_the_profile, key_and_type_in, leaves_in
-from environments.door.key_states import can_be_named
+from environments.door.key_states import is_unambiguous
 from environments.door.outgoing import Sending
 from environments.door.permission import ForbiddenError
 from environments.door.run_keys import Keys
@@ -186,7 +186,7 @@ class Identifiers:
         no key. `leaves` are the values in the body with their paths.
         """
         keys = list(self._keys_in(sending, leaves))
-        can_be_deleted = bool(keys) and all(map(self._can_be_named, keys))
+        can_be_deleted = bool(keys) and all(map(self._is_unambiguous, keys))
         # A registration without a key that the service can read registers nothing. A deletion may delete all keys then.
         service_reads_keys = sending.reachable_operations == {_REGISTER} or _is_sent_as_json(sending)
         is_well_formed = service_reads_keys and can_be_deleted
@@ -215,16 +215,16 @@ class Identifiers:
             if member_may_hold_a_key and not is_other_number:
                 yield leaf
 
-    def _can_be_named(self, key: str) -> bool:
+    def _is_unambiguous(self, key: str) -> bool:
         """True if a deletion that names this key cannot make the service delete another key.
 
         A key without characters, or with unusual characters, may be read as another key. So may a key of the suite that
         has nothing behind its beginning `pixconf-` (SYNTHETIC_PREFIX). This last key is permitted only if a run
         registered it, which happens if a service cuts a longer key.
         """
-        if not can_be_named(key):
+        if not is_unambiguous(key):
             return False
-        has_more_than_the_mark = can_be_named(key.removeprefix(SYNTHETIC_PREFIX))
+        has_more_than_the_mark = is_unambiguous(key.removeprefix(SYNTHETIC_PREFIX))
         return has_more_than_the_mark or any(run_key.key == key for run_key in self._keys.keys_of_runs())
 
     def _is_deletion_without_a_key(self, sending: Sending) -> bool:

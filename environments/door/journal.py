@@ -124,7 +124,7 @@ class Journal(EventLog):
     the journal, after which a code could be sent twice.
     """
 
-    resend: Container[str] = ()
+    codes_to_resend: Container[str] = ()
     """The code that this run may send although an earlier run sent it."""
 
     @property
@@ -292,7 +292,7 @@ class Journal(EventLog):
         is_of_this_run = entry.run == self.run
         if is_of_this_run:
             return None
-        may_be_sent_again = entry.outcome is Outcome.REFUSED and code in self.resend
+        may_be_sent_again = entry.outcome is Outcome.REFUSED and code in self.codes_to_resend
         return None if may_be_sent_again else entry
 
     def entries(self) -> list[JournalEntry]:

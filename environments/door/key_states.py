@@ -30,7 +30,7 @@ from spec.interface import SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text
 
-_NOT_TO_BE_NAMED = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
+_AMBIGUOUS_KEY = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a service may read as another key: empty or blank, longer than 200 characters, or with control characters
 (C0, DEL, C1) or halves of surrogate pairs. A PIX key has at most 77 characters (an e-mail address)."""
 _SHORTEST_CUT_KEY = 12
@@ -285,13 +285,13 @@ def state_at_the_end(key: RunKey, *, was_any_list_read: bool) -> KeyState:
 # -- which keys are the run's own ---------------------------------------------------------------------------------
 
 
-def can_be_named(value: str) -> bool:
+def is_unambiguous(value: str) -> bool:
     """True if every service reads this key in the same way, so that a deletion of it cannot delete another key.
 
     False for an empty key, for a key with more than 200 characters (a service may cut it), and for a key with control
     characters (a service may remove them).
     """
-    return not _NOT_TO_BE_NAMED.fullmatch(value)
+    return not _AMBIGUOUS_KEY.fullmatch(value)
 
 
 def profile_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing | None, *, is_sandbox: bool) -> bool:

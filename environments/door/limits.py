@@ -35,7 +35,7 @@ from spec.json_text import read_json
 from spec.message import say
 
 _LIMIT_IS_REACHED = say("limits.{setting} ({limit}) is spent")
-DOCUMENT_THE_TOKEN = ("executePix", "registerPixKey")
+OPERATIONS_WITH_DOCUMENTED_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
 TIMES_FOR_SYNTHETIC = 2
 """Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
@@ -138,7 +138,7 @@ class Budget:
         if sending.resends_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
-        if sending.intent.operation not in DOCUMENT_THE_TOKEN:
+        if sending.intent.operation not in OPERATIONS_WITH_DOCUMENTED_TOKEN:
             return has_wrong_token and not self.limits.wrong_tokens
         if not _has_real_code_or_account(sending):
             return has_wrong_token

@@ -42,7 +42,7 @@ class Liveness:
 
     def __init__(self, find_out_if_gone: Callable[[], bool], ending: Ending) -> None:
         """Begin with a target that has not answered so far, and that counts as reachable."""
-        self.unreachable = ""
+        self.why_unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone
         self._ending = ending
@@ -77,8 +77,8 @@ class Liveness:
         If other requests were under way during each of these timeouts, the load may be the cause. Then a repetition of
         an earlier request is permitted, because it is sent while no other request is under way.
         """
-        if self.unreachable:
-            raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
+        if self.why_unreachable:
+            raise UnreachableError(f"the target cannot be reached any more: {self.why_unreachable}")
         operation = sending.intent.operation
         may_be_the_load = sending.is_repetition and operation not in self._timed_out_without_others
         if self._timeouts[operation] >= _MOST_TIMEOUTS and not may_be_the_load:
@@ -116,14 +116,14 @@ class Liveness:
             if other_requests_on_wire == 0:
                 self._timed_out_without_others.add(operation)
         may_be_gone = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
-        if may_be_gone and self._thread_that_checks is None and not self.unreachable:
+        if may_be_gone and self._thread_that_checks is None and not self.why_unreachable:
             self._failed_in_a_row = 0
             # Only a service that answered before can be about to start again. For another one there is no pause.
             may_be_restarting = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
             pauses_s = _RESTART_S if may_be_restarting else ()
             target_is_gone = self._check_target(pauses_s)
             if target_is_gone:
-                self.unreachable = str(failure.message)
+                self.why_unreachable = str(failure.message)
 
     def _check_target(self, pauses_s: Iterable[float]) -> bool:
         """Ask the target once, and once more after each of these pauses as long as it does not answer.

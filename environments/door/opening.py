@@ -32,7 +32,7 @@ from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from environments.secret_values import listed_secrets
 
 
-def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) -> Door:
+def open_door(profile: Profile, target: Target, *, codes_to_resend: Container[str] = ()) -> Door:
     """The door of a run: the object through which all its requests are sent to the service (the target).
 
     Its parts are the limits of the profile (the settings of the run), the journal (a file with the transaction codes
@@ -40,14 +40,14 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
     system without real money, needs no journal.
 
     Executions of earlier runs whose outcome is unknown are read from the journal at once, so that the report can name
-    them. `resend` has the code that this run may send although an earlier run sent it and was refused. Raises
+    them. `codes_to_resend` has the code that this run may send although an earlier run sent it and was refused. Raises
     ProfileError.
     """
     run = secrets.token_hex(8)
     record = None
     if profile.base_url != EMBEDDED:  # the sandbox of the suite ends with the run, and its keys with it
         record = record_of_keys(profile, run=run)
-    journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
+    journal = None if profile.is_sandbox else journal_of(profile, run=run, codes_to_resend=codes_to_resend)
     preparation = profile.transactions.prepare
     operation_and_place_of_code = ("", "")
     if preparation:
@@ -59,21 +59,23 @@ def open_door(profile: Profile, target: Target, *, resend: Container[str] = ()) 
 
 
 def open_door_for_plan(
-    profile: Profile, token: str, connections: Channel, *, resend: Container[str], new_journal: bool = False
+    profile: Profile, token: str, connections: Channel, *, codes_to_resend: Container[str], new_journal: bool = False
 ) -> Door:
     """The door for a plan (--plan), which shows what a run would send, and sends nothing to the service.
 
     `connections` answers the requests without a network. The journal (a file with the transaction codes that were
     sent) is read, so that the plan leaves out the same codes as a run would. No file is written. With `new_journal`
-    there is no journal, because the run would start a new one. `resend` has the code that the run might send although
-    an earlier run sent it.
+    there is no journal, because the run would start a new one. `codes_to_resend` has the code that the run might send
+    although an earlier run sent it.
     """
     secret_values = listed_secrets(profile)
     secret_values.learn_token(token)
     # The service inside the suite (EMBEDDED) gets its address only when it is started, which a plan does not do.
     address = profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1"
     target = Target(address, secret_values)
-    journal = None if profile.is_sandbox or new_journal else journal_of(profile, resend=resend, kind=ReadJournal)
+    journal = None
+    if not profile.is_sandbox and not new_journal:
+        journal = journal_of(profile, codes_to_resend=codes_to_resend, kind=ReadJournal)
     limits_without_waiting = replace(profile.limits, rate=None)
     budget = Budget(limits_without_waiting, is_sandbox=profile.is_sandbox)
     return _door(profile, target, connections, budget, journal, None)
@@ -121,7 +123,7 @@ def _door(
 
 
 def journal_of(
-    profile: Profile | None, *, run: str = "", resend: Container[str] = (), kind: type[Journal] = Journal
+    profile: Profile | None, *, run: str = "", codes_to_resend: Container[str] = (), kind: type[Journal] = Journal
 ) -> Journal:
     """The journal of a run, which is a file with the transaction codes that were sent.
 
@@ -130,7 +132,7 @@ def journal_of(
     profile takes the secret key of the file from an environment variable that is not set.
     """
     path, log_key = _journal_file_and_its_key(profile)
-    return kind(path, log_key, environment=profile.name if profile else "", run=run, resend=resend)
+    return kind(path, log_key, environment=profile.name if profile else "", run=run, codes_to_resend=codes_to_resend)
 
 
 def _journal_file_and_its_key(profile: Profile | None) -> tuple[Path, LogKey]:

@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 import requests
 
 from environments.door.outgoing import Sending
-from environments.door.wrong_tokens import RESTORABLE
+from environments.door.wrong_tokens import RESTORABLE_FORMS
 from environments.secret_values import Secrets
 from spec.exchange import MATRIX_PARAMETER
 from spec.interface import SYNTHETIC_PREFIX, operations, path_parameters_reached
@@ -64,7 +64,7 @@ class Permission:
         request, path = sending.request, sending.path
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:  # scheme, host and port
             raise ForbiddenError("a request to another origin than base_url")
-        if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
+        if sending.intent.credential in RESTORABLE_FORMS and "fuzz" not in self.allow:
             raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
         reached = sending.reachable_operations
         missing_permissions = {operations()[operation].permission for operation in reached} - self.allow

@@ -14,7 +14,7 @@ from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
-from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_of_the_caller, refusal_or_failure
+from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_about_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READ_OPERATIONS
 from spec.observed import indistinguishable
@@ -115,6 +115,6 @@ def _is_refused(with_token: Exchange, with_wrong_token: Exchange) -> bool:
 
     A service may refuse tokens with another status, such as 403, so the answer to a wrong token is compared.
     """
-    refusal = with_token.response and refusal_of_the_caller(with_token.response)
-    refusal_of_wrong_token = with_wrong_token.response and refusal_of_the_caller(with_wrong_token.response)
+    refusal = with_token.response and refusal_about_the_caller(with_token.response)
+    refusal_of_wrong_token = with_wrong_token.response and refusal_about_the_caller(with_wrong_token.response)
     return refusal is not None and refusal in (RefusalKind.TOKEN, refusal_of_wrong_token)

@@ -20,7 +20,7 @@ from spec.answers import (
     RefusalKind,
     execution_results,
     is_refusal,
-    refusal_of_the_caller,
+    refusal_about_the_caller,
     refusal_or_failure,
 )
 from spec.exchange import VALID, Exchange, FailureKind, Response
@@ -107,7 +107,7 @@ def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
     kind = refusal_or_failure(exchange)
     if exchange.response is None:
         return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
-    token_is_accepted = exchange.credential == VALID or not refusal_of_the_caller(exchange.response)
+    token_is_accepted = exchange.credential == VALID or not refusal_about_the_caller(exchange.response)
     may_have_had_effect = kind in _NO_CLEAR_REFUSAL or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
     return token_is_accepted and may_have_had_effect
 

@@ -35,9 +35,9 @@ from environments.door.key_states import (
     KeyState,
     Presence,
     RunKey,
-    can_be_named,
     had_no_connection,
     is_gone_after,
+    is_unambiguous,
     may_have_become,
     presence_of,
     profile_key_may_be_deleted,
@@ -162,11 +162,11 @@ class Keys:
 
         | key | further conditions |
         |---|---|
-        | made up by the suite or the service | off a sandbox: no service can read it as another key (`can_be_named`) |
+        | made up by the suite or the service | off a sandbox: no service takes it for another key (`is_unambiguous`) |
         | of the profile (the settings of the run) | see `profile_key_may_be_deleted` |
         """
         if value not in self._profile_keys:
-            is_read_by_all_in_the_same_way = self._is_sandbox or can_be_named(value)
+            is_read_by_all_in_the_same_way = self._is_sandbox or is_unambiguous(value)
             return is_read_by_all_in_the_same_way and not self.was_there_before(value)
         key = self._profile_keys[value]
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, may_refuse_any_bad_token, refusal_of_the_caller
+from spec.answers import is_granted, may_refuse_any_bad_token, refusal_about_the_caller
 from spec.exchange import VALID, Exchange, Response
 from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
@@ -140,7 +140,7 @@ class TokenMonitor:
         If it turns out that the token expired for good, these exchanges are not judged. This may be known already when
         an answer arrives; then the answer is not judged either.
         """
-        if refusal_of_the_caller(response) is None:
+        if refusal_about_the_caller(response) is None:
             return
         self._refused_since_granted.append(exchange.number)
         if self.has_ended_the_run:
@@ -164,7 +164,7 @@ class TokenMonitor:
         Returns true if there were so many in a row that the token must be checked: first five, then ten, and so on. The
         number doubles with each check, because some services refuse every invalid request in this way.
         """
-        if refusal_of_the_caller(response) is None:
+        if refusal_about_the_caller(response) is None:
             return False
         self._invalid_in_a_row += 1
         if self._invalid_in_a_row < self._check_token_after:
@@ -223,7 +223,7 @@ class TokenMonitor:
                     repetition = self._repeat_alone(read)
                     if repetition is None or repetition.response is None:
                         return
-                    if refusal_of_the_caller(repetition.response) is None:
+                    if refusal_about_the_caller(repetition.response) is None:
                         self.excused.add(number)
                         self._expired_at = 0
                         return

@@ -357,9 +357,9 @@ accepted the form as a token: then it differs from the answer without a token.
 _WITH_THE_RIGHT_TOKEN = Form(VALID)
 """`Bearer` and the right token, as documented."""
 _ALL_FORMS = (_WITH_THE_RIGHT_TOKEN, *FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS, *OTHER_SCHEMES)
-BY_NAME = {form.name: form for form in _ALL_FORMS}
+FORMS_BY_NAME = {form.name: form for form in _ALL_FORMS}
 """All forms by name."""
-RESTORABLE = frozenset(form.name for form in BY_NAME.values() if form.restorable)
+RESTORABLE_FORMS = frozenset(form.name for form in FORMS_BY_NAME.values() if form.restorable)
 """Names of the forms from which everybody who reads them can restore the right token. They need the permission `fuzz`,
 because a service may write refused tokens to a log."""
 INVALID_CREDENTIALS: Mapping[str, str] = {
@@ -402,7 +402,7 @@ def authorization(credential: str, token: str) -> str | None:
         return None
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
-    form = BY_NAME[credential]
+    form = FORMS_BY_NAME[credential]
     has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)
     if has_the_right_token:
         return form.scheme + token

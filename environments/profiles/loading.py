@@ -46,8 +46,11 @@ _FORMS_BY_TAG = {
 """Forms of the values that are no text without quotes (YAML 1.2, section 10.3). PyYAML has those of YAML 1.1, which
 reads 010 as 8 and 1:30 as 90."""
 _QUOTED = re.compile(r"""(['"])(?:(?P<plain>.{1,2}|<[a-z ]+>)|.*?)\1""")
-"""A text in quotes in a message of PyYAML. It comes from the file, so it may be a secret. Group `plain`: it is short
-punctuation or a word of PyYAML such as <stream end>, which is no secret."""
+"""A text in quotes in a message of PyYAML. It comes from the file, so it may be a secret. Group `plain` has a value if
+the text is no secret: short punctuation, such as `':'`, or a word of PyYAML, such as `'<stream end>'`."""
+_KEY_OR_INDEX = re.compile(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}")
+"""A step in the path of a value that an error message may show: a key such as `token_env` or the header `X-Api-Key`, or
+the index of a list item. Tokens are longer words, or have digits between letters. The limits are a choice."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -117,15 +120,24 @@ def parse_yaml(text: str, name: str) -> ParsedYaml:
         loader = _Loader(text)
         root = loader.get_single_node()
         data = None if root is None else loader.construct_document(root)
-        json_text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()  # no NaN, no half of a character
+        # A profile has only data that JSON can have. This line raises an error for anything else, such as NaN, a set,
+        # or half of a surrogate pair, which UTF-8 cannot encode.
+        json_text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
         return ParsedYaml(json.loads(json_text), root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        # A quoted text of the file is replaced by …; punctuation and words of PyYAML (group `plain`) are kept.
-        problem = _QUOTED.sub(lambda quoted: quoted[0] if quoted["plain"] else "…", error.problem or "not YAML")
+        problem = _without_quoted_texts(error.problem or "not YAML")
         raise ProfileError(f"{name}:{mark.line + 1 if mark else 1}: {problem}") from None
     except (yaml.YAMLError, RecursionError, KeyError, TypeError, ValueError):
         raise ProfileError(f"{name}: a value or a character that cannot be read, or nested too deeply") from None
+
+
+def _without_quoted_texts(message: str) -> str:
+    """A message of PyYAML in which each quoted text of the file is replaced by `…`, because it may be a secret.
+
+    For example, `found undefined tag handle '!abc!'` becomes `found undefined tag handle …`.
+    """
+    return _QUOTED.sub(lambda quoted: quoted[0] if quoted["plain"] else _NOT_REPEATED, message)
 
 
 _FILE = TypeAdapter(ProfileFile)
@@ -201,9 +213,9 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     # A key has no value (None) if every line below it is a comment. Then the default value is used.
     data = {key: value for key, value in parsed.data.items() if value is not None or key not in _KEYS}
-    redirected = None
+    redirection_note = None
     if base_url is not None:
-        data, redirected = _redirected(data, base_url, name)
+        data, redirection_note = _redirected(data, base_url, name)
     context = {"folder": path.absolute().parent, "base_url": str(data.get("base_url"))}
     try:
         # The data is passed as JSON, because pydantic is strict here: only from JSON it makes tuples and sets of lists,
@@ -213,7 +225,7 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
         # Errors about unknown keys come first: a key that seems to be missing may only be misspelled.
         errors = sorted(error.errors(include_url=False), key=lambda problem: problem["type"] != _UNKNOWN_KEY)
         raise ProfileError(*dict.fromkeys(_problem(problem, parsed, name, base_url) for problem in errors)) from None
-    profile = Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
+    profile = Profile(**vars(file), name=path.stem, path=path, redirection_note=redirection_note)
     sets_limit_of_transfers = "transfers" in (data.get("limits") or {})
     if sets_limit_of_transfers or not profile.is_sandbox:
         return profile
@@ -225,12 +237,16 @@ def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
 def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[str, Any], str | None]:
     """The data of a profile after --base-url replaced its address, and a note about that.
 
-    The note is None if the address is the same, and empty if nothing but the address was changed.
+    | address in the profile | what is changed | note |
+    |---|---|---|
+    | embedded (the sandbox inside the suite) | the address; keys, codes and bodies are removed; it reads | a text |
+    | another one than that of --base-url | the address | the empty text |
+    | the same as that of --base-url | nothing | None |
 
-    If the profile is for the embedded sandbox, its keys, codes and bodies are removed: they were made up for the
-    sandbox, and must not be sent to another service. The run only reads then. `name` is the file for the note.
+    Keys, codes and bodies in a profile of the embedded sandbox are made up, so they must not be sent to another
+    service. `name` is the file for the note.
     """
-    new_address = {"base_url": base_url, "sandbox": None}
+    new_address = {"base_url": base_url, "sandbox": None}  # nobody has said that the new address is a sandbox
     if data.get("base_url") == EMBEDDED:
         kept = {key: value for key, value in data.items() if key not in _MADE_UP_FOR_THE_SANDBOX}
         note = (
@@ -239,7 +255,8 @@ def _redirected(data: dict[str, Any], base_url: str, name: str) -> tuple[dict[st
         )
         return kept | {"allow": ["read"]} | new_address, note
     is_same_address = normalized_address(base_url) == normalized_address(str(data.get("base_url")))
-    return data | new_address, None if is_same_address else ""
+    data = data | new_address
+    return (data, None) if is_same_address else (data, "")
 
 
 def from_example(values: Mapping[str, str], path: Path) -> str:
@@ -273,28 +290,56 @@ def _problem(error: Any, parsed: ParsedYaml, file: str, base_url: str | None) ->
 def _place_and_message(error: Any) -> tuple[tuple[Any, ...], str]:
     """Where in a profile the error is that pydantic found, and what is wrong: `("limits", "rate")`, "expected …".
 
-    A key that is not known is replaced by `…`, because it may be a secret that was pasted. Some messages of pydantic
-    are replaced by clearer ones.
+    Some messages of pydantic are replaced by clearer ones.
     """
     place = error["loc"]  # keys and numbers of list items, from the outside
     message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == _UNKNOWN_KEY:
-        nearest = get_close_matches(place[-1], _known_keys(), 1)  # at most one known key with a similar name
-        message = "unknown key" + "".join(f'; did you mean "{key}"?' for key in nearest)
-        place = (*place[:-1], place[-1] if nearest else _NOT_REPEATED)  # a misspelled key may be shown
-        if place[0] == "auth":  # probably somebody wrote the token itself
-            message = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
-    elif error["type"] == "too_short":
-        message = "expected at least one"
-    if place[-1] == "[key]":  # pydantic adds this word if the key itself is wrong, and not its value
-        place = place[:-1]
-        if place[0] == "requests" and not get_close_matches(place[-1], operations(), 1):
-            place = (*place[:-1], _NOT_REPEATED)
-    elif place[0] == "requests":  # an example of a body says more than what pydantic says about it
-        body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
-        place = place[:2]
-        message = f"expected a body written as YAML, such as {{json: {body}}}"
+    is_unknown_key = error["type"] == _UNKNOWN_KEY
+    is_about_a_name = place[-1] == "[key]" and not is_unknown_key  # pydantic adds this word if a name is wrong
+    if is_about_a_name:
+        return _place_of_wrong_name(place[:-1]), message
+    if place[0] == "requests":
+        return _wrong_body(place)
+    if is_unknown_key:
+        return _unknown_key(place)
+    if error["type"] == "too_short":
+        return place, "expected at least one"
     return place, message
+
+
+def _place_of_wrong_name(place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The place of a name that the user chose and that is wrong: `("requests", "deletePixkey")`.
+
+    A name under `requests` that resembles no operation is replaced by `…`, because it may be a secret that was pasted.
+    """
+    is_operation = place[0] == "requests"
+    if is_operation and not get_close_matches(place[-1], operations(), 1):
+        return (*place[:-1], _NOT_REPEATED)
+    return place
+
+
+def _wrong_body(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
+    """Place and message for an error in the body of an operation: `("requests", "createPix")`, "expected a body …".
+
+    The message has an example of a body, because the user sees more from it than from the message of pydantic. Where in
+    the body the error is, is left out: names of its members may be data.
+    """
+    body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
+    return place[:2], f"expected a body written as YAML, such as {{json: {body}}}"
+
+
+def _unknown_key(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
+    """Place and message for a key that a profile does not have: `("limits", "rat")`, 'unknown key; did you mean
+    "rate"?'.
+
+    A key that resembles no known one is replaced by `…`, because it may be a secret that was pasted there.
+    """
+    nearest = get_close_matches(place[-1], _known_keys(), 1)  # at most one known key with a similar name
+    if not nearest:
+        place = (*place[:-1], _NOT_REPEATED)
+    if place[0] == "auth":  # probably somebody wrote the token itself
+        return place, "unknown key; secrets are named, never written: use token_env, token_command or token_file"
+    return place, f'unknown key; did you mean "{nearest[0]}"?' if nearest else "unknown key"
 
 
 def _known_keys() -> list[str]:
@@ -307,12 +352,12 @@ def _known_keys() -> list[str]:
 
 
 def _printable(step: str | int) -> str:
-    """A key or the number of a list item as an error message may show it; `…` if it may be a secret.
+    """A key or the index of a list item as an error message may show it; `…` if it may be a secret.
 
-    Of `NAME:VALUE` only the name is shown, because YAML reads ``token:abc``, without a space, as one key.
+    YAML reads `token:abc`, without a space, as one key. Only the part before the colon is shown.
     """
     name = str(step).partition(":")[0]
-    return name if re.fullmatch(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}", name) else _NOT_REPEATED
+    return name if _KEY_OR_INDEX.fullmatch(name) else _NOT_REPEATED
 
 
 def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
@@ -329,7 +374,7 @@ def name_for_commands(profile: Profile) -> str:
     path = profile.path
     is_in_usual_folder = path.absolute().parent == ENVIRONMENTS  # then its name is enough, else the path is needed
     name = quote(path.stem if is_in_usual_folder else shown(path))
-    return name if profile.redirected is None else f"{name} --base-url={quote(profile.base_url)}"
+    return name if profile.redirection_note is None else f"{name} --base-url={quote(profile.base_url)}"
 
 
 def reasons_for_incomplete_run(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:

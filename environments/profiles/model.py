@@ -295,9 +295,13 @@ class Profile(ProfileFile):
     name: str
     path: Path
     """The file as it was named."""
-    redirected: str | None = None
-    """None if the address is that of the file. If ``--base-url`` replaced it: a note about the settings that were
-    removed for that reason, or the empty text."""
+    redirection_note: str | None = None
+    """What ``--base-url`` changed in the profile:
+
+    - None: nothing, because the address is that of the file.
+    - Empty: only the address was replaced.
+    - A sentence: settings were removed, too, because they were made up for the embedded sandbox.
+    """
 
     @property
     def is_sandbox(self) -> bool:

@@ -1,8 +1,11 @@
 """The parts of the sandbox that all operations share: requests and responses, routes, the token, JSON, the envelope,
 refusals.
 
-Each method decides one thing, so that a subclass can change that one thing. The mutants and variants of the proof are
-such subclasses.
+service.py has the operations themselves, and server.py the HTTP connections.
+
+Each method decides one thing, so that a subclass can change that one thing. The self-tests have many such subclasses,
+in tests/selftest/proof: services with one fault each (mutants), which the suite must find, and services that are right
+but different (variants), which the suite must accept.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ MAX_DEPTH = 500
 """Levels of a request body that are accepted; a deeper body is refused with 400."""
 
 MAX_NUMBER = 10**13
-"""The largest amount, in reais, and the latest time, in milliseconds. A float still holds cents of such an amount."""
+"""The largest amount, in reais. Up to this amount a float is exact to one centavo. It is also the latest time, in
+milliseconds since 1970: a time in the year 2286."""
 
 Data = dict[str, object]
 """The object field `data` of the envelope, or the body of a request."""

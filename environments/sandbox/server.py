@@ -21,8 +21,10 @@ from typing import Any
 
 from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Response
 
-MAX_DRAINED = 16 * MAX_BODY
-"""Bytes of a body that are read although it is too large: a client may read no refusal before it has sent all."""
+MAX_BYTES_READ = 16 * MAX_BODY
+"""Bytes of a body that are read at most, although a body of more than MAX_BODY is refused. A client may read the
+refusal only after it has sent the whole body. A body of more than this size would take too long: its connection is
+closed."""
 POLL_SECONDS = 0.005
 """Seconds after which the accepting thread looks again whether to stop. `stop` waits half as long on average."""
 
@@ -137,9 +139,10 @@ class _Handler(BaseHTTPRequestHandler):
         Of a body that is too large, more than MAX_BODY bytes are returned, so that the service refuses the request.
         """
         length = ",".join(self.headers.get_all("Content-Length", ["0"]))  # two such headers give "1,2": no number
-        if not re.fullmatch("[0-9]{1,18}", length) or "Transfer-Encoding" in self.headers:
+        is_number = re.fullmatch("[0-9]{1,18}", length)  # no body is longer, and int() fails for thousands of digits
+        if not is_number or "Transfer-Encoding" in self.headers:
             return None
-        size = min(int(length), MAX_DRAINED)
+        size = min(int(length), MAX_BYTES_READ)
         if size > MAX_BODY:
             self.close_connection = True  # otherwise the rest of the body would be read as the next request
         body = self.rfile.read(size)

@@ -25,7 +25,7 @@ from reports.result.document import (
 )
 from reports.result.verdicts import TESTED, VERDICTS_ON_THE_SERVICE, RunVerdict, Verdict
 from reports.sentences.wording import listed, read_moment
-from spec.message import Date, Message, Text, joined_with_repeats, say
+from spec.message import Date, Message, Text, joined_keeping_repeats, say
 
 VERDICTS_THAT_CAN_BE_COMPARED = (*VERDICTS_ON_THE_SERVICE, RunVerdict.INCOMPLETE)
 """Verdicts of runs that are compared automatically. Other runs were stopped, or reached no service."""
@@ -161,7 +161,7 @@ def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs:
     numbers = {CHANGES[name]: len(ids) for name, ids in changes.items() if ids}
     with_numbers = [say("{number} {change}", number=number, change=change) for change, number in numbers.items()]
     when = Date(other_run.started)
-    changes_in_words = joined_with_repeats(with_numbers or [say("no change")], ", ")
+    changes_in_words = joined_keeping_repeats(with_numbers or [say("no change")], ", ")
     if not differs:
         return say("since {when}: {changes}", when=when, changes=changes_in_words)
     return say(

@@ -61,7 +61,7 @@ def read_run(path: Path) -> EarlierRun:
     raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder")
 
 
-def run_before(folder: Path | None) -> EarlierRun | None:
+def run_in_folder(folder: Path | None) -> EarlierRun | None:
     """Read the conformance.json in the folder of a run; None if `folder` is None, or has no run that can be read."""
     try:
         return read_run(folder) if folder else None
@@ -85,7 +85,7 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
     except OSError:
         return
     for folder in sorted(folders, reverse=True)[:MOST_READ]:
-        run = run_before(folder)
+        run = run_in_folder(folder)
         if run:
             yield folder, run
 

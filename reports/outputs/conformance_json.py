@@ -75,7 +75,7 @@ def document_of(run: Run) -> RunDocument:
         started=published_moment(run.started),
         duration_s=round((finished - run.started).total_seconds(), 2),
         verdict=result.verdict,
-        incomplete=result.why,
+        why_incomplete=result.why,
         exit_status=result.verdict.exit_status,
         selection=run.selection,
         recorded=run.recorded.in_words if run.recorded else "",
@@ -117,7 +117,7 @@ def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
         return document
     verdict = RunVerdict.INTERNAL_ERROR
     why = say("a part of the report cannot be written")
-    changes = {"verdict": verdict, "exit_status": verdict.exit_status, "incomplete": why}
+    changes = {"verdict": verdict, "exit_status": verdict.exit_status, "why_incomplete": why}
     document = document.model_copy(update=changes)
     return document.model_copy(update={"headline": str(headline(document))})
 
@@ -150,7 +150,7 @@ def _environment(run: Run) -> Environment:
     return Environment(
         name=profile.name,
         base_url=run.base_url,
-        redirected=profile.redirected is not None,
+        redirected=profile.redirection_note is not None,
         embedded=profile.base_url == EMBEDDED,
         sandbox=profile.is_sandbox,
         allow=tuple(sorted(profile.allow)),
@@ -191,7 +191,7 @@ def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> 
         expected=result.expected if result.findings else None,
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
-        rests_on=result.rests_on,
+        rests_on=result.number_of_supporting_exchanges,
         elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
         known_failure=result.known_failure or None,
         known_until=result.known_until.isoformat() if result.known_until else None,
@@ -204,7 +204,7 @@ def _observations(run: Run, result: RunResult) -> list[ObservationInWords]:
     Observations about behaviour that may cost money are listed first, because a reader should see them.
     """
     exchanges = {requirement.id: requirement_result.exchanges for requirement, requirement_result in result.results}
-    urgent = {observation.id for observation in run.observations if observation.first}
+    urgent = {observation.id for observation in run.observations if observation.may_cost_money}
     # False is sorted before True, so that the urgent ones come first. All others keep their order.
     urgent_first = sorted(result.behaviour, key=lambda requirement_id: requirement_id not in urgent)
     return [

@@ -77,7 +77,7 @@ def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     yield permissions_in_words(document.environment.allow)
     if document.selection is not None:
         yield "only a part of the requirements was selected"
-    yield document.incomplete
+    yield document.why_incomplete
     yield result_line(document)
     if document.cut:
         yield "cut short"

@@ -1,5 +1,8 @@
 """Output of a run on the terminal: the verdict, the alerts, the findings by cause, and then less urgent lines.
 
+The lines come from the document of the run. tests/harness/reporter.py prints them at the end of a run. The sentences
+that the terminal shares with the other outputs are in reports/sentences/headline.py.
+
 Self-tests: reports/result/test_causes.py, promises/test_command_line.py.
 """
 
@@ -21,9 +24,11 @@ from spec.message import Text, joined, texts_in_values
 
 _MOST_REASONS = 5
 """Most lines about requirements that were not exercised, one for each reason. A choice: the report has all of them."""
-_MALFORMED_OPERATION = "unseen"
-"""Placeholder in the message of a requirement that `why_only_on_a_sandbox` writes (tests/traffic/robustness.py). Its
-value is the operation whose malformed requests tested nothing, because all were answered like valid ones."""
+_MALFORMED_OPERATION = "malformed_operation"
+"""Name of a value in messages that `why_only_on_a_sandbox` makes (tests/traffic/robustness.py).
+
+Such a message says why a requirement was not tested: the service answered malformed requests to an operation like valid
+requests for an unknown account. The value is that operation."""
 _NEXT = {
     RunVerdict.INCOMPLETE: "supply or correct what the lines above name, and run again",
     RunVerdict.PARTIAL: "pytest --plan --environment={name} names what further permissions would send",
@@ -50,15 +55,16 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
             yield f"{entry.counted}: {entry.why}"
-    yield from _unseen_malformed_requests(document)
+    yield from _line_about_ignored_malformed_requests(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`
         yield f"not cleaned up: {first_key_and_number}: {why}"
-    yield from (f"not cleaned up: {transfer}" for transfer in document.not_executed)
+    # A transfer that was prepared and not executed stays at the service, so it is not cleaned up.
+    yield from (f"not cleaned up: {transfer}" for transfer in document.transfers_not_executed)
     yield from (f"note: {note}" for note in document.other_notes)
     yield from (f"  {line}" for line in count_lines(document))
-    if run.accepted:
-        yield run.accepted
+    if run.acceptance_in_words:  # with --accept: what was written
+        yield run.acceptance_in_words
     if report:
         yield f"report: {report}"
     next_step = _next_step(document, run)
@@ -88,16 +94,18 @@ def _next_step(document: RunDocument, run: Run) -> str:
     """
     causes_of_failures = [finding.cause for finding in document.findings if finding.verdict == Verdict.FAIL]
     name = name_for_commands(run.profile)
+    # If the service refused every request, the token is probably wrong, and a finding is not the first thing to fix.
     if causes_of_failures and not run.grants.refused_all:
         return f"pytest --environment={name} --explain={causes_of_failures[0]} says what usually fixes it"
-    if run.profile.redirected:
+    # --base-url replaced the embedded sandbox, whose keys and codes are not for this service: it needs a profile.
+    if run.profile.redirection_note:
         return f"python -m environments new NAME --base-url={quote(run.base_url)} writes a profile; check NAME tries it"
-    if document.recorded:
+    if document.recorded:  # recorded traffic cannot be sent again, so no advice on a further run applies
         return ""
     if document.selection and document.verdict == RunVerdict.PARTIAL:
         return "run it without the selection: this verdict is about what was selected alone"
     # A message about a limit of the profile that was reached has the name of the limit in its value `setting`.
-    reasons = joined((document.incomplete, *_not_exercised(document)[:1]))
+    reasons = joined((document.why_incomplete, *_not_exercised(document)[:1]))
     limits_reached = list(texts_in_values(reasons, "setting"))
     if limits_reached and document.verdict == RunVerdict.INCOMPLETE:
         return f"raise limits.{limits_reached[0]} in {run.profile.path.name}, and run again"
@@ -140,7 +148,7 @@ def _drift(document: RunDocument) -> Iterator[str]:
         yield from (f"     {line}" for line in drift_lines(document))
 
 
-def _unseen_malformed_requests(document: RunDocument) -> Iterator[str]:
+def _line_about_ignored_malformed_requests(document: RunDocument) -> Iterator[str]:
     """At most one line: the operations for which some malformed requests showed nothing about the service.
 
     Outside a sandbox malformed requests name an unknown account, so that they can do no harm. If the service answers
@@ -149,12 +157,13 @@ def _unseen_malformed_requests(document: RunDocument) -> Iterator[str]:
     """
     operations: list[str] = []
     for entry in document.requirements:
+        # Only a message about such requests has a value with this name.
         operations += texts_in_values(entry.message, _MALFORMED_OPERATION)
     if operations:
         each_once = list(dict.fromkeys(operations))
         yield (
-            f"unseen outside a sandbox: malformed requests to {listed(each_once)}, answered like valid ones for an "
-            "unknown account (the report names them)"
+            f"not tested outside a sandbox: malformed requests to {listed(each_once)}, answered like valid requests "
+            "for an unknown account (the report names them)"
         )
 
 

@@ -45,7 +45,7 @@ class RecordedBody:
 
     content: bytes = b""
     is_recorded: bool = True  # false if the recorder left the body out, cut it, or could not write it as text
-    broken: Text = ""  # what is wrong with the content coding, if the bytes are recorded as they were sent
+    broken: Text = ""  # why the bytes of the service are not in the coding of Content-Encoding; empty if they are
 
 
 NOT_RECORDED = RecordedBody(is_recorded=False)
@@ -65,6 +65,7 @@ def body_of_request(request: Mapping[str, Any], headers: Mapping[str, str]) -> R
         if text_of(content, "text"):
             body, is_exact = _bytes_of(content)  # `is_exact`: the bytes are those that were sent
             is_whole = is_exact and len(body) >= _announced_size(headers)  # else the recorder cut the body
+            # JSON that was cut is no JSON any more. So JSON is whole, even if the recorder changed a few of its bytes.
             return RecordedBody(body, is_recorded=is_whole or _is_json(body))
     sizes = [number_of(headers.get("content-length")), number_of(request.get("bodySize"))]
     recorded_sizes = [size for size in sizes if size is not None]
@@ -85,23 +86,14 @@ def body_of_response(answer: Mapping[str, Any], status: int, headers: Mapping[st
         return _EMPTY if _is_empty(answer, content, status, headers) else NOT_RECORDED
     raw, is_exact = _bytes_of(content)
     codings = _codings(headers)
-    if codings:
+    if codings:  # then `_decoded` compares Content-Length with the compressed bytes
         body = _decoded(raw, codings, headers)
     else:
-        # First size: Content-Length. With a content coding, `_decoded` compares it with the compressed bytes.
-        announced_size = _announced_size(headers)
-        is_whole = announced_size <= len(raw) or _is_written_anew(answer, content, raw)
-        body = RecordedBody(raw, is_recorded=is_whole or _lacks_only_byte_order_mark(raw, announced_size))
-    if body.broken:
+        body = RecordedBody(raw, is_recorded=not _is_cut_by_content_length(answer, content, headers, raw))
+    if body.broken:  # the service sent bytes that are not in the coding it names: that is judged, and not the body
         return body
-    # Second size: the size of the body that the recorder wrote down.
-    size = number_of(content.get("size")) or 0
-    size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
-    larger_size_is_explained = size_is_of_base64 or _lacks_only_byte_order_mark(body.content, size)
-    is_cut = size > len(body.content) and not larger_size_is_explained
-    is_whole = not is_cut and not _broke_off(answer)
-    is_recorded = body.is_recorded and is_exact
-    return RecordedBody(body.content, is_recorded and is_whole)
+    is_cut = _is_cut_by_recorded_size(content, body.content) or _connection_broke_off(answer)
+    return RecordedBody(body.content, is_recorded=body.is_recorded and is_exact and not is_cut)
 
 
 def members_of(value: object) -> Mapping[str, Any]:
@@ -146,9 +138,11 @@ def _bytes_of(content: Mapping[str, Any]) -> tuple[bytes, bool]:
 
 
 def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> bool:
-    """True if the recording shows that the body of a response was empty: by its Content-Length, or by both its sizes.
+    """True if the recording shows that the body of a response was empty.
 
-    An empty text alone does not show it: recorders also write one for a body that they left out, or store in a file.
+    The header Content-Length is 0; or, without this header, both sizes that the recorder wrote are 0: `size` of the
+    body, and `bodySize` as it was sent. An empty text alone does not show it, because recorders also write an empty
+    text for a body that they left out, or that they store in a file.
     """
     if status in (204, 304):  # they have no body (RFC 9110 sections 15.3.5 and 15.4.5)
         return True
@@ -157,12 +151,13 @@ def _is_empty(answer: Mapping[str, Any], content: Mapping[str, Any], status: int
     size_on_the_wire = number_of(answer.get("bodySize"))
     if content_length is not None:
         return content_length == 0
-    if content.get("_file") or _broke_off(answer):  # `_file` names the file in which Playwright stores the body
+    is_stored_in_file = bool(content.get("_file"))  # Playwright names the file of a body so
+    if is_stored_in_file or _connection_broke_off(answer):
         return False
     return size == 0 and size_on_the_wire == 0
 
 
-def _broke_off(answer: Mapping[str, Any]) -> bool:
+def _connection_broke_off(answer: Mapping[str, Any]) -> bool:
     """True if the connection broke before the whole response had arrived."""
     return bool(answer.get("_error") or answer.get("_failureText"))  # so Chrome and Playwright record it
 
@@ -183,6 +178,31 @@ def _announced_size(headers: Mapping[str, str]) -> int:
     return number_of(headers.get("content-length")) or 0
 
 
+def _is_cut_by_content_length(
+    answer: Mapping[str, Any], content: Mapping[str, Any], headers: Mapping[str, str], body: bytes
+) -> bool:
+    """True if the header Content-Length shows that the recorder cut a body: it names more bytes than were recorded.
+
+    Two cases are no cut: the recorder wrote JSON in its own way, or it left out a byte order mark.
+    """
+    announced_size = _announced_size(headers)
+    if announced_size <= len(body):
+        return False
+    return not _is_rewritten_json(answer, content, body) and not _lacks_only_byte_order_mark(body, announced_size)
+
+
+def _is_cut_by_recorded_size(content: Mapping[str, Any], body: bytes) -> bool:
+    """True if the size that the recorder wrote shows that it cut a body: the size is larger than the body.
+
+    Two cases are no cut: the size is that of the body in base64, or it counts a byte order mark that is left out.
+    """
+    size = number_of(content.get("size")) or 0
+    if size <= len(body):
+        return False
+    size_is_of_base64 = size == len(content["text"])  # some recorders write the length of the base64 as the size
+    return not size_is_of_base64 and not _lacks_only_byte_order_mark(body, size)
+
+
 def _lacks_only_byte_order_mark(body: bytes, size: int) -> bool:
     """True if the body is whole JSON, and the recorded size is larger by the three bytes of a byte order mark.
 
@@ -191,7 +211,7 @@ def _lacks_only_byte_order_mark(body: bytes, size: int) -> bool:
     return size == len(body) + _BYTE_ORDER_MARK and _is_json(body)
 
 
-def _is_written_anew(answer: Mapping[str, Any], content: Mapping[str, Any], body: bytes) -> bool:
+def _is_rewritten_json(answer: Mapping[str, Any], content: Mapping[str, Any], body: bytes) -> bool:
     """True if the body is JSON that the recorder parsed and wrote again, as axios-har-tracker does.
 
     Then the number of its bytes does not show whether the body was cut. Such a body is recognized by the two sizes that
@@ -213,9 +233,13 @@ def _codings(headers: Mapping[str, str]) -> list[str]:
 def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> RecordedBody:
     """The body after its content codings, such as gzip, are undone. Most recorders have undone them already.
 
-    `raw` are the recorded bytes, and `codings` the names in Content-Encoding. Perhaps the bytes cannot be read with a
-    coding. This is a fault of the service only if the recorder has not changed the bytes: their number is that of
-    Content-Length, or they begin as gzip does. Otherwise the body counts as not recorded.
+    `raw` are the recorded bytes, and `codings` the names in Content-Encoding. If the bytes cannot be read with a
+    coding, either the service or the recorder is at fault. It is the service in two cases:
+
+    - The number of bytes is that of Content-Length, so the recorder has changed nothing.
+    - The bytes begin as gzip does: a recorder undoes gzip or leaves it, but does not write it.
+
+    Otherwise the body counts as not recorded.
     """
     if _is_text(raw):  # compressed bytes are no text, so the recorder has undone the codings
         return RecordedBody(raw)
@@ -230,7 +254,8 @@ def _decoded(raw: bytes, codings: list[str], headers: Mapping[str, str]) -> Reco
         except LookupError:  # the suite cannot undo this coding, so it cannot judge the body
             return NOT_RECORDED
         except _NotThisCodingError:
-            begins_as_gzip = coding.endswith("gzip") and raw.startswith(b"\x1f\x8b")
+            is_gzip = coding in ("gzip", "x-gzip")  # two names of one coding (RFC 9110 section 8.4.1.3)
+            begins_as_gzip = is_gzip and raw.startswith(b"\x1f\x8b")  # RFC 1952 section 2.3.1
             is_broken = is_as_sent or begins_as_gzip
             return RecordedBody(broken=_BROKEN.of(coding=coding)) if is_broken else NOT_RECORDED
         is_whole = is_whole and has_end

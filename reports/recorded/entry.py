@@ -162,7 +162,8 @@ def _has_token(authorization: str) -> bool:
 def _moment(text: object) -> float:
     """The moment of an entry (`startedDateTime`) in seconds since 1970; 0 if no moment is recorded.
 
-    A moment without a time zone counts as UTC, so that a report says the same on every machine.
+    A moment before 1990 counts as not recorded: there was no HTTP, and some recorders write the year 1 for a moment
+    that they do not know. A moment without a time zone counts as UTC, so that a report says the same on every machine.
     """
     with suppress(ArithmeticError, OSError, TypeError, ValueError):  # a value that is no date gives 0
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # the value may have any type
@@ -282,10 +283,14 @@ def _response(recorded_response: Mapping[str, Any], status: int) -> Response:
 
 
 def _says_that_no_media_type_was_sent(recorded_response: Mapping[str, Any]) -> bool:
-    """True if the recording shows that the answer had no Content-Type.
+    """True if the recording shows that the answer had no Content-Type: a missing header alone does not show it.
 
-    Its headers are recorded, and Content-Type is not among them. `mimeType` beside the body is then made up by the
-    recorder, and shows that this recorder does not leave headers out.
+    | headers that are recorded | `mimeType` of the body | result |
+    |---|---|---|
+    | none | any | False: the recorder records no headers |
+    | Content-Type and others | any | False: the answer had the header |
+    | only others | missing | False: this recorder leaves out whatever it does not need, perhaps Content-Type, too |
+    | only others | present | True: this recorder leaves nothing out. It made the `mimeType` up, as HAR demands one |
     """
     names = [text_of(members_of(header), "name").lower() for header in _recorded_headers(recorded_response)]
     if not names or "content-type" in names:

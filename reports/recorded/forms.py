@@ -50,14 +50,18 @@ _MOST_FORMS = 1_000
 
 
 class Forms:
-    """Judges exchanges, and remembers the judgement on each form of an answer."""
+    """Judges exchanges, and remembers the judgement on each form of an answer.
+
+    The form of an answer is its status, and the names and types of its members. Answers with the same form get the same
+    judgement from most rules.
+    """
 
     def __init__(self) -> None:
         """Start without any judgement."""
         self.held = Counter[tuple[str, ...]]()
-        """By a tuple of requirement ids, how many exchanges meet all of them. One count for each form, and not for each
-        requirement, saves time."""
-        self._judged: dict[int, _HeldAndBroken] = {}  # by the hash of a form
+        """Number of exchanges that meet all requirements of a tuple of ids, such as {("a.status", "a.json"): 900}.
+        Answers of one form meet the same requirements, so one addition counts all of them, which saves time."""
+        self._judged: dict[int, _HeldAndBroken] = {}  # by the hash of a form: which requirements its answers meet
 
     def deviations(self, exchange: RecordedExchange, response: Response) -> Iterator[Deviations]:
         """The requirements that an exchange breaks, with their findings. The requirements that it meets are counted.

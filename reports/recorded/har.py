@@ -20,9 +20,10 @@ _CHUNK = 1 << 20
 """Characters that are read from the file at a time, about a megabyte. A choice."""
 _LARGEST = 1 << 25
 """Most characters of an entry, some 30 million. An entry of this size takes a few hundred megabytes of memory."""
-_MAY_CONTINUE = 1 << 10
-"""Characters at the end of the window. If a value ends there, or cannot be decoded there, its rest may be in the part
-of the file that is not read so far. The number is a choice: more than any single word or number of JSON has."""
+_LONGEST_CUT_WORD = 1 << 10
+"""Most characters of a word or number of which only the start is in memory, such as `fals` of `false`. If a value ends
+so near to the end of the window, or cannot be decoded there, its rest may be in the part of the file that is not read
+so far. The number is a choice: more than any single word or number of JSON has."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
 """The blanks that JSON permits between its parts, or nothing."""
 _DECODE = JSONDecoder().raw_decode
@@ -117,7 +118,7 @@ class _Window:
                 continue
             except (ValueError, RecursionError):
                 raise DamagedError(_TOO_LARGE) from None
-            is_at_the_end = end + _MAY_CONTINUE > len(self._text)
+            is_at_the_end = end + _LONGEST_CUT_WORD > len(self._text)
             if is_at_the_end and self._read_more():  # a number may continue: only 12 was read of 123
                 continue
             self._at = end
@@ -130,8 +131,10 @@ class _Window:
         too large, or if the file has ended.
         """
         # A string without its closing quote may be long, so it may continue wherever it begins.
-        may_continue = error.msg.startswith("Unterminated") or error.pos + _MAY_CONTINUE > len(self._text)
-        if not may_continue:
+        is_string_without_end = error.msg.startswith("Unterminated")
+        # An error near the end may come from a word such as `fals`, of which the rest is not in memory so far.
+        is_near_the_end = error.pos + _LONGEST_CUT_WORD > len(self._text)
+        if not is_string_without_end and not is_near_the_end:
             raise DamagedError(_NOT_JSON) from None
         if len(self._text) - self._at > _LARGEST:
             raise DamagedError(_TOO_LARGE) from None

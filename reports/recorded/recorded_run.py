@@ -46,22 +46,23 @@ from spec.interface import operations
 from spec.message import Date, Text, say, say_many
 from spec.requirements import requirements
 
-_ENDS_OF_MET_BY_ONE_ANSWER = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
-"""Ends of the ids of requirements that are met if a single answer meets them, even if other answers deviate.
+_ENDINGS_OF_IDS_THAT_ONE_ANSWER_MEETS = (".exists", "Pix.type.example", ".Success.example", ".Key.example")
+"""Endings of the ids of requirements that are met if a single answer meets them, even if other answers deviate.
 
-An endpoint that answered once exists. Other answers to registrations may be about another key type, or about a key that
-was registered before."""
+For example `executePix.exists`: one success shows that the endpoint exists, even if other requests got a 404. Other
+answers to registrations may be about another key type, or about a key that was registered before."""
 
 
 def recorded_profile(profile: Profile) -> Profile:
     """The profile for a run that judges recorded traffic of the service of this profile.
 
-    It has another name, `…-recorded`, so that its runs are compared only with each other. Raises ProfileError for the
-    embedded sandbox: it is started for each run, so nobody can have recorded its traffic.
+    It has another name, `…-recorded`, so that its runs are compared only with each other. It has no note about
+    --base-url, because the run sends nothing to that address. Raises ProfileError for the embedded sandbox: it is
+    started for each run, so nobody can have recorded its traffic.
     """
     if profile.base_url == EMBEDDED:
         raise ProfileError("--recorded: whose traffic? name the service with --environment=NAME or --base-url=ADDRESS")
-    return replace(profile, name=f"{profile.name}-recorded", redirected=None)
+    return replace(profile, name=f"{profile.name}-recorded", redirection_note=None)
 
 
 def fill_run(run: Run, tally: Tally) -> None:
@@ -78,8 +79,10 @@ def fill_run(run: Run, tally: Tally) -> None:
         if not _judged_answers(tally, id):
             continue
         was_met = tally.times[HELD, id] > 0
-        one_answer_is_enough = id.endswith(_ENDS_OF_MET_BY_ONE_ANSWER)  # answers that deviate are no fault then
-        findings_of_result = () if was_met and one_answer_is_enough else tuple(findings[id])
+        one_answer_is_enough = id.endswith(_ENDINGS_OF_IDS_THAT_ONE_ANSWER_MEETS)
+        findings_of_result = tuple(findings[id])
+        if was_met and one_answer_is_enough:  # then answers that deviate are no fault
+            findings_of_result = ()
         run.results.append(_result(id, findings_of_result, run.profile.fail_on))
 
 
@@ -169,8 +172,8 @@ def _note(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
     """A note on the entries that were not judged, or only in part, for the same reason.
 
     It says how many they are, and where the first one is. If the recording itself is at fault, such as a file without
-    its end, the note is an alert (NoteKind.SET_UP), because a person must repair that. Other reasons, such as a request
-    to another address, are no fault.
+    its end, the note is an alert (NoteKind.WRONG_SET_UP), because a person must repair that. Other reasons, such as a
+    request to another address, are no fault.
     """
     why = first.why_unjudged
     parameters = {"why": why, "times": f"{tally.times[key]:,}", "number": f"{first.entry:,}", "file": first.file}
@@ -178,7 +181,7 @@ def _note(key: TallyKey, first: RecordedExample, tally: Tally) -> Note:
     if why in JUDGED_IN_PART:
         line = say("judged in part, {why}: {times}, first at entry {number} of {file}", **parameters)
     is_fault_of_recording = why not in NO_FAULT_OF_RECORDING
-    return Note(NoteKind.SET_UP if is_fault_of_recording else NoteKind.CUT, line)
+    return Note(NoteKind.WRONG_SET_UP if is_fault_of_recording else NoteKind.REQUESTS_LEFT_OUT, line)
 
 
 def _unjudged(tally: Tally) -> Text:

@@ -169,7 +169,7 @@ class TallyMaker:
             self.tally = merge(self.tally, Tally())  # merging with an empty tally drops the keys beyond the limit
         response = exchange.response
         assert response is not None
-        exchange = self._with_credential_known(exchange, response)
+        exchange = self._unknown_unless_token_was_valid(exchange, response)
         self.tally.times[EXCHANGES] += 1
         if response.cut:
             self.count_unjudged(NO_BODY, exchange.number)
@@ -190,12 +190,12 @@ class TallyMaker:
             shown_deviation = self._shown(finding, exchange, response)
             self.tally.examples[key].append(RecordedExample(self._file, exchange.number, deviation=shown_deviation))
 
-    def _with_credential_known(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
+    def _unknown_unless_token_was_valid(self, exchange: RecordedExchange, response: Response) -> RecordedExchange:
         """The exchange itself if its token was valid; else a copy whose credential is "unknown".
 
-        A recording does not say whether a token was valid. A token counts as valid as soon as an answer in this file to
-        a request with this token had data, such as an account. A 200 without data is not enough, because a service may
-        answer a wrong token with a 200, too.
+        A recording does not say whether a token was valid. A token counts as valid from the first answer on that had
+        data, such as an account. A 200 without data is not enough, because a service may answer a wrong token with a
+        200, too. The file is read once, so requests before that answer stay "unknown".
         """
         # Only hashes of tokens are stored, so that no token stays in memory.
         token = hash(headers_by_name(exchange.request.headers).get("authorization"))
@@ -224,7 +224,7 @@ class TallyMaker:
         replaced by the name of the file and the number of the entry, where a person can look them up.
         """
         display = Display(_secrets_of(exchange, self._profile))
-        exchange_in_outline = outline(exchange)
+        exchange_in_outline = outline(exchange)  # without headers and bodies, which are added below
         request = ShownRequest(
             method=exchange_in_outline.request.method,
             url=exchange_in_outline.request.url,
@@ -232,7 +232,9 @@ class TallyMaker:
             body=display.body(exchange.request.body),
         )
         shown_exchange = replace(exchange_in_outline, request=request, response=shown_response(response, display))
-        return ShownDeviation(replace(shown_finding(finding, display), requirement=""), shown_exchange)
+        # The key of the tally has the requirement. Without it, equal findings of two requirements are equal.
+        finding_without_requirement = replace(shown_finding(finding, display), requirement="")
+        return ShownDeviation(finding_without_requirement, shown_exchange)
 
 
 def _key_of(id: str, finding: Finding) -> TallyKey:

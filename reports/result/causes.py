@@ -33,12 +33,19 @@ _SHARED_LOCATIONS = {"spelling": "names", "lower-case-names": "names", "stack-tr
 """By the code of a finding, what is used instead of its JSON pointers when requirements are grouped.
 
 - All misspelled names in an answer have one location, because one piece of code writes them.
-- A stack trace has no pointer, so that it has the same location as a server error. One fault causes both."""
+- `()` takes the pointers of a stack trace away. So a stack trace is in one group with a server error, which has no
+  pointers either: one fault causes both."""
 HARM: Mapping[str, tuple[str, ...]] = {
     "anybody may move money or register a key": ("*.token.required", "*.token.scheme", "general.otherTokens"),
-    "money or a key of somebody else is taken for another": (
-        *("*.id.matches", "*.value.matches", "*.Key.matches", "*.pixKeyType.undocumented"),
-        *("of-another", "token-mixed-up", "besides", "refusal-with-effect"),
+    "the service acts on the money or the key of somebody else": (
+        "*.id.matches",
+        "*.value.matches",
+        "*.Key.matches",
+        "*.pixKeyType.undocumented",
+        "of-another",  # the answer has a value of another request
+        "token-mixed-up",  # the valid token is refused only while other requests are on the wire
+        "besides",  # a deletion removed a key that it did not name
+        "refusal-with-effect",  # a refused registration registered the key
     ),
     "personal data are shown": ("*.document.masked",),
     "an operation cannot be used": (
@@ -50,7 +57,9 @@ HARM: Mapping[str, tuple[str, ...]] = {
 }
 """Kinds of harm, the worst first, each with the deviations that do this harm. Every list of findings has this order.
 
-- A pattern with a dot, such as `*.token.required`, stands for ids of requirements.
+A deviation is looked up by two words: the id of its requirement and the code of its finding (spec/findings.yaml).
+
+- A pattern with a dot, such as `*.token.required`, is for ids of requirements.
 - A word without a dot, such as `besides`, is the code of a finding that is worse than its requirement.
 - Robustness is last, because every report shows it apart from conformance."""
 _LAST_HARM = len(HARM) - 1

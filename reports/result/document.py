@@ -38,7 +38,7 @@ from reports.result.published import (
     Untrusted,
     left_out_without_a_value,
 )
-from reports.result.run import NoteKind
+from reports.result.run import ALERTS, NoteKind
 from reports.result.verdicts import VERDICTS_ON_THE_SERVICE, Coverage, RunVerdict, Verdict
 from spec.findings import Finding
 from spec.message import Text
@@ -128,22 +128,14 @@ class Environment(Published):
 
 # -- traffic ------------------------------------------------------------------------------------------------------
 
-AlertName = Annotated[str, one_of(*(kind.published_name for kind in NoteKind if kind.is_alert))]
+AlertName = Annotated[str, one_of(*ALERTS.values())]
 """The names that conformance.json has for the kinds of alerts, such as `outcome-unknown`."""
-
-
-def _published_name(kind_of_note: NoteKind) -> str:
-    """The name that conformance.json has for a kind of note, such as `outcome-unknown`.
-
-    pydantic calls this for each alert that it writes.
-    """
-    return kind_of_note.published_name
 
 
 class Alert(Published):
     """A note that every summary says first."""
 
-    kind: Annotated[NoteKind, PlainSerializer(_published_name, return_type=AlertName)]
+    kind: Annotated[NoteKind, PlainSerializer(ALERTS.__getitem__, return_type=AlertName)]
     text: ShownText
 
 
@@ -415,7 +407,7 @@ class RunDocument(Published):
     duration_s: float
     verdict: RunVerdict
     """Verdict of the run."""
-    incomplete: ShownText
+    why_incomplete: ShownText = Field(serialization_alias="incomplete")
     """Why the run is incomplete, or that its report could not be written; else empty."""
     exit_status: Annotated[int, Field(ge=0, le=7)]
     selection: str | None
@@ -469,7 +461,7 @@ class RunDocument(Published):
         return self.notes[len(self.alerts) :]  # `notes` has all notes, the alerts first
 
     @property
-    def not_executed(self) -> tuple[Text, ...]:
+    def transfers_not_executed(self) -> tuple[Text, ...]:
         """The transfers that the run prepared and did not execute, in words."""
         return self.left_behind[len(self.not_cleaned_up) :]  # `left_behind` has the keys first, then the transfers
 

@@ -1,5 +1,6 @@
 """Operations that succeeded with the valid token (`Grants`), and answers to generated requests (`Generated`).
 
+A service grants a request if it answers with a success.
 If an operation never succeeded, its tests show nothing about the service. So the verdict of a run depends on these
 counts. If no operation succeeded, a note says what is probably wrong, such as the token or base_url.
 
@@ -21,7 +22,7 @@ from reports.sentences.wording import listed
 from spec.answers import REFUSED_FOR_NOW, RefusalKind, answer_in_words, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.interface import READ_OPERATIONS, operations
-from spec.message import Text, joined_with_repeats, say, say_many
+from spec.message import Text, joined_keeping_repeats, say, say_many
 
 NOTHING_GRANTED = say("no operation succeeded")
 """Reason why a run is incomplete: no request with the valid token was answered with a success."""
@@ -33,7 +34,7 @@ _MOST_ANSWERS = 3
 
 @dataclass
 class Grants:
-    """Answers to requests with the valid token, and the operations that succeeded."""
+    """What the service granted: answers to requests with the valid token, and the operations that succeeded."""
 
     answered: dict[str, Counter[Text]] = field(default_factory=dict)
     """By operation, how often each answer came: a status, or the words of a 200 that is a refusal."""
@@ -50,8 +51,8 @@ class Grants:
     def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
         """Count the answers of these exchanges, and return the counts.
 
-        An HTML page with status 200 is no success, because it may be a page to log in. It is a success only if the
-        operation answers a wrong token without a page: then the page is what the operation answers the valid token.
+        An HTML page with status 200 may be a page to log in, which a service sends for a wrong token. So a page for the
+        valid token is a success only if requests with a wrong token to the same operation got no page.
         """
         grants = cls()
         documented = [exchange for exchange in exchanges if exchange.operation]  # empty for an undocumented path
@@ -101,12 +102,12 @@ class Grants:
         """True if the service answered requests with the valid token, but none of them with a success."""
         return not self.granted and any(self.answered.values())
 
-    def missing_basis(self, selected: Collection[str]) -> Text:
+    def why_no_basis_for_a_verdict(self, selected: Collection[str]) -> Text:
         """Why the answers are not enough for a verdict on the selected operations; empty if they are enough.
 
-        One success of a selected operation is enough. Perhaps no success of a selected operation was to be expected:
-        they got only invalid requests, or were not ready (503). Then a success of any other operation is enough,
-        because that success shows that the token is valid.
+        One success of a selected operation is enough. If the selected operations got only invalid requests, or answered
+        only 503, none of them could succeed. Then a success of any other operation is enough, because that success
+        shows that the token is valid.
         """
         if not self.granted:
             return NOTHING_GRANTED
@@ -142,7 +143,7 @@ class Grants:
         ]
         yield say(
             "no operation succeeded ({answers}): {why}",
-            answers=joined_with_repeats(commonest_answers, ", "),
+            answers=joined_keeping_repeats(commonest_answers, ", "),
             why=self._probable_cause(answers, source),
         )
 
@@ -221,7 +222,7 @@ class Generated:
             "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test them",
             n=len(refusing),
             operations=", ".join(refusing),
-            answers=joined_with_repeats(commonest_refusals, ", "),
+            answers=joined_keeping_repeats(commonest_refusals, ", "),
         )
 
     def _tested_nothing(self, operation: str, granted: Collection[str]) -> bool:

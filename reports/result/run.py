@@ -1,7 +1,10 @@
 """What happened in a run, as data (`Run`): results, observations, exchanges, notes and counts.
 
 `tests/harness/watching.py` adds the results of each test. At the end of the run `tests/harness/finishing.py` adds the
-exchanges and the notes. `run_verdict.py` then decides the verdict from all this.
+exchanges and the notes. Nothing is decided or written here:
+
+- `run_verdict.py` decides the verdict from a `Run`.
+- `document.py` has the classes of the run's document, which all reports are made from.
 
 Self-tests: reports/result/test_verdicts.py, reports/sentences/test_headline.py.
 """
@@ -26,34 +29,45 @@ from spec.message import Text, message_of, say
 
 
 class NoteKind(StrEnum):
-    """Kinds of notes, in the order in which a summary has them. The first ones, up to REDIRECTED, are alerts."""
+    """Kinds of notes, in the order in which a summary has them. Alerts are first: people must act on them."""
 
+    # Alerts.
     OUTCOME_UNKNOWN = "the outcome of an execution is unknown"
-    OBSERVED_FIRST = "the service does something that may cost money"
+    COSTLY_BEHAVIOUR = "the service does something that may cost money"
     KEY_GONE = "a key that was there before the run is gone"
     UNREACHABLE = "the target cannot be reached"
     SUITE_FAILED = "the suite itself failed"
     NOTHING_GRANTED = "no operation succeeded"
-    SET_UP = "something is wrong with the token, the codes or the journal"
-    ACCOUNT = "an account of the profile is refused"
-    LEFT = "keys that the run registered are left"
+    WRONG_SET_UP = "something is wrong with the token, the codes or the journal"
+    ACCOUNT_REFUSED = "an account of the profile is refused"
+    KEYS_NOT_CLEANED_UP = "keys that the run registered are left"
     REDIRECTED = "--base-url replaced the embedded sandbox"
+    # Other notes.
     KNOWN_FAILURE = "a known failure has passed or expired"
     NOTHING_TESTED = "nothing was tested"
-    CUT = "not all requests were sent"
+    REQUESTS_LEFT_OUT = "not all requests were sent"
     GENERATED_TRAFFIC = "no generated request was accepted"
-    IN_COMPANY = "requests in flight together were answered otherwise"
+    DIFFERENT_BESIDE_OTHERS = "requests sent at the same time were answered differently from requests sent alone"
 
     @property
     def is_alert(self) -> bool:
         """True if every summary shows notes of this kind before the findings, because people must act on them."""
-        kinds = list(NoteKind)  # the alerts are first, and REDIRECTED is the last of them
-        return kinds.index(self) <= kinds.index(NoteKind.REDIRECTED)
+        return self in ALERTS
 
-    @property
-    def published_name(self) -> str:
-        """The name of the kind in conformance.json: `outcome-unknown` for OUTCOME_UNKNOWN."""
-        return self.name.lower().replace("_", "-")
+
+ALERTS: Mapping[NoteKind, str] = {
+    NoteKind.OUTCOME_UNKNOWN: "outcome-unknown",
+    NoteKind.COSTLY_BEHAVIOUR: "observed-first",
+    NoteKind.KEY_GONE: "key-gone",
+    NoteKind.UNREACHABLE: "unreachable",
+    NoteKind.SUITE_FAILED: "suite-failed",
+    NoteKind.NOTHING_GRANTED: "nothing-granted",
+    NoteKind.WRONG_SET_UP: "set-up",
+    NoteKind.ACCOUNT_REFUSED: "account",
+    NoteKind.KEYS_NOT_CLEANED_UP: "left",
+    NoteKind.REDIRECTED: "redirected",
+}
+"""The kinds of notes that are alerts, with their names in conformance.json. Programs read these names, so they stay."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +99,7 @@ class Observation:
     id: str  # of the requirement
     facts: Facts
     situation: Text = ""  # what was sent, in the same words in each run; empty if the requirement has one situation
-    first: bool = False  # True if the behaviour may cost money, so that the summary names it before all others
+    may_cost_money: bool = False  # then the summary names the behaviour before all others
 
 
 @dataclass(frozen=True)
@@ -135,13 +149,13 @@ class Run:
     ci_job: str | None = None  # address of the job
     record: Record | None = None  # what earlier runs observed and somebody accepted
     drift: list[Drift] = field(default_factory=list)
-    accepted: str = ""  # what --accept wrote, in one line
+    acceptance_in_words: str = ""  # what --accept wrote, or why it wrote nothing, in one line; empty without --accept
     results: list[RequirementResult] = field(default_factory=list)  # one for each test and requirement
     observations: list[Observation] = field(default_factory=list)
     exchanges: dict[int, ShownExchange] = field(default_factory=dict)  # by number
     elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of tests, by requirement
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
-    not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words
+    transfers_not_executed: list[Text] = field(default_factory=list)  # prepared transfers, in words
     notes: list[Note] = field(default_factory=list)  # on the run as a whole, from any part of the suite
     errors: list[Text] = field(default_factory=list)  # faults of the suite
     selected: set[str] = field(default_factory=set)  # ids of requirements
@@ -156,9 +170,9 @@ class Run:
     executions: int = 0  # unknown outcomes included
     unknown_outcomes: int = 0
     unreachable: str = ""  # why the target cannot be reached; empty if it can
-    last_seen: Text = ""  # with which exchange the target ended; empty if it was never reached, or did not end
-    journal_trouble: bool = False
-    interrupted: bool = False
+    end_of_target: Text = ""  # sentence: after which exchange the target could not be reached; empty if not known
+    journal_trouble: bool = False  # the file with the sent codes could not be used, so no code was sent
+    interrupted: bool = False  # by a signal
     stopped: Text = ""  # why pytest ran only some of the tests, such as -x
     finished: datetime | None = None
 
@@ -171,7 +185,7 @@ class Run:
     @property
     def not_cleaned_up_in_words(self) -> list[Text]:
         """What the run made at the service and did not undo: its keys, then its prepared transfers, in words."""
-        return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
+        return [*(key.in_words for key in self.not_cleaned_up), *self.transfers_not_executed]
 
     def close(self) -> None:
         """End the run and note the time. From now on, setting a member raises AttributeError."""

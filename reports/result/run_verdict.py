@@ -90,7 +90,7 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     failing_levels = {requirement.level for requirement, result in results if result.fails}
     tested, testable = tested_and_testable(coverage(results), run.profile.fail_on)
     share = tested / testable if testable else 1
-    reasons = [reason for reason in _reasons_against_verdict(run, results, share) if reason]
+    reasons = [reason for reason in _reasons_why_incomplete(run, results, share) if reason]
     missing = reasons[0] if reasons else ""
     applies = {
         RunVerdict.INTERNAL_ERROR: run.errors,
@@ -109,23 +109,24 @@ def verdict_of(run: Run, results: Results) -> tuple[RunVerdict, Text]:
     return verdict, missing if has_reason else ""
 
 
-def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterator[Text]:
+def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterator[Text]:
     """Reasons why a run without a failure is incomplete, the most important first. Empty texts are no reasons.
 
     The first reason is shown to the user. `share` is the share of testable requirements that were tested, from 0 to 1.
     """
     if run.recorded is not None:
-        yield from _reasons_against_recording(run.recorded, results)
+        yield from _reasons_why_recording_is_incomplete(run.recorded, results)
         return
     if run.grants.refused_all:
         yield NOTHING_GRANTED
+    # The journal is a file with the codes that were sent, so that no code is sent twice. Without it no code is sent.
     if run.journal_trouble:
         yield say("the journal could not be used, which stopped executions")
     if not _is_tested(results):
         yield NOTHING_TESTED
-    yield run.grants.missing_basis(_operations_of(results))
+    yield run.grants.why_no_basis_for_a_verdict(_operations_of(results))
     # A key that existed before the run is gone, or an account of the profile is refused.
-    yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT))
+    yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT_REFUSED))
     yield _not_exercised(run.profile, results)
     yield run.ended_by  # the limit that ended the sending, or the token that expired; empty if nothing did
     required_share = run.profile.min_coverage or 0
@@ -133,7 +134,7 @@ def _reasons_against_verdict(run: Run, results: Results, share: float) -> Iterat
         yield say("min_coverage ({share}) is not reached", share=f"{required_share:g}")
 
 
-def _reasons_against_recording(recording: Recording, results: Results) -> Iterator[Text]:
+def _reasons_why_recording_is_incomplete(recording: Recording, results: Results) -> Iterator[Text]:
     """Reasons why recorded traffic is not enough for a verdict, the most important first. Empty texts are no reasons.
 
     A requirement that was not exercised is no reason here, unlike in a run that sends requests, because recorded
@@ -280,26 +281,28 @@ def _notes_at_the_end(run: Run, outdated_entries: list[Text], *, nothing_was_tes
     `outdated_entries` has a line for each entry of known_failures that has expired or whose requirement passes.
     """
     for observation in run.observations:
-        if observation.first:  # the behaviour may cost money
+        if observation.may_cost_money:  # the behaviour may cost money
             facts = message_of(facts_in_words(observation.facts))
-            yield Note(NoteKind.OBSERVED_FIRST, say("{id}: {facts}", id=observation.id, facts=facts))
+            yield Note(NoteKind.COSTLY_BEHAVIOUR, say("{id}: {facts}", id=observation.id, facts=facts))
     if run.unreachable:
         why = message_of(run.unreachable)
         gone = say("{base_url} cannot be reached: {why}", base_url=run.base_url, why=why)
-        yield Note(NoteKind.UNREACHABLE, joined([gone, run.last_seen or _LOOK_AT_THE_ADDRESS]))
+        # `end_of_target` is a sentence on the last request before the target could not be reached any more.
+        yield Note(NoteKind.UNREACHABLE, joined([gone, run.end_of_target or _LOOK_AT_THE_ADDRESS]))
     yield from (Note(NoteKind.SUITE_FAILED, error) for error in run.errors)
-    if not run.unreachable:  # if it is, the notes on grants and on limits would only repeat that reason
+    # If the target is unreachable, notes on operations without a success, and on limits, would only repeat that reason.
+    if not run.unreachable:
         yield from (Note(NoteKind.NOTHING_GRANTED, text) for text in run.grants.notes(run.profile.auth))
     if run.not_cleaned_up:
-        yield Note(NoteKind.LEFT, _keys_left(run))
-    if run.profile.redirected:
-        yield Note(NoteKind.REDIRECTED, run.profile.redirected)
+        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, _keys_left(run))
+    if run.profile.redirection_note:  # a sentence on what --base-url changed, except for the address
+        yield Note(NoteKind.REDIRECTED, run.profile.redirection_note)
     yield from (Note(NoteKind.KNOWN_FAILURE, text) for text in outdated_entries)
     if nothing_was_tested:
         text = say("nothing was tested: see what is not exercised or out of scope, and why")
         yield Note(NoteKind.NOTHING_TESTED, text)
     if not run.unreachable:
-        yield from (Note(NoteKind.CUT, text) for text in _unsent_requests_in_words(run))
+        yield from (Note(NoteKind.REQUESTS_LEFT_OUT, text) for text in _unsent_requests_in_words(run))
     yield from (Note(NoteKind.GENERATED_TRAFFIC, text) for text in run.generated.notes(run.grants.granted))
 
 

@@ -1,6 +1,7 @@
 """Verdicts of requirements and of runs, and the rules that merge and count them. Pure: results in, verdicts out.
 
-`run_verdict.py` decides the verdict of a run. docs/verdicts.md explains levels and verdicts to users.
+This module knows requirements and their results, and never sees a `Run`. `run_verdict.py` decides the verdict of a run
+with it. docs/verdicts.md explains levels and verdicts to users.
 """
 
 from __future__ import annotations
@@ -27,12 +28,19 @@ class Verdict(StrEnum):
     """Verdict of a requirement, the most severe first. If its tests differ, the requirement has the most severe one."""
 
     FAIL = "fail"
+    """The service deviates, and the level of the requirement is in `fail_on` of the profile."""
     WARN = "warn"
+    """The service deviates, and the level of the requirement is not in `fail_on`."""
     PASS = "pass"
+    """Every answer that can show it met the requirement."""
     OBSERVED = "observed"
+    """The interface document leaves the behaviour open, so the report only says what the service did."""
     NOT_EXERCISED = "not-exercised"
+    """Not tested, although the profile permits it: something was missing, such as a transaction code."""
     OUT_OF_SCOPE = "out-of-scope"
+    """Not tested, because the profile does not permit the requests."""
     UNTESTABLE = "untestable"
+    """No request and no answer can show whether the requirement is met."""
 
 
 TESTED = (Verdict.FAIL, Verdict.WARN, Verdict.PASS, Verdict.OBSERVED)
@@ -87,7 +95,7 @@ class RequirementResult:
     judged: int = 0  # exchanges that show whether the requirement is met, also those that are not cited
 
     @property
-    def rests_on(self) -> int:
+    def number_of_supporting_exchanges(self) -> int:
         """Number of exchanges that support the verdict. A report names only some of them.
 
         `judged` is 0 for a result that was made without a judgement of exchanges. Then the exchanges that the result
@@ -158,7 +166,8 @@ def _merged(requirement_id: str, results: list[RequirementResult]) -> Requiremen
         why=joined(result.why for result in decisive),
         exchanges=tuple(dict.fromkeys(numbers)),
         findings=merged_findings(chain(*(result.findings for result in decisive))),
-        judged=sum(result.rests_on for result in results),
+        # Counted for all results: also exchanges of the less severe ones were judged for this requirement.
+        judged=sum(result.number_of_supporting_exchanges for result in results),
     )
 
 
@@ -228,19 +237,21 @@ def with_known_failures(
     for entry in entries:
         if entry.id not in results:  # the run is not about this requirement
             continue
-        changed_results[entry.id], trouble = _result_and_trouble(results[entry.id], entry, today)
-        if trouble:
-            notes.append(say("known_failures: {id}: {why}", id=entry.id, why=trouble))
+        changed_results[entry.id], fault_of_entry = _result_and_fault_of_entry(results[entry.id], entry, today)
+        if fault_of_entry:
+            notes.append(say("known_failures: {id}: {why}", id=entry.id, why=fault_of_entry))
     return changed_results, notes
 
 
-_DELETE = say("passes: delete its entry")
-"""What is wrong with an entry of `known_failures` whose requirement passes, for a note."""
-_PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
+_NOTE_IF_IT_PASSES = say("passes: delete its entry")
+"""What is wrong with an entry of `known_failures` if its requirement passes, for a note."""
+_REASON_IF_IT_PASSES = say("known_failures lists this requirement, and it passes: delete its entry")
 """The same for the result of the requirement."""
 
 
-def _result_and_trouble(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
+def _result_and_fault_of_entry(
+    result: RequirementResult, entry: KnownFailure, today: date
+) -> tuple[RequirementResult, Text]:
     """The result of a requirement that an entry of known_failures lists, and what is wrong with the entry.
 
     The second is empty if nothing is wrong with the entry. An entry is wrong if it has expired, or if its requirement
@@ -263,6 +274,8 @@ def _result_and_trouble(result: RequirementResult, entry: KnownFailure, today: d
     if result.verdict != Verdict.PASS:
         return result, ""
     if entry.strict:
-        strict = replace(result, verdict=Verdict.FAIL, why=say("strict: {reason}", reason=_PASSES), exchanges=())
-        return strict, _DELETE
-    return replace(result, why=_PASSES), _DELETE
+        strict = replace(
+            result, verdict=Verdict.FAIL, why=say("strict: {reason}", reason=_REASON_IF_IT_PASSES), exchanges=()
+        )
+        return strict, _NOTE_IF_IT_PASSES
+    return replace(result, why=_REASON_IF_IT_PASSES), _NOTE_IF_IT_PASSES

@@ -14,7 +14,7 @@ from itertools import chain
 from reports.result.document import ReportedRequirement, RunDocument
 from reports.result.verdicts import RunVerdict, Verdict, tested_and_testable
 from reports.sentences.wording import capped, grouped, level_by_level, listed, operations_in_words
-from spec.message import Date, Message, Text, joined, joined_with_repeats, say, say_many, texts_in_values
+from spec.message import Date, Message, Text, joined, joined_keeping_repeats, say, say_many, texts_in_values
 
 PERMISSIONS = {
     "read": say("read"),
@@ -94,7 +94,7 @@ def why_no_verdict(document: RunDocument) -> Text:
     selects_what_failed = LAST_FAILED in (document.selection or "")
     if verdict == RunVerdict.NOTHING_SELECTED and selects_what_failed:
         return say("nothing failed when it was last tested here, so {option} selects nothing", option=LAST_FAILED)
-    return document.incomplete or _NO_VERDICT[verdict]
+    return document.why_incomplete or _NO_VERDICT[verdict]
 
 
 def exception_in_words(document: RunDocument) -> Text:
@@ -173,7 +173,7 @@ def _counts_of_traffic(document: RunDocument) -> Text:
         )
         parts.append(outcomes)
     parts.append(say_many("{n} request", "{n} requests", n=document.traffic.requests))
-    return joined_with_repeats(parts, ", ")
+    return joined_keeping_repeats(parts, ", ")
 
 
 def permissions_in_words(allow: Collection[str]) -> Text:
@@ -258,8 +258,8 @@ def _sentence(document: RunDocument) -> Iterator[Text]:
     """
     if document.verdict == RunVerdict.INTERRUPTED:
         yield say("the run was stopped")
-    if document.incomplete:
-        yield document.incomplete
+    if document.why_incomplete:
+        yield document.why_incomplete
     yield result_line(document)
     if document.drift:
         yield drift_in_words(document)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from spec.interface import MONEY_PERMISSIONS, Operation, operations
-from spec.message import Text, joined, joined_with_repeats, say, say_many
+from spec.message import Text, joined, joined_keeping_repeats, say, say_many
 from spec.requirements import LEVELS, Requirement
 
 _MOST_NAMED = 3
@@ -21,7 +21,7 @@ def listed(parts: Sequence[Text]) -> Text:
     """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none."""
     if len(parts) < 2:
         return parts[0] if parts else ""
-    return say("{some} and {last}", some=joined_with_repeats(parts[:-1], ", "), last=parts[-1])
+    return say("{some} and {last}", some=joined_keeping_repeats(parts[:-1], ", "), last=parts[-1])
 
 
 def first_few(parts: Sequence[object]) -> Text:

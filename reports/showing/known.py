@@ -59,8 +59,8 @@ class KnownValues:
         last_numbers: Counter[str] = Counter()  # by name, such as "account": the last number, as in `<account 2>`
         for known_value in values:
             is_new = self._is_new(known_value)
-            if known_value.place:  # a list of the profile has the value: its place in the list becomes the number
-                last_numbers[known_value.name] = known_value.place
+            if known_value.number:  # a list of the profile has the value, and gives it its number
+                last_numbers[known_value.name] = known_value.number
             elif is_new:  # the run learned the value: it gets the next number
                 last_numbers[known_value.name] += 1
             if is_new:

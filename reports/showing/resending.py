@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from urllib.parse import unquote, urlsplit
 
-from environments.door.wrong_tokens import BY_NAME
+from environments.door.wrong_tokens import FORMS_BY_NAME
 from environments.profiles.model import Profile
 from reports.showing.request_parts import (
     ANOTHER_TOKEN,
@@ -192,7 +192,7 @@ class Resending:
         There is no line if the right token was sent, or if no shell filter can make the wrong one. Then a person makes
         the wrong token.
         """
-        wrong_token_form = BY_NAME.get(exchange.credential)
+        wrong_token_form = FORMS_BY_NAME.get(exchange.credential)
         if wrong_token_form and wrong_token_form.filter:
             yield f'WRONG_TOKEN=$(printf %s "{self._token}" | tr -d "[:space:]" | {wrong_token_form.filter})'
 

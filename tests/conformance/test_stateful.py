@@ -51,7 +51,7 @@ def test_second_execution(sequences: DrawnSequences):
 
     observe("executePix.repeated", {"the answer": twice.answers}, [twice.first, twice.second])
     # If money moved twice, this observation is the first one in the report, because a bank loses money then.
-    observe("executePix.repeated", {"the balance": twice.balances}, first=twice.moves_money_twice)
+    observe("executePix.repeated", {"the balance": twice.balances}, may_cost_money=twice.moves_money_twice)
 
 
 @requirement("executePix.status")

@@ -82,15 +82,15 @@ def close_record(session: Session) -> None:
     run.executions = door.guard.executions
     run.unknown_outcomes = len(door.guard.unknown)
     run.ended_by = run.ended_by or door.token_monitor.expired
-    run.unreachable = run.unreachable or without_known_values(door.liveness.unreachable)
-    run.last_seen = _last_seen(session.reproduction) if door.liveness.unreachable else ""
+    run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
+    run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
     run.journal_trouble = bool(door.guard.journal_trouble or door.guard.supplied_trouble)
     run.notes += _notes_of(door, session.reproduction, name_for_commands(run.profile))
     if run.profile.base_url != EMBEDDED:  # the embedded sandbox ends with the run, and nothing is left of it
         for key in door.keys.not_cleaned_up():
             name = changed(key.name, without_known_values)
             run.not_cleaned_up.append(LeftKey(name, key.state.value, key.is_of_profile, tuple(key.exchanges)))
-        run.not_executed += _not_executed(door, session.profile.accounts)
+        run.transfers_not_executed += _not_executed(door, session.profile.accounts)
     run.grants = Grants.of_exchanges(door.exchanges)
     run.outages = {reason: _in_order(names) for reason, names in door.backoff.outages.items()}
     unsent = {reason: _in_order(names) for reason, names in door.unsent.items()} | run.outages
@@ -98,7 +98,7 @@ def close_record(session: Session) -> None:
     run.unsent = {reason: names for reason, names in unsent.items() if names}
 
 
-def _last_seen(reproduction: Reproduction) -> Text:
+def _end_of_target(reproduction: Reproduction) -> Text:
     """A sentence about the last request before the service could not be reached any more; empty if it never answered.
 
     If requests were on their way at that moment, these are named instead, because one of them may have crashed the
@@ -217,7 +217,7 @@ def _notes_of(door: Door, reproduction: Reproduction, name: str) -> Iterator[Not
     yield from _unsettled_transfers(door, name)
     yield from _stopped_deletions(door)
     for fault in _faults_of_the_set_up(door, valid):
-        yield Note(NoteKind.SET_UP, fault)
+        yield Note(NoteKind.WRONG_SET_UP, fault)
     yield from _refused_accounts(door, valid)
     yield from _effects_of_others(door, reproduction)
 
@@ -249,7 +249,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
             at=entry.at,
             name=entry.name,
         )
-        yield Note(NoteKind.LEFT, joined((perhaps, say("look the transfer up"), command_to_settle)))
+        yield Note(NoteKind.KEYS_NOT_CLEANED_UP, joined((perhaps, say("look the transfer up"), command_to_settle)))
 
 
 def _stopped_deletions(door: Door) -> Iterator[Note]:
@@ -262,7 +262,7 @@ def _stopped_deletions(door: Door) -> Iterator[Note]:
         gone = say("a key that was there before the run is gone: restore it, unless somebody else deleted it")
         yield Note(NoteKind.KEY_GONE, gone)
     elif door.key_changes.stopped and door.key_changes.stopped not in door.unsent:
-        yield Note(NoteKind.CUT, door.key_changes.stopped)
+        yield Note(NoteKind.REQUESTS_LEFT_OUT, door.key_changes.stopped)
 
 
 def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
@@ -284,7 +284,7 @@ def _refused_accounts(door: Door, valid: Iterable[Exchange]) -> Iterator[Note]:
                 number=number,
                 answer=answer_in_words(answers[0]),
             )
-            yield Note(NoteKind.ACCOUNT, refused)
+            yield Note(NoteKind.ACCOUNT_REFUSED, refused)
 
 
 def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]:
@@ -297,7 +297,7 @@ def _effects_of_others(door: Door, reproduction: Reproduction) -> Iterator[Note]
         *_cut_by_limits(door.exchanges),
         *_answered_by_gateways(door.exchanges),
     ):
-        yield Note(NoteKind.IN_COMPANY, text)
+        yield Note(NoteKind.DIFFERENT_BESIDE_OTHERS, text)
 
 
 def _changed_by_parallel_requests(reproduction: Reproduction) -> Iterator[Text]:

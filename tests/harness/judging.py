@@ -235,20 +235,24 @@ ObservedFacts = Mapping[Text, Iterable[Facts | str]]
 
 
 def observe(
-    requirement_id: str, values: ObservedFacts | str, exchanges: Iterable[Exchange] = (), *, first: bool = False
+    requirement_id: str,
+    values: ObservedFacts | str,
+    exchanges: Iterable[Exchange] = (),
+    *,
+    may_cost_money: bool = False,
 ) -> None:
     """Record how the service behaves in a point that the interface document leaves open. There is no right or wrong.
 
     `values` are the facts of the answers in each situation, such as `{"without a token": [facts]}`, or one fact in
-    words if there is only one situation. `exchanges` show the behaviour. If `first` is true, the report lists it before
-    all other observations, because it may cost money.
+    words if there is only one situation. `exchanges` show the behaviour. If `may_cost_money` is true, the report lists
+    the behaviour before all other observations.
     """
     ASSERTIONS.add(requirement_id, Verdict.OBSERVED, exchanges)
     values_by_situation: ObservedFacts = {"": [values]} if isinstance(values, str) else values
     for situation, values_in_situation in values_by_situation.items():
         for value in values_in_situation:
             facts = words_as_facts(value) if isinstance(value, str) else value
-            ASSERTIONS.observations.append(Observation(requirement_id, facts, situation, first))
+            ASSERTIONS.observations.append(Observation(requirement_id, facts, situation, may_cost_money))
 
 
 def assert_holds(requirement_id: str, exchanges: Iterable[Exchange]) -> None:

@@ -30,7 +30,7 @@ from reports.observed.earlier_runs import (
     comparison_of,
     newest_comparable,
     record_of,
-    run_before,
+    run_in_folder,
     runs_of,
     write_record,
 )
@@ -88,7 +88,7 @@ class Reporter:
         self._accepts = config.getoption("accept")
         self._named_run = config.getoption("compare_with")  # the run itself: `read_command_line` has read its file
         self._has_folder_of_its_own = bool(config.getoption("report_dir"))
-        self._run_before = run_before(folder) if self._has_folder_of_its_own else None
+        self._run_before = run_in_folder(folder) if self._has_folder_of_its_own else None
         self._document: RunDocument | None = None
         self._reason_of_missing_part = ""
         # `begin` asks the runner of GitHub to ignore commands until this word is printed. The word is random, so that
@@ -304,25 +304,25 @@ def accept_behaviour(run: Run, clean: Clean) -> str:
     """Do what --accept asks for: write the behaviour that this run observed to `<name>.observed.yaml`.
 
     Later runs are compared with this file. Returns the reason if the file could not be written, else an empty text.
-    `run.accepted` becomes a line that says what was written, or why nothing was. After a run that could not observe
-    the service completely, such as an interrupted one, nothing is written.
+    `run.acceptance_in_words` becomes a line that says what was written, or why nothing was. After a run that could not
+    observe the service completely, such as an interrupted one, nothing is written.
     """
     result = result_of_run(run)
     name = clean(shown(run.profile.record))
     reason_against = _reason_not_to_accept(run, result)
     if reason_against:
-        run.accepted = f"not accepted: {reason_against}; {name} is not written"
+        run.acceptance_in_words = f"not accepted: {reason_against}; {name} is not written"
         return ""
     record = record_of(run.profile.name, accepting(_accepted_behaviour(run, clean), result.behaviour))
     try:
         write_record(run.profile.record, record)
     except OSError as error:
         trouble = f"{name} cannot be written: {error.strerror}"
-        run.accepted = f"not accepted: {trouble}"
+        run.acceptance_in_words = f"not accepted: {trouble}"
         return trouble
     requirements = say_many("{n} requirement", "{n} requirements", n=len(record.observations))
     run.record = record
-    run.accepted = f"accepted: {name} ({requirements})"
+    run.acceptance_in_words = f"accepted: {name} ({requirements})"
     return ""
 
 
@@ -337,7 +337,8 @@ def _reason_not_to_accept(run: Run, result: RunResult) -> str:
         return "the run was interrupted"
     if run.unreachable:
         return "the target could not be reached"
-    why_nothing_succeeded = run.grants.missing_basis(result.operations)  # without a valid token all is refused
+    # Without a valid token everything is refused, which is no behaviour to accept.
+    why_nothing_succeeded = run.grants.why_no_basis_for_a_verdict(result.operations)
     if why_nothing_succeeded:
         return str(why_nothing_succeeded)
     return "" if result.behaviour else "nothing was observed"

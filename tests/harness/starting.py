@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.credentials import forget_variables, open_target, protect_secrets
+from environments.credentials import open_target, protect_secrets, remove_secret_variables
 from environments.door.journal import Outcome, canonical
 from environments.door.opening import journal_of, open_client, open_door
 from environments.profiles.loading import load
@@ -187,11 +187,11 @@ class RunParts:
         return self.interruption is not None and self.interruption.was_asked
 
 
-def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> RunParts:
+def open_asked_run(config: pytest.Config, profile: Profile, codes_to_resend: Container[str]) -> RunParts:
     """Make the parts of the run that the command line asks for: one that sends requests, or one of recorded traffic.
 
-    `resend` has the transaction code that may be sent again. From here on, every file that this process writes can be
-    read only by its owner, because the files may have confidential data.
+    `codes_to_resend` has the transaction code that may be sent again. From here on, every file that this process writes
+    can be read only by its owner, because the files may have confidential data.
     """
     _refuse_linked_cache(config)
     mask_before = os.umask(0o077)  # also for the files that pytest and Hypothesis write
@@ -200,8 +200,8 @@ def open_asked_run(config: pytest.Config, profile: Profile, resend: Container[st
         return _open_recorded(config, profile)
     notes = []
     if config.getoption("new_journal"):
-        notes.append(Note(NoteKind.SET_UP, start_journal(profile)))
-    opened = _open_run(config, profile, resend)
+        notes.append(Note(NoteKind.WRONG_SET_UP, start_journal(profile)))
+    opened = _open_run(config, profile, codes_to_resend)
     opened.run.notes += notes
     return opened
 
@@ -219,23 +219,23 @@ def _refuse_linked_cache(config: pytest.Config) -> None:
             raise pytest.UsageError(f"cache_dir: {path} is a symbolic link; delete it, or set -p no:cacheprovider")
 
 
-def _open_run(config: pytest.Config, profile: Profile, resend: Container[str]) -> RunParts:
+def _open_run(config: pytest.Config, profile: Profile, codes_to_resend: Container[str]) -> RunParts:
     """Make the parts of a run that sends requests: the service or the sandbox, the door, the report, and so on.
 
-    The door is the only way by which requests leave. `resend` has the transaction code that may be sent again. pytest
-    closes each part when it ends (`add_cleanup`), in the opposite order.
+    The door is the only way by which requests leave. `codes_to_resend` has the transaction code that may be sent again.
+    pytest closes each part when it ends (`add_cleanup`), in the opposite order.
     """
     target = open_target(profile)
     config.add_cleanup(target.stop)
     run = _run_that_sends(config, profile, target.base_url)
-    door = open_door(profile, target, resend=resend)
+    door = open_door(profile, target, codes_to_resend=codes_to_resend)
     config.add_cleanup(door.close)
     interruption = Interruption(door.ending.stop)  # Ctrl-C stops the sending, and the report is still written
     config.add_cleanup(interruption.restore)
     session = session_of(run, door, open_client(door, profile))
     config.stash[SESSION] = session
     reporter, pen = _open_report(config, run, session.display)
-    forget_variables(profile)  # no program that the run starts gets the secrets
+    remove_secret_variables(profile)  # no program that the run starts gets the secrets
     return RunParts(run, reporter, pen, session, interruption)
 
 

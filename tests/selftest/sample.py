@@ -82,8 +82,7 @@ def changes(in_readme: str, now: str) -> list[str]:
     for _, first, after, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         for was, line in zip_longest(old[first:after], new[start:end]):
             if was != line:
-                line_about = about(line or was or "")
-                found.append(f"{line_about}: README.md has {was!r}, a run says {line!r}")
+                found.append(f"{about(line or was or '')}: README.md has {was!r}, a run says {line!r}")
     return found
 
 

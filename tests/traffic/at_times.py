@@ -4,18 +4,21 @@ A service may consist of several nodes (servers that take turns). One of them ma
 path. But a conforming service may also refuse for a while: it locks a caller out after wrong tokens, or is full. So a
 refusal counts only under all of these conditions:
 
-- No other request of the run was under way.
-- The same request was accepted before it and after it. If a service keeps a 401 for a code (in a cache, for instance),
-  it accepts no request with that code any more. So for a 401 it is enough that the same request was accepted before it,
-  and some request to the operation after it.
-- The request to the operation right before it, or right after it, was accepted.
-- A key that is registered already is answered in another way.
-- There are two such refusals.
+- No other request of the run was under way, because a service may refuse a request that comes at the same moment.
+- The same request was accepted before it and after it, because then nothing in the request is the reason. For a 401 it
+  is enough that the same request was accepted before it, and some request to the operation after it: a service with a
+  cache may answer that code with 401 for ever.
+- The request to the same operation right before it, or right after it, was accepted, because a lock lasts longer.
+- A registration is not refused because its key is registered already: that refusal looks different.
+- There are two such refusals, because a single refusal may come from the network.
 
 If some answers to an operation are such refusals and others are not, the answers disagree. Then the run sends the same
 request sixteen times more, one after the other.
 
 A request is accepted if the service accepted its token, and found its path. Its content may still be refused.
+
+Two modules send requests whose answers this module compares: `kept_refusals.py` (a service that repeats the refusal of
+a wrong token) and `neighbours.py` (requests right before a valid request).
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.permission import synthetic
-from spec.answers import RefusalKind, refusal_kind, refusal_of_the_caller
+from spec.answers import RefusalKind, refusal_about_the_caller, refusal_kind
 from spec.exchange import VALID, Exchange, Purpose
 from spec.interface import READ_OPERATIONS, operations
 from spec.log import Log
@@ -45,14 +49,16 @@ REFUSALS_OF_THE_PATH = (RefusalKind.NOT_FOUND, RefusalKind.METHOD, RefusalKind.N
 _FEWEST_REFUSALS = 2
 """Smallest number of refusals that counts, because a single one may come from the network."""
 _TIMES_OTHER_CODE = 2
-"""Times that another code is sent right after the one that is compared, so that two refusals can be compared."""
+"""Times that another code is sent right after the code that is compared: `_FEWEST_REFUSALS`, because a service with
+such a fault refuses the first code each time."""
 _TIMES_AGAIN = 16
 """Times that a request is sent again if answers disagree. If one node of three is at fault, 69 runs of 70 have two
 refusals among sixteen answers."""
-OPERATIONS_FOUND_ALWAYS_OR_NEVER = ("registerPixKey", "listAccounts", "getBalance", "listEntries")
-"""Operations that a conforming service does not answer with 404 at one time and with something else at another time.
+OPERATIONS_WITH_A_STABLE_PATH = ("registerPixKey", "listAccounts", "getBalance", "listEntries")
+"""Operations whose valid requests a conforming service answers with 404 each time, or never.
 
-listPixKeys is none of them: a service may answer 404 while an account has no keys."""
+For example, a node that does not know the path of listAccounts answers 404, and all other nodes answer 200.
+listPixKeys is not among the operations: a service may answer 404 while an account has no keys."""
 
 
 class Disagreement(Purpose):
@@ -62,7 +68,7 @@ class Disagreement(Purpose):
     ANOTHER_CODE = "another code that does not exist, because answers disagree"
 
 
-_PURPOSES_OF_EQUAL_REQUESTS: dict[str, tuple[Purpose, ...]] = {
+_PURPOSES_TO_COMPARE: dict[str, tuple[Purpose, ...]] = {
     "executePix": (
         Execution.UNKNOWN_CODE,
         RightBefore.UNKNOWN_CODE,
@@ -89,9 +95,9 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
     """Send the same request sixteen times to each operation whose answers disagree about the token or the path.
 
     They disagree if some answers refuse the valid token (or say that there is no such path) and others do not. More
-    answers show whether one server of several is at fault.
+    answers show whether one server of several is at fault. Sixteen are enough to see the fault twice (`_TIMES_AGAIN`).
     """
-    for operation in ("executePix", *OPERATIONS_FOUND_ALWAYS_OR_NEVER):
+    for operation in ("executePix", *OPERATIONS_WITH_A_STABLE_PATH):
         if not traffic.may_send_to(operation) or not _answers_disagree(traffic.log, operation):
             continue
         send = _request_to_repeat(traffic, operation)
@@ -100,14 +106,14 @@ def repeat_where_answers_disagree(traffic: Traffic) -> None:
         for _ in range(_TIMES_AGAIN):
             send()
         if operation == "executePix":
-            _send_beside_another_code(traffic, send)
+            _send_same_and_another_code_in_turn(traffic, send)
 
 
-def _send_beside_another_code(traffic: Traffic, send: Send) -> None:
-    """Send the same code again, and right after it another code that does not exist; twice. `send` sends the first one.
+def _send_same_and_another_code_in_turn(traffic: Traffic, send: Send) -> None:
+    """Send the same code again with `send`, and right after it a new code that does not exist. Do both twice.
 
-    A service may keep a 401 for the first code, in a cache for instance. If the service does not refuse the token for
-    the other code, the caller is not locked out, and the 401 for the first code counts.
+    A service may answer the first code with 401 each time, because a cache keeps an old answer. If the service accepts
+    the token for the new code, the caller is not locked out. So the 401 for the first code is a fault of the service.
     """
     for _ in range(_TIMES_OTHER_CODE):
         send()
@@ -118,13 +124,12 @@ def _answers_disagree(log: Log, operation: str) -> bool:
     """True if some answers to an operation refuse the valid token, or say that the path is unknown, and others do not.
 
     Only requests with the valid token that are written in the usual way are compared. An execution need not be valid,
-    because a code that does not exist must be accepted as far as token and path are concerned. A 403 counts for
-    executePix and registerPixKey only, because a service may forbid a read to this caller.
+    because a code that does not exist must be accepted as far as token and path are concerned.
     """
-    kinds = [RefusalKind.TOKEN]
-    if operation in _PURPOSES_OF_EQUAL_REQUESTS:
-        kinds += REFUSALS_OF_THE_TOKEN
-    if operation in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
+    kinds = [RefusalKind.TOKEN]  # 401
+    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
+        kinds.append(RefusalKind.FORBIDDEN)  # 403; it counts for these two only, because a service may forbid a read
+    if operation in OPERATIONS_WITH_A_STABLE_PATH:
         kinds += REFUSALS_OF_THE_PATH
     requests = log.attempts(operation)
     with_the_token = [exchange for exchange in requests if exchange.credential == VALID and not exchange.spelling]
@@ -179,7 +184,7 @@ def _registration_that_is_deleted(registrar: Registrar) -> Send | None:
 
 @dataclass(frozen=True)
 class RefusedAtTimes:
-    """Requests that were refused at times, although the same request was accepted before and after."""
+    """Requests that were refused at times, although the same request was accepted before and after them."""
 
     refused: Sequence[Exchange] = ()
     compared: int = 0
@@ -191,43 +196,37 @@ class RefusedAtTimes:
 def refused_at_times(log: Log, operation: str, kinds: Collection[RefusalKind]) -> RefusedAtTimes:
     """The requests to an operation that were refused at times, although the service accepts the same request otherwise.
 
-    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). One
-    server of several may give them. A conforming service may refuse for a while, too, such as during a lock. So a
-    refusal counts only under these conditions, where "accepted" means that it is none of these refusals:
-
-    - No other request of the run was under way.
-    - The request right before it or right after it was accepted.
-    - The same request was accepted before and after (`_is_refused_between_accepted` has the exception).
-    - There are two such refusals, because one may be an accident.
-
-    The result is empty otherwise.
+    `kinds` are the refusals that count, such as those of the token (401, 403) or of the path (404, 405, 501). The
+    docstring of this module has the conditions under which a refusal counts. The result is empty if fewer than two
+    refusals count.
     """
     sent_alone = [exchange for exchange in log.attempts(operation) if exchange.response and exchange.was_alone]
-    compared = _requests_to_compare(log, operation)
     accepted = [exchange for exchange in sent_alone if _is_accepted(exchange, kinds)]
+    compared = _requests_to_compare(log, operation)
     refused = []
     for exchange in compared:
         is_refused = exchange in sent_alone and _kind_of_refusal(exchange) in kinds
         if is_refused and _is_refused_between_accepted(exchange, sent_alone, accepted):
             refused.append(exchange)
-    if RefusalKind.TOKEN in kinds and refused:  # real codes count only beside other refusals
+    if refused and RefusalKind.TOKEN in kinds:
+        # A refused real code proves nothing alone. After other refusals of the token it is one more of them.
         refused += _real_codes_refused(log, operation)
     if len(refused) < _FEWEST_REFUSALS:
         return RefusedAtTimes()
-    same = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
+    accepted_as_the_first = [exchange for exchange in accepted if _is_same_request(exchange, refused[0])]
     in_order = sorted(refused, key=lambda exchange: exchange.number)  # real codes were added at the end
-    return RefusedAtTimes(in_order, len(compared), same[:1])
+    return RefusedAtTimes(in_order, len(compared), accepted_as_the_first[:1])
 
 
 def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
     """The requests to an operation whose token and path the service must accept each time.
 
-    They are all valid reads, or the executions and registrations with the purposes in `_PURPOSES_OF_EQUAL_REQUESTS`. A
+    They are all valid reads, or the executions and registrations with the purposes in `_PURPOSES_TO_COMPARE`. A
     registration is left out if it may be refused because its key is registered already.
     """
     if operation in READ_OPERATIONS:
         return log.valid(operation)
-    sent = log.of(operation, *_PURPOSES_OF_EQUAL_REQUESTS.get(operation, ()))
+    sent = log.of(operation, *_PURPOSES_TO_COMPARE.get(operation, ()))
     answers = [exchange for exchange in sent if exchange.credential == VALID]
     if operation != "registerPixKey":
         return answers
@@ -235,13 +234,14 @@ def _requests_to_compare(log: Log, operation: str) -> list[Exchange]:
 
 
 def _may_be_refused_as_registered(answer: Exchange, log: Log) -> bool:
-    """True if a registration may be refused because its key is registered already.
+    """True if `answer`, the answer to a registration, may say that the key is registered already.
 
-    That is so if each second registration of a registered key got the same answer. A registration with a body that
-    cannot be read (KeptRefusal.WITH_THE_TOKEN) names no key, so it is not refused for that reason.
+    That is so if it is the same as each answer to a second registration of a registered key. For example, the service
+    answers 404 to all of them.
     """
     repeated = repeated_registrations(log)
-    if not repeated or answer.purpose is KeptRefusal.WITH_THE_TOKEN:
+    names_a_key = answer.purpose is not KeptRefusal.WITH_THE_TOKEN  # the body of such a registration cannot be read
+    if not repeated or not names_a_key:
         return False
     return all(indistinguishable(answer, other) for other in repeated)
 
@@ -254,10 +254,10 @@ def _kind_of_refusal(exchange: Exchange) -> RefusalKind | None:
     """
     if exchange.response is None:
         return RefusalKind.OTHER
-    of_the_caller = refusal_of_the_caller(exchange.response)
-    if of_the_caller and exchange.number in exchange.excused:  # `excused`: exchanges whose token had expired
+    about_the_caller = refusal_about_the_caller(exchange.response)  # such as TOKEN; None for any other answer
+    if about_the_caller and exchange.token_had_expired:
         return RefusalKind.OTHER
-    return of_the_caller or refusal_kind(exchange.response)
+    return about_the_caller or refusal_kind(exchange.response)
 
 
 def _is_accepted(exchange: Exchange, kinds: Collection[RefusalKind]) -> bool:
@@ -280,12 +280,12 @@ def _is_refused_between_accepted(exchange: Exchange, sent_alone: list[Exchange],
     """True if a request was refused although the service accepted the same request before and after it.
 
     `sent_alone` are the answered requests to the operation that were not sent at the same time as others, in order.
-    `accepted` are those of them that were accepted. Two conditions must hold:
+    `accepted` are the requests among them that were accepted. Two conditions must hold:
 
     - The request right before or right after it was accepted. Otherwise the service may have refused all requests for a
       while.
     - The same request was accepted before it and after it. After a 401 it is enough that any request was accepted: a
-      service that keeps a 401 for a code, in a cache for instance, accepts no request with that code any more.
+      service with a cache may answer a code with 401 for ever.
     """
     index = sent_alone.index(exchange)
     right_before_and_after = [*sent_alone[max(0, index - 1) : index], *sent_alone[index + 1 : index + 2]]

@@ -6,7 +6,8 @@
   class was drawn by Schemathesis. This has nothing to do with a class of Python.
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
 
-A number in an invalid body names no account and no key either: each function says how it keeps to that.
+A number cannot have the prefix, and may be the account or the key of somebody. So each function that makes a body says
+what becomes of numbers: they become 0 or a negative number, for instance, or the case is left out (`safe_cases`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -35,12 +36,13 @@ _Leaf = tuple[JsonPath, Any]
 JSON = "application/json"
 AMOUNT = "value"
 """Member of the documented transfers that has the amount."""
-NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
-"""The key types of a synthetic key: for RANDOM the service would make a key of its own."""
+TYPES_EXCEPT_RANDOM = tuple(name for name in KEY_TYPES if name != "RANDOM")
+"""The key types that a made-up key can have. For RANDOM the service makes the key, so the suite cannot."""
 SMALLER = "smaller"
-"""How a case is unusual that was sent because it is smaller than one that shows a finding."""
+"""Mark (`Case.how_unusual`) of a case that was sent to find the smallest request that shows a finding."""
 WITH_EXECUTION = "with an execution"
-"""How a case of a sequence is unusual that executes a transfer, so that no shorter sequence is looked for."""
+"""Mark (`Case.how_unusual`) of a sequence that executes a transfer. No shorter one is searched then, because each
+try would execute another transfer."""
 
 _SMALLEST_AMOUNT = 0.01
 """The amount if the profile has none: one cent."""
@@ -87,7 +89,8 @@ class Case:
     unusual_part: str = ""
     """The part of the request that is invalid, such as "query" or a member; empty if Schemathesis drew the case."""
     how_unusual: str = ""
-    """How that part is invalid, in words without its value, such as "missing"; empty if Schemathesis drew the case."""
+    """How that part is invalid, in words without its value, such as "missing"; or the mark SMALLER or WITH_EXECUTION.
+    Empty for any other case that Schemathesis drew."""
     path_parameter: str | bytes | None = None
     body: bytes | None = None
     content_type: str | None = JSON
@@ -96,6 +99,16 @@ class Case:
     credential: str = VALID
     steps: tuple[str, ...] = ()
     """What a sequence sent up to this request."""
+
+    @property
+    def is_of_the_search(self) -> bool:
+        """True if the case was sent only to find a smaller request that shows a finding."""
+        return self.how_unusual == SMALLER
+
+    @property
+    def executes_a_transfer(self) -> bool:
+        """True if the case is of a sequence in which a transfer is executed before it or by it."""
+        return self.how_unusual == WITH_EXECUTION
 
     @property
     def size(self) -> int:
@@ -133,7 +146,7 @@ _SLASH = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5
 """Slashes and backslashes: plain, in other widths, and percent-encoded once or more often."""
 _PLAIN = re.compile(r"[A-Za-z]{1,30}|-?[0-9]{1,30}([.,][0-9]{1,30})?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 """A plain text: letters alone, a number, or a date. At most 30 characters in a row is a choice."""
-_TEXTS_THAT_NAME_NOBODY = frozenset({"", *NAMED_TYPES})
+_TEXTS_THAT_NAME_NOBODY = frozenset({"", *TYPES_EXCEPT_RANDOM})
 """Texts that name nobody."""
 _MEMBERS_WITHOUT_IDENTIFIER = frozenset({AMOUNT, "date", "pixKeyType", "description", "message"})
 """Members whose numbers are no account and no key."""
@@ -168,16 +181,16 @@ def with_synthetic_identifiers(value: Any, operation: str, profile: Profile) -> 
 
     | in the value | on a sandbox | elsewhere |
     |---|---|---|
-    | the empty text, a documented key type but RANDOM | stays | stays |
+    | the empty text, a documented key type except RANDOM | stays | stays |
     | the account that a registration is for | stays | stays |
     | the account that pays for a transfer | stays | becomes synthetic |
-    | letters alone, a number or a date as text, with blanks around it | stays | becomes synthetic |
+    | letters alone, a number or a date as text; blanks around it may be there | stays | becomes synthetic |
     | any other text | becomes synthetic | becomes synthetic |
     | a number in an amount, a date or another member that names nobody | stays | stays |
     | any other number | becomes a negative one | becomes a synthetic text |
     """
     account_of_registration = harmless_path_parameter(operation, profile) if operation == "registerPixKey" else None
-    accounts_that_pay = texts_that_name_own_account(operation, profile)
+    accounts_that_pay = texts_that_name_own_account(operation, profile)  # empty outside a sandbox
 
     def synthetic_leaf(leaf: Any, member: str) -> Any:
         """The value that replaces a text or a number (`leaf`) in a member of this name, by the table above."""
@@ -211,7 +224,7 @@ def _with_leaves_changed(value: Any, change: Callable[[Any, str], Any], member: 
 
     `change` gets the old value, and the name of the member that holds it: ("a@example.com", "pixKey"). An item of an
     array has the name of the member that holds the array. Values that name nobody stay as they are without being asked
-    about: booleans, null, the empty text, and the names of key types but RANDOM.
+    about: booleans, null, the empty text, and the names of key types except RANDOM.
     """
     if isinstance(value, dict):
         return {name: _with_leaves_changed(element, change, name) for name, element in value.items()}
@@ -266,7 +279,7 @@ def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str
         return {**documented, "account": harmless_path_parameter(operation, profile)}
     body_in_profile = profile.requests.get(operation)
     if body_in_profile is not None and isinstance(body_in_profile.json, dict):
-        members: Members = _without_names_of_anybody(body_in_profile.json, accounts)
+        members: Members = _anonymous_except_for(accounts, body_in_profile.json)
         return members
     with_payer = dict(documented)
     if accounts:
@@ -275,21 +288,21 @@ def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str
     return with_payer
 
 
-def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
+def _anonymous_except_for(accounts: Sequence[str], value: Any) -> Any:
     """A body of the profile (a JSON value) for invalid requests. It names these accounts, and nobody else.
 
-    - A text becomes the prefix and the name of its member, such as "pixconf-to", unless it names one of the accounts.
-      In the profile the text `{account}` means an account, so it is replaced by the first one.
-    - A number becomes 0, unless it is an amount or a date. An amount that is not above 0 becomes one cent:
-      the door refuses any other amount off a sandbox, because nobody knows how a service understands it.
+    - A text becomes the prefix and the name of its member, such as "pixconf-to". A text that is one of the accounts
+      stays. The placeholder `{account}` of a profile is replaced by the first account.
+    - A number becomes 0, unless it is an amount or a date. An amount of 0 or less becomes one cent. Outside a sandbox,
+      the door (the only module that sends requests) refuses 0 and less, because a service may misunderstand it.
     """
 
     def anonymous_leaf(leaf: Any, member: str) -> Any:
         """The value that replaces a text or a number (`leaf`) in a member of this name."""
         if isinstance(leaf, str):
-            with_account = leaf.replace("{account}", accounts[0]) if accounts else leaf
-            names_one_of_the_accounts = with_account in accounts or with_account != leaf
-            return with_account if names_one_of_the_accounts else f"{SYNTHETIC_PREFIX}{member}"
+            if accounts and "{account}" in leaf:
+                return leaf.replace("{account}", accounts[0])
+            return leaf if leaf in accounts else f"{SYNTHETIC_PREFIX}{member}"
         may_be_identifier = member not in _MEMBERS_WITHOUT_IDENTIFIER
         if may_be_identifier:
             return 0  # no account and no key
@@ -300,13 +313,14 @@ def _without_names_of_anybody(value: Any, accounts: Sequence[str]) -> Any:
 
 
 def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[str]:
-    """The texts in the body of an invalid transfer that name an account of the profile, which pays. Often empty.
+    """The texts in the body of an invalid transfer that name an account of the profile, which pays.
 
-    Such texts stay as they are, while all other texts of the body may be changed.
+    Such texts stay as they are, while all other texts of the body may be changed. Outside a sandbox there are none.
     """
     if not names_own_account(operation, profile):
         return frozenset()
     leaves = leaves_of(documented_members(operation, profile))
+    # All other texts of this body have the prefix, also a description or a date in words.
     return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
 
 
@@ -324,18 +338,20 @@ def harmless_path_parameter(operation: str, profile: Profile) -> str | None:
     return synthetic_text("account")
 
 
-# -- what may be sent off a sandbox ------------------------------------------------------------------------------------
+# -- what may be sent outside a sandbox --------------------------------------------------------------------------------
 
 _UNDELETABLE_KEY = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and that a deletion may not name: empty but for the mark, longer than 200
-characters (as for `_NOT_TO_BE_NAMED` of the door), or with control characters or halves of surrogate pairs."""
+characters (as for `_AMBIGUOUS_KEY` of the door), or with control characters or halves of surrogate pairs."""
 
 
 def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
-    """The cases (requests) that may be sent. On a sandbox, a service without real money, all of them. Elsewhere:
+    """The cases (requests) that can do no harm to a bank, so that they may be sent.
+
+    On a sandbox, a service without real money, all of them. Elsewhere:
 
     - A case is left out if a number in it may be the key or the account of somebody.
-    - A case is left out if it has an amount above the amount of the profile, or not above 0.
+    - A case is left out if it has an amount above the amount of the profile, or an amount of 0 or less.
     - If a service could register a key that cannot be deleted, the case gets a made-up account instead of a real one.
     """
     for case in cases:
@@ -355,7 +371,7 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
 
 
 def _body_may_be_sent(operation: str, leaves: list[_Leaf], profile: Profile) -> bool:
-    """True if a body may be sent off a sandbox: no number in it may name somebody, and its amounts are permitted.
+    """True if a body may be sent outside a sandbox: no number in it may name somebody, and its amounts are permitted.
 
     `leaves` are the texts and numbers in the body with their paths, such as (("to",), 12345). Texts need no check,
     because they are made up.
@@ -392,7 +408,7 @@ def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Pro
 
 
 def greatest_amount(operation: str, profile: Profile) -> float:
-    """The greatest amount that may be sent off a sandbox: that in the body of the profile for the operation.
+    """The greatest amount that may be sent outside a sandbox: that in the body of the profile for the operation.
 
     One cent if the body has no amount.
     """
@@ -416,11 +432,12 @@ def _key_may_be_undeletable(leaves: Iterable[_Leaf]) -> bool:
 def _may_name_somebody(path: JsonPath) -> bool:
     """True if a service may read the value at this path of a body as a key, or as the account of a payee.
 
-    A path has the names of members that lead to the value, such as ("to",). Values of the members account, amount,
-    date, key type and free text are read as neither. A body that is just one text or number has an empty path, and is
-    read as neither.
+    A path has the names of members that lead to the value, such as ("to",). No service reads a key or a payee in the
+    amount, date, key type or free text. The member `account` is the account of the caller, so it is no
+    payee. A body that is just one text or number has an empty path, and names nobody.
     """
-    return bool(path) and (_MEMBERS_WITHOUT_IDENTIFIER | {"account"}).isdisjoint(path)
+    names_nobody = _MEMBERS_WITHOUT_IDENTIFIER | {"account"}
+    return bool(path) and names_nobody.isdisjoint(path)
 
 
 def _with_synthetic_account(case: Case, profile: Profile) -> Case:
@@ -442,7 +459,7 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
 def _value_for_a_lenient_reader(body: bytes) -> Any:
     """The value of a body for a reader that accepts more than JSON allows, such as NaN; None if it cannot be read.
 
-    The tested service may be such a reader. So a number that only it can read must name nobody, too.
+    The tested service may be such a reader. So a number that only this reader understands must name nobody, too.
     """
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):  # a parser of Python may crash on it
         return None

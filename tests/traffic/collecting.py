@@ -20,10 +20,10 @@ from reports.result.verdicts import RequirementResult, Verdict, verdict_on_devia
 from spec.answers import answer_in_words, refusal_or_failure
 from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
-from spec.message import Text, joined_with_repeats, say
+from spec.message import Text, joined_keeping_repeats, say
 from spec.requirements import requirements
 from spec.rules import RULES, Reproduction, robustness_of
-from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
+from tests.traffic.case import Case
 
 _FindingKey = tuple[str, str, Finding]
 """The requirement, the invalid part of the request (empty for a drawn one), and the deviation. Two exchanges with equal
@@ -169,22 +169,23 @@ def _size_of_case(case_with_answer: tuple[Case, Exchange]) -> int:
 
 
 def _with_smallest_case(finding: Finding, cases: list[tuple[Case, Exchange]], seed: int) -> Finding:
-    """The finding (a deviation) with the smallest request that shows it in words, and the number of such requests.
+    """The finding (a deviation) with a description of the smallest request that shows it, and the number of requests.
 
     `cases` are the requests that show it, the smallest first. Requests that were sent only to find a smaller case
-    are not counted, because their number depends on the search. In words, a request is "pixKey, missing", or the steps
-    of a sequence. A single request that was drawn at random has no words.
+    are not counted, because their number depends on the search. The description of a request is "pixKey, missing", or
+    the steps of a sequence. It is empty for a single request that was drawn at random.
     """
     case, exchange = cases[0]
     shown_by: Text = ""
     is_of_a_sequence = bool(case.steps)
     if is_of_a_sequence:
         steps = (say("{number}. {step}", number=number, step=say(step)) for number, step in enumerate(case.steps, 1))
-        template = _OF_AN_EXECUTION if case.how_unusual == WITH_EXECUTION else _OF_A_SEQUENCE
-        shown_by = template.of(steps=joined_with_repeats(list(steps), ", "))
+        template = _OF_AN_EXECUTION if case.executes_a_transfer else _OF_A_SEQUENCE
+        # The template with its {steps} filled in.
+        shown_by = template.of(steps=joined_keeping_repeats(list(steps), ", "))
     elif case.unusual_part:
         shown_by = say("{where}, {what}", where=say(case.unusual_part), what=say(case.how_unusual))
-    not_of_the_search = [shown for shown, _ in cases if shown.how_unusual != SMALLER]
+    not_of_the_search = [shown for shown, _ in cases if not shown.is_of_the_search]
     times = len(not_of_the_search)
     return replace(finding, exchanges=(exchange.number,), shown_by=shown_by, times=times, seed=seed)
 
@@ -205,9 +206,10 @@ def _deviating_result(
 def requirements_of(operation: str, valid: bool) -> tuple[str, ...]:
     """The requirements that apply to an exchange with this operation. `valid` says if its request is valid.
 
-    To a valid request, all requirements of the operation apply that a rule judges. Those at the level `example` are
-    left out, because they are about the first registration of a key. To an invalid request, the interface document
-    promises nothing, so only the robustness requirements apply, such as "no server error".
+    Each requirement of the operation that has a rule applies to a valid request. A requirement at the level `example`
+    (a value that the interface document only shows) is left out: generated registrations also register a key a second
+    time, and may get another value then. The other tests judge it. For an invalid request the document promises
+    nothing, so only the robustness requirements apply, such as "no server error".
     """
     if not valid:
         return tuple(robustness_of(operation))

@@ -1,8 +1,12 @@
 """Bodies with several unusual members at once. A fault may need two of them, and one request shows more.
 
-The coverage phase of Schemathesis (`drawing.py`) changes one member of a body at a time. Here every member goes through
-the same values, each member in an order of its own, which Hypothesis draws. So a few bodies have every value in every
-member, and each time beside other values.
+`drawing.py` asks for these bodies. It also has the coverage phase of Schemathesis, which changes one member of a body
+at a time.
+
+A round is a list of bodies in which every member has every value once. Each member has the values in an order of its
+own, which Hypothesis draws. For example, two members and the values null, 0 and "" make this round of three bodies:
+{"from": null, "to": 0}, {"from": "", "to": null}, {"from": 0, "to": ""}. Other bodies leave nothing to draw: they are
+the same in every run.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from hypothesis import strategies as st
 from environments.profiles.model import Profile
 from spec.json_text import as_bytes, leaves_of
 from tests.traffic.case import (
-    NAMED_TYPES,
+    TYPES_EXCEPT_RANDOM,
     Case,
     Members,
     documented_members,
@@ -26,12 +30,12 @@ from tests.traffic.case import (
     texts_that_name_own_account,
     with_synthetic_identifiers,
 )
-from tests.traffic.unusual_texts import EVERYTHING, HALF_A_PAIR, LETTERS, ONE_DIGIT
+from tests.traffic.unusual_texts import HALF_A_PAIR, LETTERS, LONG_WITH_ALL_UNUSUAL, ONE_DIGIT
 
 _USUAL, _MISSING = object(), object()
 """Markers in a list of values: for the usual value of a member, and for a member that is missing."""
 VALUES: tuple[Any, ...] = (
-    *(_USUAL, _MISSING, EVERYTHING) * 2,
+    *(_USUAL, _MISSING, LONG_WITH_ALL_UNUSUAL) * 2,
     None,
     False,
     0,
@@ -39,14 +43,18 @@ VALUES: tuple[Any, ...] = (
     " ",
     f" {LETTERS} \n",
 )
-"""Values of a member in the first round. Those that the coverage phase has in each member are left out, so that a run
-with the default number of examples has most of the others."""
+"""Values of a member in the first round. The usual value, the missing member and the long text are there twice, so that
+each other value meets them more often in one body.
+
+A usual run has room for about one round. So the first round leaves out the values that the coverage phase puts into
+each member anyway, such as "" and true."""
 VALUES_OF_FURTHER_ROUNDS = (*VALUES, True, -0.5, 1e-7, "", ONE_DIGIT, "1,5", "2026-02-30", [], [{}, None], {})
-"""Values of a member in each further round, because two of them may show a fault together."""
-_ALIKE: tuple[Any, ...] = (None, 0, "", EVERYTHING, [{}, None], HALF_A_PAIR)
-"""Values that all members of a body have at once, because a service may compare them. Half of a surrogate pair is no
-value that is combined with others, because many services then do not read the body at all."""
-_KEYS_OF_NO_TYPE = ("", ONE_DIGIT, EVERYTHING)
+"""Values of a member in each further round: also those of the coverage phase, because two unusual values may show a
+fault only together."""
+_ALIKE: tuple[Any, ...] = (None, 0, "", LONG_WITH_ALL_UNUSUAL, [{}, None], HALF_A_PAIR)
+"""Values that all members of a body have at once, because a service may compare its members. Half of a surrogate pair
+is here only: in a round it would hide the other values, because many services refuse the whole body for it."""
+_KEYS_OF_NO_TYPE = ("", ONE_DIGIT, LONG_WITH_ALL_UNUSUAL)
 """Keys that fit no type of key. Each type has them, because services check each type in its own way."""
 
 
@@ -56,8 +64,8 @@ def has_several_members(operation: str, profile: Profile) -> bool:
     return members is not None and len(members) > 1
 
 
-def cases_without_choice(operation: str, profile: Profile) -> list[Case]:
-    """Requests with unusual bodies that are the same in every run, because Hypothesis has nothing to choose in them.
+def cases_of_every_run(operation: str, profile: Profile) -> list[Case]:
+    """Requests with unusual bodies that are the same in every run, whatever the seed, because nothing in them is drawn.
 
     For registrations the key does not fit its type, such as an empty key of the type PHONE. For other operations all
     members of the body have the same value, such as null.
@@ -66,7 +74,7 @@ def cases_without_choice(operation: str, profile: Profile) -> list[Case]:
     if operation != "registerPixKey":
         return _safe_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
     # The coverage phase (`drawing.py`) sends these keys with the usual type.
-    other_types = [name for name in NAMED_TYPES if name != members["pixKeyType"]]
+    other_types = [name for name in TYPES_EXCEPT_RANDOM if name != members["pixKeyType"]]
     bodies = [
         {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)
     ]
@@ -75,10 +83,11 @@ def cases_without_choice(operation: str, profile: Profile) -> list[Case]:
 
 @st.composite
 def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[Any]) -> tuple[Case, ...]:
-    """A Hypothesis strategy for rounds: requests in which each member of the body goes through these values once.
+    """A Hypothesis strategy for rounds: requests in which each member of the body has each of these values once.
 
-    No two members have the same order, because then each value would always be beside the same value of the other one.
-    The requests are not sent yet, and nothing in them names somebody.
+    Each member has the values in another order. If two members had the same order, both would have the same value in
+    each request. With different orders, `from` may be null while `to` is 0. The requests are not sent yet, and nothing
+    in them names somebody.
     """
     members = _usual_members(operation, profile)
     one_order = st.permutations(range(len(values))).map(tuple)
@@ -97,9 +106,9 @@ def _usual_members(operation: str, profile: Profile) -> Members:
 
 
 def _safe_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
-    """A request for each of these bodies whose amounts are permitted. Made-up texts replace all that may name somebody.
+    """A request for each of these bodies whose amounts are permitted. The requests can do no harm.
 
-    So the requests can do no harm. They are not sent yet.
+    A made-up text replaces every text that may name somebody. The requests are not sent yet.
     """
     path_parameter = harmless_path_parameter(operation, profile)
     cases = []
@@ -119,23 +128,27 @@ def _bodies_of_round(
     because a service may look it up before it reads the other members.
     """
     own_accounts = frozenset(accounts_that_pay)
-    payers = {name: _USUAL for name, value in members.items() if not own_accounts.isdisjoint(_texts_of(value))}
+    usual_payer = {}  # the members that name the account which pays, such as `from`, with the marker of a usual value
+    for name, value in members.items():
+        if any(text in own_accounts for text in _texts_of(value)):
+            usual_payer[name] = _USUAL
     for index, values in enumerate(zip(*values_by_name.values(), strict=True)):
         value_by_name = dict(zip(values_by_name, values, strict=True))
         is_every_second_body = index % 2 == 1
         if is_every_second_body:
-            value_by_name |= payers
+            value_by_name |= usual_payer
         yield _body_of(value_by_name, members)
 
 
 def _values_of(operation: str, name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values that a member of the body has in one request after the other: `values`, if it is not the key type.
+    """The values that a member of the body has, one for each request of a round: `values`, if it is no key type.
 
-    A key type has only documented types, again and again: another type would be refused before the rest is read.
+    A key type has documented types instead, again and again. A service would refuse an undocumented type before it
+    reads the other members.
     """
     if operation == "registerPixKey" and name == "pixKeyType":
-        times = math.ceil(len(values) / len(NAMED_TYPES))
-        return (NAMED_TYPES * times)[: len(values)]
+        times = math.ceil(len(values) / len(TYPES_EXCEPT_RANDOM))
+        return (TYPES_EXCEPT_RANDOM * times)[: len(values)]
     return values
 
 

@@ -1,12 +1,16 @@
 """Requests that Schemathesis draws from `spec/openapi.yaml`: the schema for drawing, the hooks, and the strategies.
 
-`property.py` asks for cases of each operation, `stateful.py` for sequences of steps.
+`property.py` asks for cases of each operation, `stateful.py` for sequences of steps. `combining.py` has the bodies with
+several unusual members.
 
 - Schema: the interface document leaves most types open, so what Schemathesis draws from the schema as it is has few of
   the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose
   type is not shown may have any JSON type. Each member has an example from a complete body (`documented_members` in
-  `case.py`), so that the cases of the coverage phase differ from this body in one member each.
+  `case.py`), so that the cases of the coverage phase differ from this body in one member each. (The coverage phase of
+  Schemathesis tries each value that a schema lists, one member at a time.)
 - Hooks: they leave out what may never be sent, and replace drawn identifiers by synthetic ones.
+- Kinds of values: of requests whose values are of the same kinds, such as "digits" and "long", one is sent.
+- Search: Hypothesis shrinks a request or a sequence that shows a finding. `collecting.py` says for which findings.
 - Not drawn here: wrong credentials, queries and broken bodies are in `invalid.py`. Other methods are never sent.
 
 Import this module only where something is drawn, because importing Schemathesis takes most of a second.
@@ -48,7 +52,7 @@ from tests.traffic.case import (
     AMOUNT,
     DOCUMENTED_MEMBERS,
     JSON,
-    NAMED_TYPES,
+    TYPES_EXCEPT_RANDOM,
     Case,
     Members,
     documented_members,
@@ -62,7 +66,7 @@ from tests.traffic.case import (
 from tests.traffic.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
-    cases_without_choice,
+    cases_of_every_run,
     has_several_members,
     rounds,
 )
@@ -70,9 +74,9 @@ from tests.traffic.invalid import invalid_requests
 from tests.traffic.unusual_texts import (
     ALL_SPECIAL,
     ALL_UNUSUAL,
-    EVERYTHING,
     LENGTHS,
     LETTERS,
+    LONG_WITH_ALL_UNUSUAL,
     ONE_DIGIT,
     SPECIAL,
     UNUSUAL,
@@ -96,7 +100,8 @@ towards texts and cases without any part."""
 def _some_of(characters: str) -> st.SearchStrategy[str]:
     """A Hypothesis strategy for texts that have most of these characters, in their order.
 
-    Each character is in three of four texts. So a few texts are enough to have every two of the characters together.
+    Some faults show only if two characters are in one text, such as a quote and a semicolon. Other faults show only if
+    a certain character is missing. Each character is in three of four texts, so that a few texts show both.
     """
     choices = st.tuples(*(_IS_KEPT for _ in characters))  # for each character, whether it is in the text
     return choices.map(lambda chosen: "".join(compress(characters, chosen)))
@@ -166,13 +171,14 @@ None of the bodies has a member that is not documented. Bodies with several unus
 
 
 def _member_schema(operation: str, name: str, usual_value: Any, profile: Profile) -> _JsonSchema:
-    """JSON schema from which the value of one member of a body is drawn. Its example is the usual value.
+    """JSON schema from which the value of one member of a body is drawn. `usual_value` is its example.
 
-    A key type is one of the documented types but RANDOM: another type would be refused, and the rest of the body would
-    not be tested. Another member of a registration is a text, as documented.
+    A key type is a documented type, because a service would refuse any other type before it reads the rest of the body.
+    RANDOM is left out, because the service ignores the drawn key then, and makes a key. Any other member of a
+    registration is a text, as documented.
     """
     if _is_key_type(operation, name):
-        return {"enum": list(NAMED_TYPES)}
+        return {"enum": list(TYPES_EXCEPT_RANDOM)}
     types = _TEXTS if operation == "registerPixKey" else _ANY_TYPE
     if name == AMOUNT:
         types = _types_of_an_amount(operation, types, profile)
@@ -189,7 +195,8 @@ def _covered_member_schema(operation: str, name: str, usual_value: Any, profile:
     if name == _DATE:
         values = _VALUES_FOR_A_DATE
     if _is_key_type(operation, name):
-        values = (*NAMED_TYPES, EVERYTHING, True, -0.5)  # documented types, and values that are no type
+        # The documented types; and a text, a boolean and a number that are no key type.
+        values = (*TYPES_EXCEPT_RANDOM, LONG_WITH_ALL_UNUSUAL, True, -0.5)
     if name == AMOUNT and profile.is_sandbox:
         values = (*values, *_AMOUNTS_OF_A_SANDBOX, "1,5")  # with a decimal comma, as people write it in Brazil
     others = [value for value in values if value != usual_value]
@@ -214,7 +221,7 @@ def _types_of_an_amount(operation: str, types: list[_JsonSchema], profile: Profi
     return [bounded_number if schema == any_number else schema for schema in types]
 
 
-def _closed(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
+def _schema_without_other_members(members: Mapping[str, _JsonSchema], required: bool) -> _JsonSchema:
     """JSON schema of an object that has no other members than these. If `required`, it has all of them, else some.
 
     `members` are the JSON schemas of the members by name.
@@ -236,10 +243,10 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
     }
     usual = {name: {"enum": [value], "examples": [value]} for name, value in example_body.items()}
     return {
-        _ALL_MEMBERS: _closed(drawn, required=True),
-        _ANY_MEMBERS: _closed(drawn, required=False),
-        _ONE_USUAL_MEMBER: {**_closed(usual, required=False), "maxProperties": 1},
-        _ONE_UNUSUAL_MEMBER: _closed(covered, required=True),
+        _ALL_MEMBERS: _schema_without_other_members(drawn, required=True),
+        _ANY_MEMBERS: _schema_without_other_members(drawn, required=False),
+        _ONE_USUAL_MEMBER: {**_schema_without_other_members(usual, required=False), "maxProperties": 1},
+        _ONE_UNUSUAL_MEMBER: _schema_without_other_members(covered, required=True),
     }
 
 
@@ -294,8 +301,9 @@ def _example_of_path_parameter(operation: str, profile: Profile) -> str | None:
 def _register_hooks(schema: Any, profile: Profile) -> None:
     """Register two hooks with Schemathesis that keep drawn requests harmless.
 
-    One leaves out requests that may never be sent. The other one replaces everything that may name somebody by a
-    made-up text. `safe_cases` in `case.py` checks each request once more, and the door does, which sends it.
+    The first hook leaves out requests that may never be sent. The second hook replaces everything that may name
+    somebody by a made-up text. Each request is checked two more times: by `safe_cases` in `case.py`, and by the door
+    (the only module that sends requests).
     """
 
     @schema.hook  # type: ignore[untyped-decorator]
@@ -312,14 +320,15 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     def map_case(context: Any, case: SchemaCase[Any]) -> SchemaCase[Any]:
         """The drawn request, in which all accounts, keys and codes in path and body are replaced by made-up ones.
 
-        The usual path parameter stays, because it can do no harm. In a read it is replaced, too, because valid reads
-        are sent anyway.
+        The usual path parameter stays, because it can do no harm. But in a read it is replaced: a read with the usual
+        path parameter is valid, and valid reads are sent anyway.
         """
         operation = _operation_of(case)
         for name, value in case.path_parameters.items():
             text = unquote(str(value))
-            is_usual = operation not in READ_OPERATIONS and text == _example_of_path_parameter(operation, profile)
-            case.path_parameters[name] = text if is_usual else synthetic_path_parameter(operation, text, profile)
+            is_usual = text == _example_of_path_parameter(operation, profile)
+            may_stay = is_usual and operation not in READ_OPERATIONS
+            case.path_parameters[name] = text if may_stay else synthetic_path_parameter(operation, text, profile)
         if not isinstance(case.body, NotSet):
             case.body = with_synthetic_identifiers(case.body, operation, profile)
         return case
@@ -333,7 +342,7 @@ def _operation_of(case: SchemaCase[Any]) -> str:
 # -- strategies --------------------------------------------------------------------------------------------------------
 
 
-class _SameEverywhere(HypothesisProvider):
+class _ReproducibleProvider(HypothesisProvider):
     """The provider of Hypothesis without the constants of loaded modules.
 
     Hypothesis draws them now and then, and which modules are loaded depends on the machine. Without them a seed draws
@@ -344,7 +353,7 @@ class _SameEverywhere(HypothesisProvider):
 
 
 _BACKEND = "pixconf"
-AVAILABLE_PROVIDERS[_BACKEND] = _SameEverywhere
+AVAILABLE_PROVIDERS[_BACKEND] = _ReproducibleProvider
 hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
 _FIRST_PARTS = 10
 """Parts of a case that are drawn before Hypothesis begins to shrink. If none of them shows the finding, the search
@@ -371,7 +380,9 @@ class Drawing:
         self._profile = profile
         # By kind of body, such as "all members", the OpenAPI schema from which such requests are drawn.
         self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS}
-        gc.freeze()  # the imported modules stay, so garbage collection need not walk them: a tenth of a run on loopback
+        # Takes the objects that exist now out of garbage collection: Schemathesis with all its modules is loaded, and
+        # stays until the end. That saves a tenth of the time of a run against a service on the same machine.
+        gc.freeze()
 
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
@@ -384,7 +395,7 @@ class Drawing:
         others = self._with_unusual_path_parameters(operation)[:examples]
         count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))  # with several unusual members
         combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
-        others += _first_new(combined, count_combined, [*coverage, *others])
+        others += _first_of_new_requests(combined, count_combined, [*coverage, *others])
         count = examples - len(others)
         if count:
             strategy = _drawn_cases(operation, self._strategy(operation))
@@ -394,8 +405,9 @@ class Drawing:
     def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
         """Requests with several unusual members each: as many as `count` or a few more, of which some may be equal.
 
-        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds, in which each
-        member goes through all values, because so few requests have each value in each member.
+        Empty if the body of the operation has fewer than two members. Hypothesis draws whole rounds: lists of requests
+        in which each member has each value once. In this way a few requests are enough to try each value in each
+        member. `combining.py` says why the further rounds have more values than the first one.
         """
         if count < 1 or not has_several_members(operation, self._profile):
             return []
@@ -407,7 +419,7 @@ class Drawing:
             *_distinct(first_round, f"{seed} first round", 2)[1:],
             *_distinct(further_rounds, f"{seed} further rounds", 1 + number_of_further_rounds)[1:],
         ]
-        return [*cases_without_choice(operation, self._profile), *chain.from_iterable(drawn)]
+        return [*cases_of_every_run(operation, self._profile), *chain.from_iterable(drawn)]
 
     def _with_unusual_path_parameters(self, operation: str) -> list[Case]:
         """Requests with a usual body and an unusual path parameter, one for each text of `_PATH_PARAMETERS`.
@@ -438,7 +450,7 @@ class Drawing:
         A member is of another type, missing, empty or not documented. The coverage phase of Schemathesis makes them: it
         tries every value that the schema lists. Of bodies whose values are of the same kinds, such as two long texts,
         only the first one is sent. Requests that the tables of `invalid.py` have are left out, because they are sent
-        anyway. Empty for an operation without a body, because the texts in its path are drawn.
+        anyway. Empty for an operation without a body: `_strategy` draws the texts in its path.
         """
         if documented_members(operation, self._profile) is None:
             return []
@@ -450,9 +462,12 @@ class Drawing:
         one_of_each: dict[tuple[tuple[str, str], ...], Case] = {}
         for schema_case in schema_cases:
             case = _as_case(operation, schema_case)
-            is_new = case.content_type == JSON and _request_of(case) not in sent_anyway
-            if is_new:
-                kinds = tuple(sorted(_kinds_of(case).items()))  # sorted, because the order of members does not count
+            if case.content_type != JSON:  # Schemathesis also makes such cases; the tables of `invalid.py` have enough
+                continue
+            if _request_of(case) not in sent_anyway:
+                kinds = tuple(
+                    sorted(_kinds_of_values(case).items())
+                )  # sorted, because the order of members does not count
                 one_of_each.setdefault(kinds, case)
         return list(one_of_each.values())
 
@@ -528,10 +543,10 @@ def _request_of(case: Case) -> tuple[object, ...]:
 
 
 _SIZES = (0.001, 2**31, 2**63)
-"""Sizes that numbers of one kind do not exceed: less than a cent, 32 bits, 64 bits."""
+"""Limits between the sizes of numbers: less than a cent, 32 bits, 64 bits."""
 
 
-def _first_new(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
+def _first_of_new_requests(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
     """The first of these cases whose requests are new, as many as `count`, so that no request is sent twice.
 
     A request is new if it is none of the `earlier` ones, and none of the cases before it.
@@ -552,24 +567,25 @@ _Kinds = dict[str, str]
 path parameter."""
 
 
-def _kinds_of(case: Case) -> _Kinds:
+def _kinds_of_values(case: Case) -> _Kinds:
     """The kind of each value in a case (a request): {"": "digits", "pixKey": "long", "account": "missing"}.
 
-    The empty name means the path parameter. Of two requests whose values are of the same kinds, one is sent.
+    The empty name means the path parameter. Of requests whose values are of the same kinds, only the first is sent.
     """
-    kinds = {"": _kind_of(case.path_parameter)}
+    kinds = {"": _kind_of_value(case.path_parameter)}
     body = json.loads(case.body) if case.body else None
     if not isinstance(body, dict):
-        kind_of_body = "a number" if isinstance(body, bool) else _kind_of(body)  # a boolean counts as a number here
+        # The bodies true and false are one kind: a service that expects an object refuses both at the same place.
+        kind_of_body = "a boolean" if isinstance(body, bool) else _kind_of_value(body)
         return {**kinds, "body": kind_of_body}
     missing = dict.fromkeys(DOCUMENTED_MEMBERS.get(case.operation, {}), "missing")
-    return {**kinds, **missing, **{name: _kind_of(value) for name, value in body.items()}}
+    return {**kinds, **missing, **{name: _kind_of_value(value) for name, value in body.items()}}
 
 
-def _kind_of(value: Any) -> str:
-    """The kind of a value of a JSON body or a path, such as "digits". Of values of one kind, one is sent.
+def _kind_of_value(value: Any) -> str:
+    """The kind of a value of a JSON body or a path, such as "digits". Only one value of each kind is sent.
 
-    A service that is faulty for one of them is probably faulty for the others.
+    If a service is faulty for one value of a kind, it is probably faulty for all values of the kind.
     """
     if isinstance(value, str):
         is_synthetic = value.startswith(SYNTHETIC_PREFIX)
@@ -580,36 +596,36 @@ def _kind_of(value: Any) -> str:
 
 
 def _kind_of_text(text: str, is_synthetic: bool) -> str:
-    """The kind of a text, such as "digits". Of texts of one kind, one is sent.
+    """The kind of a text, such as "digits". The first of these that applies. Only one text of each kind is sent.
 
     `text` is without the prefix `pixconf-`, which makes a text name nobody. `is_synthetic` says if it had the prefix.
     """
-    if text in NAMED_TYPES or text in ("", ONE_DIGIT):  # a service may treat each of these in a way of its own
+    if text in TYPES_EXCEPT_RANDOM or text in ("", ONE_DIGIT):  # a service may treat each of these in a way of its own
         return text
-    if text.isalpha() and not is_synthetic:
-        return "letters"
+    if text.isalpha() and not is_synthetic:  # such as "AB" on a sandbox: perhaps a word that the service knows
+        return "only letters, without the prefix"
     if len(text) >= min(LENGTHS):
         return "long"
-    if text.isdecimal():
+    if text.isdecimal():  # such as "0123"
         return "digits"
-    if not text.isprintable():
-        return "unusual"
-    if not set(text).isdisjoint(SPECIAL):
-        return "special"
-    return "text" if is_synthetic else "plain text"
+    if not text.isprintable():  # such as a text with NUL
+        return "with control characters"
+    if not set(text).isdisjoint(SPECIAL):  # such as "a;b"
+        return "with punctuation"
+    return "other text with the prefix" if is_synthetic else "other text without the prefix"
 
 
 def _kind_of_number(number: float) -> str:
-    """The kind of a number: its sign, its type, and its size, such as "positive int of size 2".
+    """The kind of a number: its sign, its type, and its size, such as "positive int of size 1".
 
-    Of several drawn requests whose values are of the same kinds, one is sent. The size is the number of limits in
-    `_SIZES` (less than a cent, 32 bits, 64 bits) that the number does not exceed, so 0 is the largest size.
+    The size is the number of limits in `_SIZES` (less than a cent, 32 bits, 64 bits) that the number exceeds. For
+    example, 12 exceeds one of them, and 2**64 exceeds all three.
     """
     if number == 0:
         return "zero"
-    sizes = [size for size in _SIZES if abs(number) <= size]
+    limits_exceeded = [limit for limit in _SIZES if abs(number) > limit]
     sign = "negative" if number < 0 else "positive"
-    return f"{sign} {type(number).__name__} of size {len(sizes)}"
+    return f"{sign} {type(number).__name__} of size {len(limits_exceeded)}"
 
 
 def _as_case(operation: str, case: SchemaCase[Any]) -> Case:
@@ -630,23 +646,23 @@ def draw_sequences(
     steps: Sequence[T],
     situations: Callable[[Sequence[T]], set[Hashable]],
     *,
-    possible: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
+    without_impossible_steps: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
     examples: Sequence[tuple[T, ...]] = (),
 ) -> list[tuple[T, ...]]:
     """Sequences of these steps, drawn at random: as many as `count`. Each begins with the first step.
 
-    The `examples` are the first sequences. For the others, more sequences are drawn than needed, and those are chosen
-    that together test the most different situations. `situations` gives the situations of a sequence. `possible` gives
-    a sequence without its impossible steps, such as an execution before any preparation. The same `seed` gives the same
-    sequences.
+    The `examples` are the first sequences. For the others, ten times as many sequences are drawn as needed. The chosen
+    ones together have the largest number of different situations. A situation is, for example, a deletion right after
+    a registration. `situations` gives all situations of a sequence. `without_impossible_steps` removes steps such as an
+    execution before any preparation; by default all steps stay. The same `seed` gives the same sequences.
     """
     further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
-    strategy = further_steps.map(lambda further: possible((steps[0], *further)))
+    strategy = further_steps.map(lambda further: without_impossible_steps((steps[0], *further)))
     drawn = _distinct(strategy, seed, _DRAWN_FOR_EACH * count)
-    return _most_varied(drawn, count, situations, examples[:count])
+    return _with_most_situations(drawn, count, situations, examples[:count])
 
 
-def _most_varied(
+def _with_most_situations(
     values: Iterable[T], count: int, situations: Callable[[T], set[Hashable]], taken_first: Iterable[T] = ()
 ) -> list[T]:
     """The values that together have the most different situations: as many as `count`, or all if there are fewer.

@@ -64,14 +64,17 @@ def _of_type(key_type: str) -> Callable[[Log], list[Exchange]]:
 
 
 def _with_credential(operation: str, credential: str) -> Callable[[Log], list[Exchange]]:
-    """A function that finds, among all exchanges of a run, those without the valid token that have this credential.
+    """A function that finds, in the log of a run, the exchanges that were sent with this credential.
 
-    The credential is the name of a wrong token, or of no token. For executions only requests with real codes count, and
-    not those with made-up ones.
+    The credential is the name of a wrong token, or "no header" for a request without a token.
     """
 
     def requests(log: Log) -> list[Exchange]:
-        """The requests with the credential. Executions are those before and after the code is executed."""
+        """The requests with the credential.
+
+        Requests to the execution endpoint count if they have a real code. The run sends them before or after the
+        request with the valid token, which executes the code.
+        """
         if operation == "executePix":
             sent = log.sent(operation, Execution.UNAUTHORIZED_BEFORE_EXECUTION, Execution.UNAUTHORIZED_AFTER_EXECUTION)
         else:
@@ -111,11 +114,13 @@ def _line_for_type(key_type: str) -> Callable[[Profile], str]:
 def _line_for_deletions(profile: Profile) -> str:
     """The line of the profile to change so that a run has more deletions of keys.
 
-    First the permission is needed, then what makes a deletion safe. With both, only a sandbox has more.
+    It is the permission; or the line that makes a deletion safe, such as `key_at`, so that the run finds the keys in a
+    list before it deletes one. If the profile has both, only a sandbox has more deletions.
     """
     if "delete-keys" not in profile.allow:
         return "allow: delete-keys"
-    return str(missing_for_deletions(profile)) or _ONLY_ON_A_SANDBOX
+    missing_line = missing_for_deletions(profile)  # empty if no line is missing
+    return missing_line or _ONLY_ON_A_SANDBOX
 
 
 def _line_for_tokens(profile: Profile) -> str:
@@ -132,10 +137,10 @@ def _situations_without_the_token(
     wrong tokens raises the number of the others.
     """
     without_token = _with_credential(operation, NO_HEADER)
-    with_another = _with_credential(operation, WRONG_TOKEN)
+    with_wrong_token = _with_credential(operation, WRONG_TOKEN)
     return (
         CountedSituation(operation, "a request without a token", without_token, line_without_token),
-        CountedSituation(operation, "a request with another token", with_another, _line_for_tokens),
+        CountedSituation(operation, "a request with another token", with_wrong_token, _line_for_tokens),
     )
 
 
@@ -152,7 +157,7 @@ SITUATIONS = (
 """The situations of the documented operations."""
 
 
-def few_exchanges(traffic: Traffic) -> Iterator[str]:
+def lines_about_few_exchanges(traffic: Traffic) -> Iterator[str]:
     """Lines for `--plan`: each situation that the run tests with too few exchanges, and what would give it more.
 
     For example "executePix, an execution: 2 of 6, more with transactions.prepare.count (2)". With fewer than
@@ -162,10 +167,11 @@ def few_exchanges(traffic: Traffic) -> Iterator[str]:
     for situation in SITUATIONS:
         number = len(situation.exchanges(log))
         if situation.name == _RANDOM and profile.is_sandbox and profile.deletes_keys:
-            # A real run registers RANDOM keys more often than a plan shows: it has to find the value of each key in a
-            # list before the next one, and the lists of a plan are empty.
+            # A run reads the value of a RANDOM key from the answer of listPixKeys before it registers the next one. In
+            # a plan nobody answers, and the list is empty. So a plan has one registration, and a run has more.
             continue
-        if traffic.tested_among(situation.operation) and 0 < number < ENOUGH_ANSWERS:
+        is_tested = bool(traffic.operations_tested_among(situation.operation))
+        if is_tested and 0 < number < ENOUGH_ANSWERS:
             line = situation.line(profile)
             yield f"{situation.operation}, {situation.name}: {number} of {ENOUGH_ANSWERS}, more with {line}"
     # Only on a sandbox, and only with a code that the run prepares, an execution is repeated.

@@ -39,7 +39,7 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
 from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
-from tests.traffic.at_times import OPERATIONS_FOUND_ALWAYS_OR_NEVER, REFUSALS_OF_THE_PATH, refused_at_times
+from tests.traffic.at_times import OPERATIONS_WITH_A_STABLE_PATH, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
 from tests.traffic.keys.registration import why_nothing_was_deleted
@@ -287,9 +287,9 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
 def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement whether an endpoint is found each time: one server of several may not know its path.
 
-    Other operations than those in OPERATIONS_FOUND_ALWAYS_OR_NEVER may answer 404 for another reason, so they hold.
+    Other operations than those in OPERATIONS_WITH_A_STABLE_PATH may answer 404 for another reason, so they hold.
     """
-    if operation not in OPERATIONS_FOUND_ALWAYS_OR_NEVER:
+    if operation not in OPERATIONS_WITH_A_STABLE_PATH:
         return holds()
     at_times = refused_at_times(evidence.log, operation, REFUSALS_OF_THE_PATH)
     if not at_times.refused:

@@ -19,14 +19,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import Any
 
-from environments.door.limits import DOCUMENT_THE_TOKEN
+from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import INVALID_CREDENTIALS, NO_HEADER, WRONG_TOKEN
 from environments.profiles.model import Profile
 from reports.sentences.wording import grouped
 from spec.interface import PREPARING_OPERATIONS, READ_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import as_bytes
-from spec.message import Text, joined, joined_with_repeats, say
+from spec.message import Text, joined, joined_keeping_repeats, say
 from tests.traffic.case import (
     AMOUNT,
     DOCUMENTED_MEMBERS,
@@ -227,7 +227,7 @@ def classes_in_words(classes: Iterable[tuple[str, str]]) -> Text:
     texts = []
     for part, classes_of_part in grouped(classes, lambda unusual: unusual[0]).items():
         if part:
-            in_words = joined_with_repeats([say(how) for _, how in classes_of_part], ", ")
+            in_words = joined_keeping_repeats([say(how) for _, how in classes_of_part], ", ")
             texts.append(say("{where}: {classes}", where=say(part), classes=in_words))
         else:
             texts.append(say("generated requests"))
@@ -299,7 +299,7 @@ def _credentials(operation: str, profile: Profile, *, has_body: bool) -> Sequenc
     """
     if operation == "listAccounts":
         return ALL_CREDENTIALS
-    if operation in DOCUMENT_THE_TOKEN:
+    if operation in OPERATIONS_WITH_DOCUMENTED_TOKEN:
         return [_EMPTY_HEADER]
     credentials = [NO_HEADER, WRONG_TOKEN, _EMPTY_HEADER]
     if has_body and profile.is_sandbox:

@@ -34,8 +34,8 @@ from spec.answers import (
     is_page,
     is_refusal,
     member_named,
+    refusal_about_the_caller,
     refusal_kind,
-    refusal_of_the_caller,
     refusal_or_failure,
     registered,
     succeeded,
@@ -191,7 +191,7 @@ def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     """
     if without_token.response is None or not is_evidence(without_token):
         return ""
-    if refusal_of_the_caller(without_token.response):
+    if refusal_about_the_caller(without_token.response):
         return REQUIRED
     if not is_refusal(without_token.response):
         return NOT_REQUIRED
@@ -702,6 +702,6 @@ def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     None if the answer does not depend on the key: it is a refusal of the caller, such as 401, or may be another one
     in a minute.
     """
-    if exchange.response is None or not is_evidence(exchange) or refusal_of_the_caller(exchange.response):
+    if exchange.response is None or not is_evidence(exchange) or refusal_about_the_caller(exchange.response):
         return None
     return _accepted_or_refused(exchange)

@@ -28,7 +28,7 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import NoteAbout
-from environments.door.limits import DOCUMENT_THE_TOKEN
+from environments.door.limits import OPERATIONS_WITH_DOCUMENTED_TOKEN
 from environments.door.preflight import preflight
 from environments.profiles.model import Profile
 from reports.result.verdicts import RunVerdict
@@ -234,7 +234,7 @@ def _note_lockouts(traffic: Traffic) -> None:
     To lock out is to refuse the valid token, too. The line names the wrong credentials that were tried before.
     """
     door = traffic.client.door  # sends every request, and collects lines for the report
-    for operation in filter(door.backoff.has_locked_out_caller, DOCUMENT_THE_TOKEN):
+    for operation in filter(door.backoff.has_locked_out_caller, OPERATIONS_WITH_DOCUMENTED_TOKEN):
         refusable = [exchange for exchange in traffic.log.targeted(operation) if exchange.credential != VALID]
         credentials = credentials_in_words(refusable)
         why = say("the service locks the caller out after wrong tokens (tried: {tried})", tried=credentials)

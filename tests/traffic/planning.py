@@ -34,26 +34,26 @@ from spec.requirements import Requirement, requirements
 from spec.rules import Reproduction
 from tests.harness.options import OPTIONS_THAT_PRINT_INSTEAD, explains, options_given
 from tests.harness.selection import ids_in_group, permits, requirement_ids_of, requirement_of, selection_in_words
-from tests.traffic.enough import few_exchanges
+from tests.traffic.enough import lines_about_few_exchanges
 from tests.traffic.phases import send_everything
 
 InPlaceOfTests = Callable[[pytest.Session], None]
 """Prints something about the collected tests instead of running them."""
 
 
-def what_to_print(config: pytest.Config, profile: Profile, resend: Container[str]) -> InPlaceOfTests | None:
+def what_to_print(config: pytest.Config, profile: Profile, codes_to_resend: Container[str]) -> InPlaceOfTests | None:
     """Function that prints what --plan, --explain or --list asks for, instead of running tests; None without these.
 
     pytest still collects the tests, because they say what would be sent, but prints nothing of its own about them.
-    `resend` has the transaction codes that may be sent although an earlier run sent them. Raises UsageError if two of
-    the options are given, and for an id of a requirement that does not exist.
+    `codes_to_resend` has the transaction codes that may be sent although an earlier run sent them. Raises UsageError if
+    two of the options are given, and for an id of a requirement that does not exist.
     """
     options = options_given(config, OPTIONS_THAT_PRINT_INSTEAD)
     if not options:
         return None
     if not explains(config):
         _silence_pytest(config)
-        return partial(_print_plan, profile, resend)
+        return partial(_print_plan, profile, codes_to_resend)
     if len(options) > 1:
         raise pytest.UsageError(f"{' and '.join(options)} each print something; name one of them")
     ids = requirements() if config.getoption("list") else ids_in_group(config.getoption("explain"), "--explain")
@@ -70,14 +70,14 @@ def _silence_pytest(config: pytest.Config) -> None:
     config.option.verbose = -2  # below quiet: pytest prints not even the number of tests
 
 
-def _print_plan(profile: Profile, resend: Container[str], session: pytest.Session) -> None:
+def _print_plan(profile: Profile, codes_to_resend: Container[str], session: pytest.Session) -> None:
     """Print what a run would send for the collected tests, for --plan.
 
-    It also prints what the journal says: the file with the transaction codes that earlier runs sent. `resend` has the
-    codes that may be sent nevertheless.
+    It also prints what the journal says: the file with the transaction codes that earlier runs sent. `codes_to_resend`
+    has the codes that may be sent nevertheless.
     """
     config = session.config
-    plan = planned(config, profile, resend, session.items)
+    plan = planned(config, profile, codes_to_resend, session.items)
     journal, trouble, _ = journal_in_words(profile)  # where it is, and why no code of the profile is sent
     if config.getoption("new_journal"):
         trouble = "--new-journal starts it, and what can be read of an old one still counts"
@@ -146,14 +146,18 @@ _SUCCESSFUL = {"status": "DONE", "Success": "true"}
 """The values that the interface document shows, of the fields that say what became of a request."""
 
 
-def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
+def planned(
+    config: pytest.Config, profile: Profile, codes_to_resend: Container[str], items: Sequence[pytest.Item]
+) -> Plan:
     """Plan of the requests that a run sends for the selected tests, which are `items`.
 
     Everything is done as in a run, but the network is replaced by an object that sends nothing and answers as the
-    interface document says. `resend` has the codes that may be sent although an earlier run sent them.
+    interface document says. `codes_to_resend` has the codes that may be sent although an earlier run sent them.
     """
     new_journal = config.getoption("new_journal")
-    door = open_door_for_plan(profile, TOKEN, _PlanningWire(profile), resend=resend, new_journal=new_journal)
+    door = open_door_for_plan(
+        profile, TOKEN, _PlanningWire(profile), codes_to_resend=codes_to_resend, new_journal=new_journal
+    )
     client = Client(door)
     preflight(client)
     reproduction = Reproduction(door.exchanges, door.sent_again)
@@ -162,14 +166,14 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     # The ids of the requirements whose tests judge requests of the run.
     requirement_ids = requirement_ids_of(items, "run_traffic")
     tested_operations = [requirements()[requirement_id].operation for requirement_id in requirement_ids]
-    denied = frozenset(name for name in tested_operations if name and not permits(profile, name))
+    not_permitted = frozenset(name for name in tested_operations if name and not permits(profile, name))
     return Plan(
         door.exchanges,
-        denied=denied,  # operations that the profile does not permit
-        executes=traffic.selection.needs_real_codes,
-        barred=list(door.guard.barred),  # codes that earlier runs sent
-        cut=list(door.unsent),  # limits that keep requests back
-        few=list(few_exchanges(traffic)),  # what is tested with few requests only
+        operations_not_permitted=not_permitted,
+        needs_an_execution=traffic.selection.needs_real_codes,
+        codes_sent_before=list(door.guard.barred),
+        limits_reached=list(door.unsent),  # limits that keep requests back
+        situations_with_few_exchanges=list(lines_about_few_exchanges(traffic)),
         journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 

@@ -91,7 +91,7 @@ def send_unreadable_requests(traffic: Traffic) -> None:
     """
     operations = list(filter(traffic.may_send_to, WRITES_PERHAPS_WITHOUT_TOKEN))
     if not traffic.selection.includes_any("general.otherTokens"):  # that requirement is about all of them
-        operations = traffic.tested_among(*operations)
+        operations = traffic.operations_tested_among(*operations)
     cases = []
     for operation in operations:
         for credential in (*_INVALID_CREDENTIALS, VALID):
@@ -122,7 +122,7 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     if profile.is_sandbox:
         return
     cases = []
-    for operation in traffic.tested_among(*_OPERATIONS_THAT_NAME_AN_ACCOUNT):
+    for operation in traffic.operations_tested_among(*_OPERATIONS_THAT_NAME_AN_ACCOUNT):
         for _ in range(_VALID_REQUESTS_TO_COMPARE_WITH):
             cases.append(_request_for_an_unknown_account(operation, profile))
     _send_cases(traffic, safe_cases(cases, profile), Reference.UNKNOWN_ACCOUNT)
@@ -271,8 +271,9 @@ def kinds_of_invalid_request_that_tested_nothing(log: Log, profile: Profile, ope
     if not kinds_that_tested_nothing:
         return ""
     return say(
-        "unseen outside a sandbox, as {unseen} answered as to a valid request for an unknown account: {classes}",
-        unseen=operation,
+        "not tested outside a sandbox, because {malformed_operation} answered these requests like a valid request for "
+        "an unknown account: {classes}",
+        malformed_operation=operation,
         classes=classes_in_words(kinds_that_tested_nothing),
     )
 

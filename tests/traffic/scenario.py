@@ -124,7 +124,7 @@ class Traffic:
         """
         return operation in self.selection.operations
 
-    def tested_among(self, *operations: str) -> list[str]:
+    def operations_tested_among(self, *operations: str) -> list[str]:
         """The operations, among these, that a selected requirement is about.
 
         An operation is left out if no requirement about it is selected, even if requests to it prepare something for

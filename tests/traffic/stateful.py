@@ -112,7 +112,7 @@ class DrawnSequences:
                 count,
                 STEPS_OF_TRANSFERS,
                 situations_of_transfers,
-                possible=possible_steps,
+                without_impossible_steps=possible_steps,
                 examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
             )
 

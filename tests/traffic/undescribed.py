@@ -72,7 +72,7 @@ def prepare_transfers(traffic: Traffic) -> None:
     sandbox (a service without real money) more is sent: a registration right after the last preparation, because a
     service at fault may let a transfer spoil the next request, and the same bodies several times.
     """
-    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
+    for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         was_prepared_to_execute = traffic.log.of(operation, Preparation.TO_EXECUTE)
         if not was_prepared_to_execute:
             _send_preparation(traffic, operation)
@@ -111,7 +111,7 @@ def _send_granted_preparations_again(traffic: Traffic) -> None:
     There are ENOUGH_ANSWERS to each body then, so that a faulty node of the service is found.
     """
     sends: list[Send] = []
-    for operation in traffic.tested_among(*PREPARING_OPERATIONS):
+    for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         granted = list(filter(is_granted, traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)))
         for answer in granted:
             body = answer.request.body

@@ -22,8 +22,8 @@ ALL_UNUSUAL = f" {UNUSUAL}{'漢' * 100} "
 """Also a text of less than 255 characters that takes more than 255 bytes."""
 VERY_LONG = "x" * max(LENGTHS)
 """The longest of the long texts, of usual characters."""
-EVERYTHING = f"{ALL_SPECIAL}{ALL_UNUSUAL}{VERY_LONG}"
-"""A text that is long, special and unusual. In bodies with several unusual members it represents most unusual texts,
-because the number of pairs grows with the square of the number of values."""
+LONG_WITH_ALL_UNUSUAL = f"{ALL_SPECIAL}{ALL_UNUSUAL}{VERY_LONG}"
+"""A text that is long, and has all special and all unusual characters. In bodies with several unusual members it stands
+for most unusual texts, because the number of pairs grows with the square of the number of values."""
 HALF_A_PAIR = "\ud83d"
 """Half of a surrogate pair. JSON can write it, and no encoding of texts can."""

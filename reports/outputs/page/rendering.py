@@ -99,8 +99,8 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
         "excerpt": excerpt,
         # The document has situations in English. The run has them as messages, which the page translates.
         "situations": {str(observation.situation): observation.situation for observation in run.observations},
-        "not_executed": document.not_executed,
-        "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.LEFT],
+        "transfers_not_executed": document.transfers_not_executed,
+        "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.KEYS_NOT_CLEANED_UP],
     }
 
 
@@ -126,11 +126,11 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
         "out_of_scope": _by_message(entries, Verdict.OUT_OF_SCOPE),
         "sections": chapters(entry for entry in entries if entry.level != "robustness"),
         "robustness": chapters(entry for entry in entries if entry.level == "robustness"),
-        "counted_by_level": _counted_by_level,
+        "numbers_by_level": _numbers_by_level,
     }
 
 
-def _counted_by_level(entries: Iterable[ReportedRequirement]) -> Text:
+def _numbers_by_level(entries: Iterable[ReportedRequirement]) -> Text:
     """Number of requirements of each level, in words: `2 documented and 1 implied`. The template calls this."""
     return level_by_level(entry.level for entry in entries)
 
@@ -391,7 +391,7 @@ def _lines_from_first_mark(body: list[Line]) -> list[Line]:
 
 # -- the exchanges that the page shows ------------------------------------------------------------------------------
 
-LINKED = 3
+MOST_LINKED = 3
 """Most exchanges of one requirement or finding that the page links and shows. A choice: more tell a reader little."""
 MOST_WHOLE = 300
 """Most exchanges that the page shows whole. Each has a few thousand characters, so that the page stays quick. Of any
@@ -420,7 +420,7 @@ def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
             whole[number] = _whole_exchange(exchange, deviating.get(number, ()))
     return {
         "exchanges": cited,
-        "linked": LINKED,
+        "most_linked": MOST_LINKED,
         "number_of_requests": len(run.exchanges),
         "base_url": document.environment.base_url.rstrip("/"),
         "whole": whole,
@@ -449,7 +449,7 @@ def _cited_numbers(document: RunDocument) -> Iterable[int]:
         *(requirement.exchanges for requirement in document.requirements),
         *(key.exchanges for key in document.not_cleaned_up),
     ]
-    return dict.fromkeys(chain(*(numbers[:LINKED] for numbers in cited_by)))
+    return dict.fromkeys(chain(*(numbers[:MOST_LINKED] for numbers in cited_by)))
 
 
 def _whole_exchange(exchange: ShownExchange, deviating: Collection[ReportedRequirement]) -> WholeExchange:

@@ -26,7 +26,7 @@ from spec.message import Text, say
 
 TEMPLATES = Path(__file__).with_name("templates")
 """The folder with the templates."""
-OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
+REQUIREMENTS_WITH_VALUES_OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements whose observations are values of the service, which are not translated."""
 _COMMENT = "# "
 """Start of a comment in lines of a shell."""
@@ -139,7 +139,7 @@ class _Filters:
         if begins_with_status:
             return _NOT_TRANSLATED.format(text)
         # The suite itself writes the word "seen" among values of the service (tests/traffic/observed_values.py).
-        is_text_of_suite = requirement_id not in OF_THE_SERVICE or text == "seen"
+        is_text_of_suite = requirement_id not in REQUIREMENTS_WITH_VALUES_OF_THE_SERVICE or text == "seen"
         return self._language.text(text) if is_text_of_suite else text
 
     def command(self, lines: str) -> str:

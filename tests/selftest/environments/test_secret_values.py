@@ -21,7 +21,8 @@ def secrets():
 
 
 def test_a_code_that_becomes_known_is_hidden_in_output(manual_run):
-    """A run learns a third transaction code, for example because a service prepared a transfer. Before, it is any text."""
+    """A run learns a third transaction code, for example because a service prepared a transfer. Before, it is any
+    text."""
     display = Display(manual_run.secrets)
     shown_before = display.without_known_values("PREPARED-77")
     manual_run.secrets.learn("code", "PREPARED-77")
@@ -45,7 +46,7 @@ def test_a_code_that_becomes_known_is_written_to_the_journal_before_it_is_sent(m
 
 def test_a_token_that_is_fetched_again_replaces_the_old_one(secrets):
     """`refresh` fetches a token and returns true if it is another one. A second refresh gets the same token."""
-    target = Target("http://127.0.0.1", secrets, fetch=lambda: NEXT_TOKEN)
+    target = Target("http://127.0.0.1", secrets, fetch_token=lambda: NEXT_TOKEN)
     results_of_refresh = [target.refresh(), target.refresh()]
 
     assert results_of_refresh == [True, False]
@@ -54,7 +55,7 @@ def test_a_token_that_is_fetched_again_replaces_the_old_one(secrets):
 
 def test_output_shows_neither_the_new_nor_the_old_token(secrets):
     """A run knows one token and then fetches another one. Both are hidden from then on, in any letter case."""
-    target = Target("http://127.0.0.1", secrets, fetch=lambda: NEXT_TOKEN)
+    target = Target("http://127.0.0.1", secrets, fetch_token=lambda: NEXT_TOKEN)
     display = Display(secrets)
     shown_before = display.without_known_values(f"{TOKEN} {NEXT_TOKEN}")
 
@@ -80,7 +81,8 @@ def test_wrong_tokens_and_claims_of_a_token_are_hidden(secrets):
 
 
 def test_a_registry_shows_nothing_of_itself(secrets):
-    """`Secrets` knows the token. Its repr, and that of its entries, may appear in a traceback, so they do not have the token."""
+    """`Secrets` knows the token. Its repr, and that of its entries, may appear in a traceback, so they do not have the
+    token."""
     texts = [repr(secrets), *map(repr, secrets.known)]
 
     assert [text for text in texts if TOKEN in text] == []

@@ -108,7 +108,7 @@ def test_a_finding_counts_the_answers_that_deviate(exchanges, number_of_judged_a
     """
     test = judged_test_of(lambda: assert_holds(OWN_REQUIREMENT, exchanges))
 
-    assert test.own.rests_on == number_of_judged_answers
+    assert test.own.number_of_supporting_exchanges == number_of_judged_answers
     assert str(test.own.message) == message
 
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from environments.__main__ import main
-from environments.credentials import NOT_FROM_A_VARIABLE, TRACING
+from environments.credentials import NOT_FROM_A_VARIABLE, VARIABLES_THAT_RECORD_SECRETS
 from tests.selftest.proof.trial import CONFORMANCE, QUIET_PYTEST, status_and_run
 from tests.selftest.services.running import TOKEN_VARIABLES, suite_in_background, write_profile
 from tests.selftest.services.serving import SocketService
@@ -28,9 +28,10 @@ exec {git} "$@"
 NAMES = {"headers": {"X-Api-Key": {"env": "PIX_API_KEY"}}, "journal_key_env": "PIX_JOURNAL_KEY"}
 
 
-@pytest.mark.parametrize("name", TRACING)
+@pytest.mark.parametrize("name", VARIABLES_THAT_RECORD_SECRETS)
 def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, tmp_path, monkeypatch, capsys):
-    """With such a variable of the environment, for example SSLKEYLOGFILE, a command ends with exit status 4 and one line.
+    """With such a variable of the environment, for example SSLKEYLOGFILE, a command ends with exit status 4 and one
+    line.
 
     Nothing is sent, and no log is written.
     """
@@ -48,10 +49,11 @@ def test_a_variable_that_makes_libraries_log_secrets_is_refused(name, service, t
 
 @pytest.mark.parametrize("command", ["check", "cleanup", "journal"])
 def test_the_variable_pytest_base_url_is_refused(command, service, tmp_path, monkeypatch, capsys):
-    """PYTEST_BASE_URL names a service, because other test suites set that variable. This suite must not send requests there.
+    """PYTEST_BASE_URL names a service, because other test suites set that variable. This suite must not send requests
+    there.
 
-    A command and a run end with exit status 4 and one line. Neither that service nor the one of the profile (the settings
-    of the run) gets a request.
+    A command and a run end with exit status 4 and one line. Neither that service nor the one of the profile (the
+    settings of the run) gets a request.
     """
     with SocketService() as other_service:
         for variable, value in {**TOKEN_VARIABLES, "PYTEST_BASE_URL": other_service.base_url}.items():
@@ -109,7 +111,8 @@ def test_the_programs_that_a_run_calls_see_no_secret(service, tmp_path):
     ids=["check", "run"],
 )  # fmt: skip
 def test_variables_with_secrets_are_removed_once_they_were_read(act, service, tmp_path, monkeypatch):
-    """The profile (the settings of a run) names three variables with secrets. After a command or a run they are not set.
+    """The profile (the settings of a run) names three variables with secrets. After a command or a run they are not
+    set.
 
     So programs that are started later do not get them.
     """

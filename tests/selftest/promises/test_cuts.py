@@ -28,7 +28,7 @@ def test_one_note_names_the_operations_that_limits_requests_cut_short():
     }
     # how an operation refuses is only observed, and this sandbox refuses nothing that is valid
     messages = [message for id, message in message_by_untested_id.items() if not id.endswith(".refusal")]
-    notes_on_limits = [str(note.text) for note in result_of_run(run).notes if note.kind == NoteKind.CUT]
+    notes_on_limits = [str(note.text) for note in result_of_run(run).notes if note.kind == NoteKind.REQUESTS_LEFT_OUT]
 
     assert notes_on_limits == [f"{limit_in_words}: not all requests to {operations_in_words} were sent"]
     assert messages != []

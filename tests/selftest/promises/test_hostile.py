@@ -78,7 +78,7 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(
     else:
         assert (str(exchange.response.broken) or exchange.response.cut) == message
     assert {exchange.failure.kind for exchange in later_exchanges} <= {kind_of_failure}
-    assert manual_run.door.liveness.unreachable == ""
+    assert manual_run.door.liveness.why_unreachable == ""
 
 
 @pytest.fixture(scope="module")

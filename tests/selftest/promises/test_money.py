@@ -15,7 +15,7 @@ import requests
 
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
-from environments.door.wrong_tokens import RESTORABLE
+from environments.door.wrong_tokens import RESTORABLE_FORMS
 from environments.profiles.model import ProfileError
 from environments.sandbox import Response
 from reports.result.run_verdict import result_of_run
@@ -117,7 +117,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
 
     def error_after_a_later_run():
         """Try to execute the code in a later run. Returns the error of --resend-code."""
-        ManualRun(service, tmp_path, name="later", resend={CODE}).execute()
+        ManualRun(service, tmp_path, name="later", codes_to_resend={CODE}).execute()
         with pytest.raises(ProfileError) as caught:
             code_to_resend(profile, CODE)
         return str(caught.value)
@@ -409,7 +409,7 @@ def test_a_token_that_can_be_restored_needs_fuzz(service, tmp_path):
     Whoever sees it could guess the valid token.
     """
     manual_run = ManualRun(service, tmp_path, allow=ALL_PERMISSIONS - {"fuzz"})
-    any_restorable_form = min(RESTORABLE)
+    any_restorable_form = min(RESTORABLE_FORMS)
 
     with pytest.raises(ForbiddenError, match="needs fuzz in allow"):
         manual_run.execute(credential=any_restorable_form)
@@ -577,7 +577,7 @@ def run_that_prepares(bank, folder, only=ONLY_EXECUTIONS, **changes):
     """
     transactions = {"prepare": HOW_TO_PREPARE | changes}
     model = run_suite_in_memory(bank, profile_off_sandbox(folder, transactions=transactions, requests=None), only)
-    return report_notes(model), [*map(str, model.not_executed)]
+    return report_notes(model), [*map(str, model.transfers_not_executed)]
 
 
 class Declines(FakeBank):

@@ -232,11 +232,12 @@ def test_one_read_that_stops_answering_does_not_end_the_run(tmp_path):
         balance = manual_run.client.send("getBalance", "ac-0001")
 
     assert balance.response.status == 200
-    assert manual_run.door.liveness.unreachable == ""
+    assert manual_run.door.liveness.why_unreachable == ""
 
 
 def test_a_fault_of_the_set_up_is_said_first():
-    """If a gateway refuses the client certificate, the first note says which settings to check, and no requirement fails.
+    """If a gateway refuses the client certificate, the first note says which settings to check, and no requirement
+    fails.
 
     The gateway refuses every path alike, so its answers say nothing about the service.
     """
@@ -356,8 +357,8 @@ def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body,
 def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     """If the reads refuse the token with 401, a run registers, prepares and executes nothing, and one note says why.
 
-    The run is incomplete, and no requirement fails. It tries the list of accounts twice more: at first, and with a wrong
-    token.
+    The run is incomplete, and no requirement fails. It tries the list of accounts twice more: at first, and with a
+    wrong token.
     """
     service = TakesTheTokenFor()
     model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
@@ -367,7 +368,7 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
 
     assert service.methods == {"GET"}
     assert len(service.received) == 2 + len(operations_tried)
-    assert (service.executions, model.not_cleaned_up, model.not_executed) == ([], [], [])
+    assert (service.executions, model.not_cleaned_up, model.transfers_not_executed) == ([], [], [])
     assert result_of_run(model).verdict is RunVerdict.INCOMPLETE
     assert failing == []
     assert report_notes(model) == [
@@ -427,8 +428,8 @@ def test_where_no_path_is_known_no_code_and_no_key_is_sent(changes, tmp_path):
     """If each documented path gets the 404 of an undocumented one, a run sends no code and no key, and a note says that
     base_url may lead elsewhere.
 
-    The requirements fail that an operation exists whose path has no account or code. A 404 to another path may mean that
-    the account is unknown.
+    The requirements fail that an operation exists whose path has no account or code. A 404 to another path may mean
+    that the account is unknown.
     """
     bank = AnswersNotFoundTo(operations())
     profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]}, **changes)

@@ -68,7 +68,7 @@ def execute_in_two_runs(service, folder):
     with service:
         first_run = ManualRun(service, folder, response_bytes=100_000)
         exchange = first_run.execute()
-        ManualRun(service, folder, name="two", resend={CODE}).execute()
+        ManualRun(service, folder, name="two", codes_to_resend={CODE}).execute()
     return first_run, exchange
 
 

@@ -246,7 +246,7 @@ def test_prepared_transfers_that_were_not_executed_are_listed(service_and_model)
     """
     _, model = service_and_model
     numbers_by_reason = {}
-    for line in map(str, model.not_executed):
+    for line in map(str, model.transfers_not_executed):
         # such as "5 transfers (exchanges 3, 4, 5 and 2 more), each not executed: its account is synthetic"
         transfers, _, reason = line.partition("executed: ")
         numbers_by_reason[reason] = int(transfers.split()[0])
@@ -350,7 +350,7 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be
     profile = profile_off_sandbox(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
                            transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
     model = run_suite_in_memory(service, profile, "createPix or transferP2p or executePix.id.type")
-    lines_of_the_report = [line for line in map(str, model.not_executed) if "perhaps prepared" in line]
+    lines_of_the_report = [line for line in map(str, model.transfers_not_executed) if "perhaps prepared" in line]
     transfers_asked_for = len(service.prepared)
 
     if may_be_prepared:

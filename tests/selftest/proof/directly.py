@@ -126,7 +126,7 @@ def sent_in_memory(
     run = Run(_profile(environment, 1, examples), "http://127.0.0.1", narrowed=ids is not None)
     chosen = conformance_tests(ids, generated=generated)
     with _without_chance():
-        door = open_door_for_plan(run.profile, service.token, _MemoryWire(service), resend=())
+        door = open_door_for_plan(run.profile, service.token, _MemoryWire(service), codes_to_resend=())
         return _sent_in_no_time(run, door, chosen)
 
 

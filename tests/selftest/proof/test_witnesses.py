@@ -85,5 +85,5 @@ def test_a_request_that_ends_the_service_is_named(tmp_path, monkeypatch):
 
     assert status == 1
     assert run.unreachable != ""
-    assert "executePix, an invalid request" in str(run.last_seen)
+    assert "executePix, an invalid request" in str(run.end_of_target)
     assert NO_TOKEN_IS_CHECKED <= failing <= {*NO_TOKEN_IS_CHECKED, "registerPixKey.serverError"}

@@ -46,5 +46,5 @@ def client_of_profile(folder, **changes):
     profile = profile_off_sandbox(folder, **changes)
     profile = replace(profile, limits=replace(profile.limits, transfers=100))
     connections = SilentConnections()
-    door = open_door_for_plan(profile, "a token", connections, resend=())
+    door = open_door_for_plan(profile, "a token", connections, codes_to_resend=())
     return SimpleNamespace(client=open_client(door, profile), door=door, connections=connections, profile=profile)

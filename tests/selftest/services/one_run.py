@@ -54,13 +54,15 @@ class ManualRun:
     """
 
     def __init__(
-        self, service, folder, *, name="one", environment="staging", has_journal=True, allow=ALL_PERMISSIONS, resend=(),
+        self, service, folder, *, name="one", environment="staging", has_journal=True, allow=ALL_PERMISSIONS, codes_to_resend=(),
         proxied=False, base_url="", token=None, ca_bundle=None, parallel=1, refresh=lambda: False, is_sandbox=False,
         **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
-        journal = started_journal(folder, run=name, environment=environment, resend=resend) if has_journal else None
+        journal = None
+        if has_journal:
+            journal = started_journal(folder, run=name, environment=environment, codes_to_resend=codes_to_resend)
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None

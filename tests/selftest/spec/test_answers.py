@@ -8,8 +8,8 @@ from spec.answers import (
     grants_protected_result,
     is_refusal,
     is_uncertain_registration,
+    refusal_about_the_caller,
     refusal_kind,
-    refusal_of_the_caller,
     refuses_the_token,
 )
 from spec.exchange import FailureKind, Response
@@ -203,7 +203,7 @@ def test_a_registration_without_a_clear_answer_may_have_succeeded(exchange, may_
 )
 def test_a_refusal_is_about_the_caller_if_it_is_about_token_scope_certificate_or_login(response, kind):
     """A refusal about the caller says who may ask, and nothing about what was asked. Any other answer is none (None)."""
-    assert refusal_of_the_caller(response) is kind
+    assert refusal_about_the_caller(response) is kind
 
 
 @pytest.mark.parametrize("empty_value", [None, "", 0])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spec.message import changed, joined, joined_with_repeats, message_of, say, say_many, texts_in_values
+from spec.message import changed, joined, joined_keeping_repeats, message_of, say, say_many, texts_in_values
 
 
 def in_capitals(one: str, many: str, number: int) -> str:
@@ -65,7 +65,7 @@ def test_of_joined_names_and_messages_only_the_messages_are_translated():
     def translate(one: str, many: str, number: int) -> str:
         return one.replace("x", "X").replace("y", "Y")
 
-    name_and_message = joined_with_repeats(["x", say("y")], ", ")
+    name_and_message = joined_keeping_repeats(["x", say("y")], ", ")
 
     assert name_and_message.rendered(translate) == "x, Y"
 
@@ -76,8 +76,8 @@ def test_of_joined_names_and_messages_only_the_messages_are_translated():
     ids=["a repeated text", "one text", "nothing"],
 )
 def test_texts_can_be_joined_with_repeats(texts, text):
-    """`joined_with_repeats` keeps each text, and separates them by its second argument."""
-    assert str(joined_with_repeats(texts, ", ")) == text
+    """`joined_keeping_repeats` keeps each text, and separates them by its second argument."""
+    assert str(joined_keeping_repeats(texts, ", ")) == text
 
 
 def test_a_change_of_a_message_reaches_its_values_at_any_depth():

@@ -18,7 +18,7 @@ from tests.traffic.case import documented_members, safe_cases
 from tests.traffic.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
-    cases_without_choice,
+    cases_of_every_run,
     has_several_members,
     rounds,
 )
@@ -56,7 +56,7 @@ def test_all_members_of_some_bodies_are_alike(operation, value):
 
     A service may compare two members.
     """
-    bodies = bodies_of(cases_without_choice(operation, SANDBOX))
+    bodies = bodies_of(cases_of_every_run(operation, SANDBOX))
 
     assert dict.fromkeys(documented_members(operation, SANDBOX), value) in bodies
 
@@ -67,7 +67,7 @@ def test_each_type_of_key_has_keys_that_fit_none():
 
     The usual type (EMAIL) is left out, because it has these keys in the coverage phase of Schemathesis.
     """
-    bodies = bodies_of(cases_without_choice("registerPixKey", SANDBOX))
+    bodies = bodies_of(cases_of_every_run("registerPixKey", SANDBOX))
     registrations_by_type = Counter(body["pixKeyType"] for body in bodies)
 
     assert registrations_by_type == {"PHONE": 3, "CNPJ": 3, "CPF": 3}
@@ -121,7 +121,7 @@ def test_off_a_sandbox_nothing_is_left_for_the_last_look(operation):
     Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
     on a sandbox, but has more than a third of its requests.
     """
-    cases = [*cases_without_choice(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    cases = [*cases_of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
     cases_that_may_be_sent = list(safe_cases(cases, BANK))
 
     assert len(cases_that_may_be_sent) == len(cases)
@@ -131,7 +131,7 @@ def test_off_a_sandbox_nothing_is_left_for_the_last_look(operation):
 @pytest.mark.parametrize("operation", PREPARING_OPERATIONS)
 def test_off_a_sandbox_no_transfer_of_a_round_names_the_account_that_pays(operation):
     """Off a sandbox no transfer with several unusual members names the account of the profile, ac-0001."""
-    cases = [*cases_without_choice(operation, BANK), *drawn_round(operation, VALUES, BANK)]
+    cases = [*cases_of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
     bodies_with_the_account = [case.body for case in cases if b"ac-0001" in case.body]
 
     assert bodies_with_the_account == []

@@ -89,7 +89,7 @@ def test_sequences_reach_most_faults_beside_an_execution(number_of_sequences, pa
     for seed in SEEDS:
         sequences = draw_sequences(
             f"{seed} sequences with transfers", number_of_sequences, STEPS_OF_TRANSFERS, situations_of_transfers,
-            possible=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
+            without_impossible_steps=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
         )  # fmt: skip
         pairs_in_sequences = {pair for sequence in sequences for pair in pairwise(sequence)}
         number_reached += len(pairs_in_sequences & pairs_with_an_execution)

@@ -71,7 +71,8 @@ LINE_ABOUT_EMAIL = "left by an earlier run: EMAIL, number 2 of pix_keys"
 
 
 def test_without_yes_a_key_of_an_earlier_run_is_only_listed(cleanup, service, tmp_path):
-    """An earlier run registered a key and did not delete it. Without --yes the command needs no permission to delete."""
+    """An earlier run registered a key and did not delete it. Without --yes the command needs no permission to
+    delete."""
     profile = profile_with_events(tmp_path, service, *EMAIL_WAS_REGISTERED, allow=["read"])
     status, lines = cleanup(profile)
 
@@ -108,7 +109,7 @@ def test_a_key_that_no_deletion_can_name_is_left_to_people(cleanup, service, tmp
 
     assert status == 1
     assert line.startswith(r"left by an earlier run: RANDOM \ud800\n: ")
-    assert line.endswith("a service may read its name as another one: delete it by hand")
+    assert line.endswith("a service may take its value for that of another key: delete it by hand")
     assert line_of_second_cleanup == line
 
 
@@ -146,8 +147,8 @@ def test_a_key_of_unknown_value_is_listed_once(cleanup, service, tmp_path):
 def test_off_a_sandbox_only_a_disposable_key_of_the_profile_is_deleted(
     events, changes, keys_that_are_deleted, cleanup, service, tmp_path
 ):
-    """A key of the profile belongs to somebody. It is deleted if the profile calls it `disposable`, and if an earlier run
-    registered it for sure, because a list may have hidden it before that run.
+    """A key of the profile belongs to somebody. It is deleted if the profile calls it `disposable`, and if an earlier
+    run registered it for sure, because a list may have hidden it before that run.
 
     On a sandbox (a test system), and for keys that the suite or the service made, neither is needed.
     """

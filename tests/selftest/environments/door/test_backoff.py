@@ -120,7 +120,8 @@ def test_a_request_is_sent_at_most_three_times_more(status, retry_after, waits, 
     ids=["the service is busy", "a gateway answered for the service"],
 )
 def test_after_the_fourth_answer_later_requests_to_the_operation_are_not_sent_again(status, reason, backoff, time):
-    """A request to one operation gets the same answer four times. Then the run does not wait for this operation any more.
+    """A request to one operation gets the same answer four times. Then the run does not wait for this operation any
+    more.
 
     A note gives the reason. A request to another operation is still sent again, after a second.
     """
@@ -211,7 +212,7 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     sending.exchange = unanswered(FailureKind.TLS)
     liveness.note_result(sending)
 
-    assert not liveness.unreachable
+    assert not liveness.why_unreachable
 
 
 @pytest.mark.parametrize(

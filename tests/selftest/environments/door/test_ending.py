@@ -30,7 +30,8 @@ DURATION_IS_OVER = say("limits.{setting} ({limit} s) is over", setting="duration
 
 
 class Silent(SocketService):
-    """Does what a request asks for and never answers. Each request that arrives releases the semaphore `has_arrived`."""
+    """Does what a request asks for and never answers. Each request that arrives releases the semaphore
+    `has_arrived`."""
 
     def __init__(self):
         super().__init__()
@@ -75,7 +76,8 @@ class StoppedRun:
         self.door = manual_run.door
         self.door.keys = Keys(profile.pix_keys)
         registration = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
-        # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it waits.
+        # The transfer is sent first, because it writes to the journal, and the execution holds the journal while it
+        # waits.
         preparing = ThreadWithResult(lambda: prepare_executable_transfers(manual_run.client, profile, 2))
         assert service.has_arrived.acquire(timeout=HANG_LIMIT_S)
         reading = ThreadWithResult(lambda: send_a_read(manual_run))
@@ -114,7 +116,7 @@ def test_a_stopped_run_cuts_the_requests_on_the_wire(stopped_run, silent_service
 
     assert failures == {(FailureKind.LIMIT, CUT.format(STOPPED))}
     assert len(silent_service.received) == len(exchanges) == 4
-    assert stopped_run.door.liveness.unreachable == ""
+    assert stopped_run.door.liveness.why_unreachable == ""
 
 
 def test_an_execution_that_a_stopped_run_cut_is_not_sent_by_a_later_run(stopped_run, silent_service, tmp_path):
@@ -143,7 +145,8 @@ def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
 
 
 def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
-    """A read, an execution and a list of keys are not sent. They have the number 0, and say that the run was stopped."""
+    """A read, an execution and a list of keys are not sent. They have the number 0, and say that the run was
+    stopped."""
     manual_run.door.ending.stop()
     unsent = [send_a_read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
@@ -226,8 +229,8 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
 ):
     """limits.duration is 1000 seconds. After these seconds the run sends a request to each of six operations.
 
-    In the last minute only a list and a deletion are sent, because they clean up the key that the run registered. A note
-    names the operations that were left out.
+    In the last minute only a list and a deletion are sent, because they clean up the key that the run registered. A
+    note names the operations that were left out.
     """
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     manual_run = ManualRun(service, tmp_path, is_sandbox=True)
@@ -247,10 +250,11 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
 
 
 def test_a_part_of_limits_requests_is_kept_for_cleaning_up(service, tmp_path):
-    """limits.requests is 40, and a twentieth of it (2) is kept for requests that delete keys of the run. So 38 are sent.
+    """limits.requests is 40, and a twentieth of it (2) is kept for requests that delete keys of the run. So 38 are
+    sent.
 
-    One of them prepares a transfer, because limits.transfers is 1; the other 39 preparations do not count. A request that
-    cleans up is permitted afterwards.
+    One of them prepares a transfer, because limits.transfers is 1; the other 39 preparations do not count. A request
+    that cleans up is permitted afterwards.
     """
     manual_run = ManualRun(service, tmp_path, requests=40, transfers=1)
     for _ in range(40):
@@ -289,8 +293,8 @@ def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
 ):
     """limits.requests is spent, except for the requests that are kept for cleaning up. The run registered one key.
 
-    Only the deletion of that key, and a list of its account, are sent then. A generated request is one that the property
-    tests drew (`generated_traffic` names its operation). A request that was not sent has the number 0.
+    Only the deletion of that key, and a list of its account, are sent then. A generated request is one that the
+    property tests drew (`generated_traffic` names its operation). A request that was not sent has the number 0.
     """
     manual_run = ManualRun(service, tmp_path, requests=20, is_sandbox=True)
     registration = {"pixKey": PROFILE_KEY, "pixKeyType": "EMAIL"}

@@ -676,7 +676,7 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     ManualRun(service, tmp_path).execute(executed_code)
     ManualRun(service, tmp_path, token="another-Tok3n.of-Nobody").execute(refused_code)
     unsent = ManualRun(service, tmp_path, name="two").execute(refused_code)
-    resending_run = ManualRun(service, tmp_path, name="three", resend={executed_code, refused_code})
+    resending_run = ManualRun(service, tmp_path, name="three", codes_to_resend={executed_code, refused_code})
     resending_run.execute(executed_code)
     resending_run.execute(refused_code)
 

@@ -8,9 +8,9 @@ from environments.door.key_states import (
     KeyState,
     Presence,
     RunKey,
-    can_be_named,
     had_no_connection,
     is_gone_after,
+    is_unambiguous,
     may_have_become,
     presence_of,
     profile_key_may_be_deleted,
@@ -104,7 +104,8 @@ def test_a_registered_key_stays_registered_if_a_second_registration_does_not_suc
     ],
 )
 def test_a_key_is_refused_or_perhaps_registered_if_its_registration_does_not_succeed(exchange, state):
-    """REFUSED means that the service refused the key, so a later list without the key settles that it is not registered.
+    """REFUSED means that the service refused the key, so a later list without the key settles that it is not
+    registered.
 
     MAYBE means that no answer of the service itself is clear, so the key may be registered even later.
     """
@@ -340,7 +341,8 @@ STATES_IF_SHOWN_AND_IF_ABSENT = {
 @pytest.mark.parametrize("is_sandbox", [True, False])
 @pytest.mark.parametrize("state", KeyState)
 def test_a_list_that_shows_or_lacks_a_key_changes_its_state(state, is_sandbox):
-    """For example a DELETED key that a list shows was KEPT, and a REFUSED key that a list lacks is not registered (GONE).
+    """For example a DELETED key that a list shows was KEPT, and a REFUSED key that a list lacks is not registered
+    (GONE).
 
     The table has both states for each state before. A list that may show the key masked (UNKNOWN) changes nothing.
     """
@@ -466,7 +468,7 @@ def test_a_deletion_names_no_key_that_a_service_may_read_as_another_one(key, can
 
     A deletion that names such a key could delete another one.
     """
-    assert can_be_named(key) is can_be_deleted_safely
+    assert is_unambiguous(key) is can_be_deleted_safely
 
 
 REGISTERED_KEY = key_of_run(KeyState.REGISTERED)
@@ -509,7 +511,8 @@ LIST_WITH_THE_KEY_AND_A_MASKED_ONE = list_that_shows("q***@bank.example", PROFIL
 def test_off_a_sandbox_two_lists_must_show_that_the_run_registered_a_key_of_the_profile(
     key, list_before, list_now, may_be_deleted
 ):
-    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered it.
+    """A key of the profile (the settings of the run) belongs to a person. The run may delete it only if it registered
+    it.
 
     A complete list from before the run lacks the key, and the list of now shows it. Neither list hides characters, and
     the profile calls the key `disposable`. A sandbox is a test system; this service is none.
@@ -606,5 +609,6 @@ def test_a_text_that_may_be_somebody_elses_is_no_other_form_of_a_key(key, text):
     ids=["made-up account, stored as empty", "made-up account, another text", "real account"],
 )
 def test_a_blank_key_of_a_made_up_account_may_be_stored_as_an_empty_one(account, text, may_be_it):
-    """A service may cut the blanks of a key, so a key of one blank becomes an empty key. Nobody has a made-up account."""
+    """A service may cut the blanks of a key, so a key of one blank becomes an empty key. Nobody has a made-up
+    account."""
     assert may_have_become(key_of_run(value=" ", account=account), text) is may_be_it

@@ -8,7 +8,7 @@ import requests
 
 from environments.door.outgoing import Intent, Sending
 from environments.door.permission import ForbiddenError, Permission, synthetic
-from environments.door.wrong_tokens import RESTORABLE
+from environments.door.wrong_tokens import RESTORABLE_FORMS
 from environments.secret_values import Secrets
 from spec.interface import SYNTHETIC_PREFIX
 
@@ -90,7 +90,7 @@ def test_without_the_permission_of_an_operation_nothing_is_sent_to_it():
         raise_if_forbidden("GET", f"{EXECUTE}/{SYNTHETIC_PREFIX}1", allow=("read",))
 
 
-@pytest.mark.parametrize("credential", sorted(RESTORABLE))
+@pytest.mark.parametrize("credential", sorted(RESTORABLE_FORMS))
 def test_a_wrong_token_that_shows_the_right_one_needs_the_permission_fuzz(credential):
     """From some wrong tokens, such as the right token cut short, everybody who sees them can restore the right one.
 

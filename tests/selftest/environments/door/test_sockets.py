@@ -190,7 +190,7 @@ class TestConnectionThatClosesUnderACode:
         conclusion = judge("executePix.connection", lost_execution).conclusion
 
         assert conclusion is Conclusion.INCONCLUSIVE
-        assert manual_run.door.liveness.unreachable == ""
+        assert manual_run.door.liveness.why_unreachable == ""
         assert [first_execution.response.status, third_execution.response.status] == [200, 200]
 
 

@@ -15,7 +15,7 @@ from environments.door.wrong_tokens import (
     FORMS,
     FORMS_FOR_SYNTHETIC_IDENTIFIERS,
     NO_HEADER,
-    RESTORABLE,
+    RESTORABLE_FORMS,
     WRONG_TOKEN,
     authorization,
     permitted_forms,
@@ -164,7 +164,7 @@ def test_no_wrong_token_is_the_right_one_between_blanks(token):
 def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(token):
     """A form says how a wrong token is made from the right one. Whoever sees a wrong token must not be able to restore it.
 
-    Nobody can guess 16 characters. The forms in RESTORABLE are the exception: they are sent only with the permission
+    Nobody can guess 16 characters. The forms in RESTORABLE_FORMS are the exception: they are sent only with the permission
     `fuzz`.
     """
     characters_shown = {}
@@ -172,7 +172,7 @@ def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(tok
         blocks = SequenceMatcher(None, authorization(form.name, token), token, autojunk=False).get_matching_blocks()
         # a choice: up to three equal characters in a row may be chance
         characters_shown[form.name] = sum(block.size for block in blocks if block.size > 3)
-    names_of_unrestorable_forms = set(characters_shown) - RESTORABLE
+    names_of_unrestorable_forms = set(characters_shown) - RESTORABLE_FORMS
     forms_that_show_too_much = [
         name for name in names_of_unrestorable_forms if characters_shown[name] > len(token) - 16
     ]

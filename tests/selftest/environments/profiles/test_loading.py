@@ -370,14 +370,14 @@ def test_an_address_in_another_form_is_the_same_sandbox():
 
 @pytest.mark.parametrize("address", ["https://aaa.example", "https://zzz.example", "https://bank.example/pix"])
 def test_a_run_is_redirected_if_base_url_gives_another_address_than_the_profile(address):
-    """The address of the profile is https://bank.example. `redirected` is a text then (here empty), and else None."""
-    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirected == ""
+    """The address of the profile is https://bank.example. `redirection_note` is a text then (here empty), and else None."""
+    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirection_note == ""
 
 
 @pytest.mark.parametrize("address", ["HTTPS://BANK.example/", None], ids=["in another form", "without --base-url"])
 def test_a_run_is_not_redirected_by_the_address_of_its_profile(address):
-    """The address of the profile is https://bank.example, and --base-url gives the same one. `redirected` is None then."""
-    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirected is None
+    """The address of the profile is https://bank.example, and --base-url gives the same one. `redirection_note` is None then."""
+    assert loaded_profile(ADDRESS_AND_TOKEN, address).redirection_note is None
 
 
 @pytest.mark.parametrize("line", ["accounts: 7", "allow: [fly]", "insecure: perhaps"])

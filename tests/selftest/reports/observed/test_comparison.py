@@ -10,7 +10,7 @@ import pytest
 from environments.sandbox import Server, Service
 from reports.__main__ import comparison_lines
 from reports.observed.comparison import CHANGES, compared
-from reports.observed.earlier_runs import comparison_of, run_before
+from reports.observed.earlier_runs import comparison_of, run_in_folder
 from reports.outputs import writing
 from reports.result.document import EarlierRun
 from spec.message import Date
@@ -236,7 +236,7 @@ def test_a_first_run_has_no_comparison():
 
 def test_a_run_is_compared_with_the_one_before_it():
     """A run is compared with the run before it, if both are comparable: here both selected the same requirements."""
-    run = run_before(shared_run("failing").folder)
+    run = run_in_folder(shared_run("failing").folder)
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
 
     comparison = comparison_of(run, named=None, before=run, clean=str)
@@ -248,7 +248,7 @@ def test_a_run_is_compared_with_the_one_before_it():
 
 def test_a_run_that_the_user_names_is_always_compared():
     """A run that the user names is compared, even if it is not comparable and another run is nearer."""
-    run = run_before(shared_run("failing").folder)
+    run = run_in_folder(shared_run("failing").folder)
     run_with_another_selection = run.model_copy(update={"selection": "-k listAccounts"})
     run_that_the_user_names = EarlierRun.model_validate(RUN)
 

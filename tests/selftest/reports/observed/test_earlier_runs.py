@@ -237,7 +237,7 @@ def message_of_accept(**changes):
     """The message of --accept, which a run with these changes prints."""
     run = replace(shared_run("partial").run, finished=None, **changes)
     accept_behaviour(run, str)
-    return run.accepted.partition(";")[0]
+    return run.acceptance_in_words.partition(";")[0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from reports.observed.comparison import CHANGES
 from reports.outputs.conformance_json import as_json, document_of
 from reports.result.document import FORMAT, EarlierRun
 from reports.result.json_schemas import FOLDER, MODELS, schema_text
-from reports.result.run import LeftKey, Note, NoteKind, Observation, Recording
+from reports.result.run import ALERTS, LeftKey, Note, NoteKind, Observation, Recording
 from reports.result.verdicts import RunVerdict, Verdict
 from reports.sentences.headline import PERMISSIONS
 from spec.facts import words_as_facts
@@ -98,7 +98,7 @@ def test_the_schema_knows_every_kind_of_alert():
 
     An alert is a note of the run that a reader must see first, such as an unknown outcome of a transfer.
     """
-    kinds = [kind.name.lower().replace("_", "-") for kind in NoteKind if Note(kind, "").is_alert]
+    kinds = [ALERTS[kind] for kind in NoteKind if Note(kind, "").is_alert]
 
     assert DEFINITIONS["Alert"]["properties"]["kind"]["enum"] == kinds
 

@@ -131,7 +131,7 @@ def test_the_summary_of_a_red_job_has_alerts_if_no_requirement_explains_it(state
     An alert is a note that a reader must see first. It stands in a block of plain text, so that Markdown in it does
     nothing.
     """
-    alert = Note(NoteKind.SET_UP, "the token was refused\n``` <img>: export another one")
+    alert = Note(NoteKind.WRONG_SET_UP, "the token was refused\n``` <img>: export another one")
     run_document = document_of(run_with_results(*PASSING, profile=PROFILE, notes=[alert], **state))
     lines = step_summary(run_document).splitlines()
     start = lines.index("```text")

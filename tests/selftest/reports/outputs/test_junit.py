@@ -65,7 +65,7 @@ def test_each_verdict_has_its_result():
         ("executePix.key.type", "pass", "seen once"),
         ("executePix.status.values", "observed", "404 or 409; again: refused"),
         profile=profile,
-        not_executed=["a transfer"],
+        transfers_not_executed=["a transfer"],
     )
     suite = suite_of(junit(run_document))
     properties = {value.get("name"): value.get("value") for value in suite.find("properties")}

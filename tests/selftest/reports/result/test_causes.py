@@ -9,7 +9,7 @@ from environments.profiles.model import ENVIRONMENTS
 from reports.outputs.conformance_json import document_of
 from reports.outputs.terminal import summary
 from reports.result import causes
-from reports.result.run import LeftKey, Note, NoteKind, Observation, outcome_unknown
+from reports.result.run import ALERTS, LeftKey, Note, NoteKind, Observation, outcome_unknown
 from reports.sentences.headline import headline
 from reports.showing.resending import EXECUTES
 from spec.facts import words_as_facts
@@ -208,7 +208,7 @@ def run():
         ("getBalance.json", "not-exercised", "implied alone"),
         ("executePix.digit.type", "fail", finding("missing", name="digit")),
         notes=[
-            Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"),
+            Note(NoteKind.WRONG_SET_UP, "the clock of this machine is 3 minutes off"),
             outcome_unknown("exchange 3", "look it up"),
             Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"),
         ],
@@ -219,7 +219,7 @@ def run():
     lines = {1: f"{EXECUTES}\ncurl y", 8: "curl x"}
     run.exchanges = {number: replace(exchange(number), lines_that_resend=line) for number, line in lines.items()}
     path = ENVIRONMENTS / "staging.yaml"
-    run.profile = replace(run.profile, base_url=run.base_url, path=path, redirected="this run only reads")
+    run.profile = replace(run.profile, base_url=run.base_url, path=path, redirection_note="this run only reads")
     return run
 
 
@@ -278,7 +278,7 @@ def test_order_of_the_summary(run):
         f"next: pytest --environment=staging --base-url=http://127.0.0.1:1 --explain={DIGIT} says what usually fixes it",
         "verdict: NON-CONFORMANT, exit status 1",
     ]
-    kinds_of_alerts = [alert.kind.published_name for alert in document.alerts]
+    kinds_of_alerts = [ALERTS[alert.kind] for alert in document.alerts]
     texts_of_alerts = [str(alert.text) for alert in document.alerts]
     first_four_notes = [str(note) for note in document.notes[:4]]
 

@@ -43,18 +43,22 @@ def test_a_run_with_a_wrong_token_is_incomplete(tmp_path):
 def test_a_selection_rests_on_its_own_operations():
     """If requirements are selected, a run has a verdict only if one of the selected operations succeeded.
 
-    The success of another operation is enough only if the selected ones got no valid request. `missing_basis` gives
+    The success of another operation is enough only if the selected ones got no valid request. `why_no_basis_for_a_verdict` gives
     the reason why a run has no verdict, or an empty text.
     """
     refused_entries = answer("listEntries", {}, status=403)
     listed_accounts = answer("listAccounts", {"code": 0})
     invalid_execution = answer("executePix", {}, status=404, valid=False)
 
-    reason_if_refused_alone = Grants.of_exchanges([refused_entries, listed_accounts]).missing_basis({"listEntries"})
-    reason_if_one_succeeded = Grants.of_exchanges([refused_entries, listed_accounts]).missing_basis(
+    reason_if_refused_alone = Grants.of_exchanges([refused_entries, listed_accounts]).why_no_basis_for_a_verdict(
+        {"listEntries"}
+    )
+    reason_if_one_succeeded = Grants.of_exchanges([refused_entries, listed_accounts]).why_no_basis_for_a_verdict(
         {"listEntries", "listAccounts"}
     )
-    reason_if_none_was_valid = Grants.of_exchanges([invalid_execution, listed_accounts]).missing_basis({"executePix"})
+    reason_if_none_was_valid = Grants.of_exchanges([invalid_execution, listed_accounts]).why_no_basis_for_a_verdict(
+        {"executePix"}
+    )
 
     assert str(reason_if_refused_alone) == "no selected operation succeeded"
     assert (reason_if_one_succeeded, reason_if_none_was_valid) == ("", "")

@@ -25,7 +25,7 @@ def document_for_headline(verdict="partial", *entries, allow=("read",), incomple
     environment |= {"fail_on": ("documented", "robustness")}
     members = {
         "verdict": RunVerdict(verdict),
-        "incomplete": incomplete,
+        "why_incomplete": incomplete,
         "environment": blank.environment.model_copy(update=environment),
         "requirements": (*entries, reported_requirement("executePix.id.type", "out-of-scope")),
         "coverage": {

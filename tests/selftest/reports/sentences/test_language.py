@@ -18,7 +18,7 @@ from babel.messages.pofile import read_po
 from environments.profiles.loading import editor_schema
 from reports.observed.behaviour import Drift
 from reports.observed.comparison import compared
-from reports.observed.earlier_runs import record_of, run_before
+from reports.observed.earlier_runs import record_of, run_in_folder
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page.rendering import summary_html
 from reports.result.run import Note, NoteKind, Run
@@ -267,12 +267,12 @@ def test_notes_verdicts_drift_and_comparison_are_translated_to_portuguese(run):
     Drift is a difference from what an earlier run observed.
     """
     lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
-    run.notes.append(Note(NoteKind.SET_UP, lost))
+    run.notes.append(Note(NoteKind.WRONG_SET_UP, lost))
     run.selected |= {"executePix.status", "executePix.json"}
     run.unsent = {say("limits.{setting} ({limit}) is spent", setting="transfers", limit=20): ["createPix"]}
     run.record = record_of("staging", {})
     run.drift = [Drift(id="executePix.repeated", situation="", place="", was="the same result", now="another")]
-    comparison = compared(run_before(shared_run("failing").folder), document_of(run), str)
+    comparison = compared(run_in_folder(shared_run("failing").folder), document_of(run), str)
     texts = set(page_of(run, comparison=comparison).texts)
 
     assert left_in_english(run, comparison) == []

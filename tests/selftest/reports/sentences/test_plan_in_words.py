@@ -11,7 +11,7 @@ from tests.selftest.hand_made import SANDBOX_PROFILE
 
 ADDRESS = "https://staging.example.test"
 PROFILE_OF_NO_SANDBOX = replace(
-    SANDBOX_PROFILE, base_url=ADDRESS, sandbox=None, transactions=Transactions(codes=("A", "B")), redirected=None
+    SANDBOX_PROFILE, base_url=ADDRESS, sandbox=None, transactions=Transactions(codes=("A", "B")), redirection_note=None
 )
 PROFILE_OF_A_SANDBOX = replace(PROFILE_OF_NO_SANDBOX, sandbox=ADDRESS)
 READS_ONLY = replace(PROFILE_OF_NO_SANDBOX, allow=frozenset({"read"}))
@@ -36,26 +36,26 @@ def lines_about_executions(*exchanges, **options):
     return [line.strip() for line in plan[start:end]]
 
 
-FAULTS_UNSEEN_OFF_A_SANDBOX = (
-    "unseen outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
+FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX = (
+    "not tested outside a sandbox: answers to two executions that are mixed up, a code that moves money twice"
 )
 
 
 @pytest.mark.parametrize(
     ("executions", "expected_lines"),
     [
-        ([execution(1, "A")], ["each once: number 1 of transactions.codes", FAULTS_UNSEEN_OFF_A_SANDBOX]),
+        ([execution(1, "A")], ["each once: number 1 of transactions.codes", FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX]),
         (
             [execution(1, "B"), execution(2, "A")],
-            ["each once: number 2 and number 1 of transactions.codes", FAULTS_UNSEEN_OFF_A_SANDBOX],
+            ["each once: number 2 and number 1 of transactions.codes", FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX],
         ),
-        ([execution(1, "MADE")], ["each once: 1 that the run prepares", FAULTS_UNSEEN_OFF_A_SANDBOX]),
+        ([execution(1, "MADE")], ["each once: 1 that the run prepares", FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX]),
         (
             [execution(1, "A", credential="no header"), execution(2, "B", credential="no header"), execution(3, "A")],
             [
                 "each once: number 1 of transactions.codes",
                 "number 1 of transactions.codes: 1 times without the valid token first; a service that ignores tokens executes it then",
-                FAULTS_UNSEEN_OFF_A_SANDBOX,
+                FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
             ],
         ),
         (
@@ -63,7 +63,7 @@ FAULTS_UNSEEN_OFF_A_SANDBOX = (
             [
                 "each once: 1 that the run prepares",
                 "a code that the run prepares: 0 times without the valid token first; a service that ignores tokens executes it then",
-                FAULTS_UNSEEN_OFF_A_SANDBOX,
+                FAULTS_NOT_TESTED_OUTSIDE_A_SANDBOX,
             ],
         ),
     ],
@@ -78,7 +78,7 @@ def test_the_plan_names_each_execution_by_the_place_of_its_code(executions, expe
     assert lines_about_executions(*executions) == expected_lines
 
 
-def test_on_a_sandbox_no_fault_is_listed_as_unseen():
+def test_on_a_sandbox_no_fault_is_listed_as_not_tested():
     """On a sandbox the plan lists no fault that a run could not see, because a run may execute a transfer twice there.
 
     Off a sandbox the plan lists `a code that moves money twice` as such a fault.
@@ -106,10 +106,16 @@ def test_on_a_sandbox_the_plan_counts_transfers_that_are_executed_twice():
 @pytest.mark.parametrize(
     ("state_of_plan", "reason"),
     [
-        ({"denied": frozenset({"executePix"}), "executes": True}, "it needs execute in allow"),
+        (
+            {"operations_not_permitted": frozenset({"executePix"}), "needs_an_execution": True},
+            "it needs execute in allow",
+        ),
         ({}, "nothing that was selected needs one"),
-        ({"executes": True, "journal_trouble": "none"}, "the next line says why; --plan --new-journal prints what "),
-        ({"executes": True}, "there is no code in transactions.codes, and no transactions.prepare"),
+        (
+            {"needs_an_execution": True, "journal_trouble": "none"},
+            "the next line says why; --plan --new-journal prints what ",
+        ),
+        ({"needs_an_execution": True}, "there is no code in transactions.codes, and no transactions.prepare"),
     ],
 )
 def test_why_there_is_no_execution(state_of_plan, reason):
@@ -130,7 +136,7 @@ def test_a_code_that_an_earlier_run_sent_has_a_line():
         "a limit",
     ]
 
-    lines = lines_about_executions(barred=["B"], cut=["a limit"], executes=True)
+    lines = lines_about_executions(codes_sent_before=["B"], limits_reached=["a limit"], needs_an_execution=True)
 
     assert lines == expected_lines
 
@@ -150,8 +156,8 @@ def test_the_first_line_says_that_the_address_is_that_of_an_option():
 
     The second line says what follows from it, if anything does.
     """
-    profile = replace(PROFILE_OF_NO_SANDBOX, redirected="--base-url: it only reads")
-    profile_without_consequence = replace(PROFILE_OF_NO_SANDBOX, redirected="")
+    profile = replace(PROFILE_OF_NO_SANDBOX, redirection_note="--base-url: it only reads")
+    profile_without_consequence = replace(PROFILE_OF_NO_SANDBOX, redirection_note="")
     address_of_option = f" {ADDRESS} (of --base-url, not that of the profile), not a sandbox"
 
     first_line, second_line, *_ = lines_of_plan(profile=profile)
@@ -168,7 +174,7 @@ def test_operations_without_permission_are_listed_as_out_of_scope():
 
     Requests that are malformed on purpose need the permission `fuzz`, and have a line there, too.
     """
-    lines = lines_of_plan(denied=frozenset({"createPix", "executePix"}), profile=READS_ONLY)
+    lines = lines_of_plan(operations_not_permitted=frozenset({"createPix", "executePix"}), profile=READS_ONLY)
     start = lines.index("out of scope:")
     line_of_execution, line_of_creation, line_of_malformed = lines[start + 1 : start + 4]
 
@@ -183,9 +189,7 @@ def test_a_plan_with_every_permission_has_nothing_out_of_scope():
 
 
 KEYS = (PixKey("EMAIL", "a@b.example", disposable=True), PixKey("PHONE", "+551199"), PixKey("RANDOM", ""))
-STAYS_OFF_SANDBOX = (
-    "stays: off a sandbox a deletion needs delete-keys in allow and requests.deletePixKey, key_at, and read in allow"
-)
+STAYS_OFF_SANDBOX = "stays: outside a sandbox a deletion needs delete-keys in allow and requests.deletePixKey, key_at, and read in allow"
 STAYS_ON_SANDBOX = "stays: a deletion needs delete-keys in allow and requests.deletePixKey"
 EACH_TIME = "deleted each time, unless a list showed it before the run"
 
@@ -193,8 +197,8 @@ EACH_TIME = "deleted each time, unless a list showed it before the run"
 @pytest.mark.parametrize(
     ("changes_of_profile", "fates_of_keys", "fate_of_made_up_keys"),
     [
-        ({"key_at": "/data/*"}, [EACH_TIME, "stays: it is not disposable", "deleted if Key and the list agree on its value"], "is deleted"),
-        ({"sandbox": ADDRESS}, [EACH_TIME, EACH_TIME, "deleted if Key or key_at tells its value"], "is deleted"),
+        ({"key_at": "/data/*"}, [EACH_TIME, "stays: it is not disposable", "deleted if the answer (Key) and a list of keys (key_at) have the same value"], "is deleted"),
+        ({"sandbox": ADDRESS}, [EACH_TIME, EACH_TIME, "deleted if the answer (Key) or a list of keys (key_at) has its value"], "is deleted"),
         ({"key_at": None}, [STAYS_OFF_SANDBOX] * 3, STAYS_OFF_SANDBOX),
         ({"sandbox": ADDRESS, "requests": {}}, [STAYS_ON_SANDBOX] * 3, STAYS_ON_SANDBOX),
     ],
@@ -216,8 +220,8 @@ def test_the_plan_says_of_each_key_whether_it_is_deleted(changes_of_profile, fat
     line_of_made_up_keys, line_of_other_keys = lines[start + 4 : start + 6]
 
     assert [line.rpartition("; ")[2] for line in lines_of_three_keys] == fates_of_keys
-    assert line_of_email.startswith("  EMAIL, number 1 of pix_keys: registered unless a list shows it, named by 2 req")
-    assert line_of_made_up_keys.endswith(f"if the service registers one, it {fate_of_made_up_keys}")
+    assert line_of_email.startswith("  EMAIL, number 1 of pix_keys: registered if no list of keys has it yet, in 2 req")
+    assert line_of_made_up_keys.endswith(f"if the service registers such a key, the key {fate_of_made_up_keys}")
     assert line_of_other_keys == "  no other key is deleted"
 
 
@@ -235,24 +239,24 @@ def test_the_plan_counts_transfers_that_may_succeed():
 
 
 @pytest.mark.parametrize(
-    ("profile", "amount", "number_of_unseen_lines"),
+    ("profile", "amount", "number_of_lines_not_tested"),
     [
         (PROFILE_OF_NO_SANDBOX, "of at most the amount of the profile", 1),
         (PROFILE_OF_A_SANDBOX, "of any amount", 0),
     ],
     ids=["not a sandbox", "a sandbox"],
 )
-def test_the_plan_says_what_invalid_transfers_ask_for(profile, amount, number_of_unseen_lines):
+def test_the_plan_says_what_invalid_transfers_ask_for(profile, amount, number_of_lines_not_tested):
     """Invalid transfers name accounts that do not exist, and off a sandbox ask for at most the amount of the profile.
 
     Off a sandbox no malformed body is sent, and one line says which faults stay unseen because of this.
     """
     lines = lines_of_plan(INVALID_TRANSFER, profile=profile)
     [line_of_invalid_transfers] = [line for line in lines if "synthetic accounts" in line]
-    unseen_lines = [line for line in lines if line.startswith("unseen")]
+    lines_not_tested = [line for line in lines if line.startswith("not tested")]
 
     assert line_of_invalid_transfers.endswith(amount)
-    assert len(unseen_lines) == number_of_unseen_lines
+    assert len(lines_not_tested) == number_of_lines_not_tested
 
 
 def test_a_plan_without_invalid_transfers_has_no_line_about_them():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.wrong_tokens import FORMS_FOR_SYNTHETIC_IDENTIFIERS, NO_HEADER, RESTORABLE
+from environments.door.wrong_tokens import FORMS_FOR_SYNTHETIC_IDENTIFIERS, NO_HEADER, RESTORABLE_FORMS
 from spec.exchange import VALID, Exchange, Request, Response
 from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.log import Log
@@ -51,7 +51,7 @@ def test_no_stand_in_tells_the_token(operation):
     credentials = {stand_in.credential for stand_in in sent}
     values = {value for stand_in in sent for _, value in (*stand_in.headers, *stand_in.query)}
 
-    assert credentials & RESTORABLE == set()
+    assert credentials & RESTORABLE_FORMS == set()
     assert [value for value in values if value in TOKEN or TOKEN in value] == []
 
 

@@ -101,8 +101,8 @@ class TestWhatIsShownIsText:
             narrowed=True,
         )
         run.unreachable = hostile_text_at("unreachable")
-        run.notes, run.errors = [Note(NoteKind.SET_UP, hostile_text_at("note"))], [hostile_text_at("error")]
-        run.not_executed = [hostile_text_at("not executed")]
+        run.notes, run.errors = [Note(NoteKind.WRONG_SET_UP, hostile_text_at("note"))], [hostile_text_at("error")]
+        run.transfers_not_executed = [hostile_text_at("not executed")]
         add_result(run, TYPE_EXAMPLE, Verdict.OBSERVED, "", [1])
         run.observations = [Observation(TYPE_EXAMPLE, frozenset({("", hostile_text_at("observation"))}))]
         add_result(run, DIGIT, Verdict.FAIL, hostile_text_at("failure of a row"), [1, 2])

@@ -7,7 +7,7 @@ import pytest
 from environments.secret_values import listed_secrets
 from reports.outputs.conformance_json import document_of
 from reports.outputs.page import rendering
-from reports.outputs.page.rendering import LINKED, marks_of, message_lines, summary_html
+from reports.outputs.page.rendering import MOST_LINKED, marks_of, message_lines, summary_html
 from reports.showing.evidence import ShownResponse, evidence
 from reports.showing.resending import Resending
 from reports.showing.show import Display
@@ -123,11 +123,11 @@ def test_a_page_of_very_many_exchanges_stays_small(monkeypatch):
     """
     monkeypatch.setattr(rendering, "MOST_WHOLE", 1)
     run = shared_run("failing").run
-    failing = next(result for result in run.results if result.exchanges[LINKED:])
+    failing = next(result for result in run.results if result.exchanges[MOST_LINKED:])
     page = summary_html(run, document_of(run))
     row = re.search(rf'<tr id="{failing.id}".*?</tr>', page, re.S)[0]
 
     assert page.count('<details class="exchange') == 1
     assert page.count('<p class="exchange') > 5
-    assert row.count("#exchange-") == LINKED
+    assert row.count("#exchange-") == MOST_LINKED
     assert " more" in row
