@@ -164,13 +164,13 @@ class _Printing:
 class ConformanceRun:
     """The hooks of a run. With --recorded the run sends nothing, and judges files of recorded traffic."""
 
-    def __init__(self, opened: RunParts) -> None:
+    def __init__(self, parts: RunParts) -> None:
         """Begin with the parts of the run."""
-        self._opened = opened
-        self.run = opened.run  # the record of the run: results, notes, exchanges
-        self.reporter = opened.reporter  # writes the files of the report, and prints the summary
-        self._pen = opened.pen  # decides what pytest prints, and hides tokens and codes in it
-        self._suite_session = opened.session  # sends the requests; None with --recorded
+        self._parts = parts
+        self.run = parts.run  # the record of the run: results, notes, exchanges
+        self.reporter = parts.reporter  # writes the files of the report, and prints the summary
+        self._pen = parts.pen  # decides what pytest prints, and hides tokens and codes in it
+        self._suite_session = parts.session  # sends the requests; None with --recorded
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
         """Hide tokens and codes in what pytest prints, as soon as pytest has its terminal.
@@ -215,7 +215,7 @@ class ConformanceRun:
         meet a requirement and of those that deviate. True tells pytest that there is no test to run.
         """
         if self._suite_session is None:  # with --recorded
-            tally = tally_of_all(self._opened.files, self.run.profile, session.config.getoption("scheduler"))
+            tally = tally_of_all(self._parts.files, self.run.profile, session.config.getoption("scheduler"))
             fill_run(self.run, tally)
             return True
         is_every_test_collected = session.testsfailed == 0
@@ -273,7 +273,7 @@ class ConformanceRun:
         After a wrong command line, such as a path that does not exist, the files are removed instead.
         """
         if self._suite_session:
-            end_sending(self._suite_session, was_interrupted=self._opened.was_interrupted)
+            end_sending(self._suite_session, was_interrupted=self._parts.was_interrupted)
             close_record(self._suite_session)
             keep_exchanges(self._suite_session, with_content=not session.config.getoption("no_report"))
         was_wrong_use = exitstatus == pytest.ExitCode.USAGE_ERROR

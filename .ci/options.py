@@ -117,9 +117,7 @@ def _check_address(address: str, environment: str) -> None:
     except ProfileError as error:
         raise _RefusedError(str(error)) from None
     if normalized_address(address) not in (profile.base_url, *profile.also_at):
-        raise _RefusedError(
-            f"{ADDRESS}: the address is not in also_at of {environment}; a change of the profile adds it"
-        )
+        raise _RefusedError(f"{ADDRESS}: the address is not in also_at of {environment}; add it to the profile first")
 
 
 def _check_variables() -> None:

@@ -21,5 +21,6 @@ class CommandParser(argparse.ArgumentParser):
 
         argparse calls this. An unknown argument is not repeated, because it may be a token that was pasted.
         """
-        line = " ".join(re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL).split())
+        without_arguments = re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL)
+        line = " ".join(without_arguments.split())  # a line break becomes a blank
         self.exit(WRONG_USE, f"error: {line}; see {self.prog} --help\n")

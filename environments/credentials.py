@@ -153,6 +153,8 @@ def token_of(profile: Profile) -> str:
         token = _variable(profile, auth.token_env).strip()
     elif auth.token_file:
         try:
+            # "utf-8-sig" ignores a byte order mark. A byte that is not UTF-8 is replaced, and `_TOKEN` refuses the
+            # result.
             token = auth.token_file.read_bytes().decode("utf-8-sig", "replace").strip()
         except OSError as error:
             raise _profile_error(profile, f"auth.token_file: cannot be read ({error.strerror})") from None

@@ -113,7 +113,7 @@ def listed_secrets(profile: Profile) -> Secrets:
     """The values of a profile that no output may show: accounts, keys, codes, and texts in its bodies and headers."""
     listed = {ACCOUNT: profile.accounts, KEY: [key.key for key in profile.pix_keys], CODE: profile.transactions.codes}
     secrets = Secrets(listed)
-    origins = identifiers(profile)
+    origins = texts_of_bodies(profile)
     for number, value in enumerate(origins, 1):  # outputs show the number: `<identifier 2>`
         secrets.known.append(Known(IDENTIFIER, value, number=number, origin=origins[value]))
     for header in profile.headers:
@@ -122,7 +122,7 @@ def listed_secrets(profile: Profile) -> Secrets:
     return secrets
 
 
-def identifiers(profile: Profile) -> dict[str, str]:
+def texts_of_bodies(profile: Profile) -> dict[str, str]:
     """Every text and number in the request bodies of a profile, with the key of the profile that has it.
 
     For example `{"12345-6": "requests.createPix.json.to"}`. The suite cannot know which of them name a person, so all
@@ -130,21 +130,21 @@ def identifiers(profile: Profile) -> dict[str, str]:
     out, because they name nobody.
     """
     origins: dict[str, str] = {}
-    for origin, value in _texts_of_bodies(profile):
+    for origin, value in _all_texts_of_bodies(profile):
         for text in _PLACEHOLDER.split(value):  # a value that is filled in is hidden as an account or a key already
             if text.strip() and text not in KEY_TYPES:
                 origins.setdefault(text, origin)
     return origins
 
 
-def texts_filled_in(profile: Profile) -> dict[re.Pattern[str], str]:
+def patterns_of_filled_texts(profile: Profile) -> dict[re.Pattern[str], str]:
     """Patterns of the texts in request bodies into which the suite fills a value, such as `to {key}`.
 
     A pattern matches the text as it is sent, such as `to ana@example.com`, so that the sent text can be hidden as well.
     The value for each pattern is the key of the profile that has the text: `requests.createPix.json.message`.
     """
     patterns: dict[re.Pattern[str], str] = {}
-    for origin, value in _texts_of_bodies(profile):
+    for origin, value in _all_texts_of_bodies(profile):
         pieces = _PLACEHOLDER.split(value)
         has_placeholder = len(pieces) > 1
         has_words_of_its_own = any(map(str.isalnum, "".join(pieces)))  # `{key}` alone is hidden as a key
@@ -154,7 +154,7 @@ def texts_filled_in(profile: Profile) -> dict[re.Pattern[str], str]:
     return patterns
 
 
-def _texts_of_bodies(profile: Profile) -> Iterator[tuple[str, str]]:
+def _all_texts_of_bodies(profile: Profile) -> Iterator[tuple[str, str]]:
     """Pairs of a key of the profile and a text or number in its request bodies: `("requests.createPix.json.to", "12")`.
 
     The profile has a body for some operations, and one for the request that prepares a transfer.

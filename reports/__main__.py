@@ -30,10 +30,11 @@ from spec.requirements import requirements
 
 SAME = 0
 WORSE = 1
-"""Exit statuses of `compare`:
+"""Exit statuses of `compare` from run A to run B:
 
-- 0: nothing newly fails
-- 1: a requirement newly fails, or one at a failing level is no longer exercised
+- 0: nothing became worse.
+- 1: a requirement fails in B and did not fail in A; or a requirement that was tested in A is not tested in B, and its
+  deviation would make a run fail.
 """
 
 
@@ -46,11 +47,11 @@ def comparison_lines(was: EarlierRun, now: EarlierRun, clean: Callable[[str], st
             continue
         yield f"{words}:"
         for id in ids:
-            yield f"  {_with_statement(id)}"
+            yield f"  {_id_with_statement(id)}"
     yield worsening_in_words(was, now, comparison)
 
 
-def _with_statement(id: str) -> str:
+def _id_with_statement(id: str) -> str:
     """An id with the statement of its requirement. An id of another version of the suite may be unknown."""
     return f"{id}: {requirements()[id].text}" if id in requirements() else id
 

@@ -153,7 +153,7 @@ class Listing:
         is_synthetic = SYNTHETIC_PREFIX in key
         return not is_synthetic and plain(key) in self.plain_texts
 
-    def shows_elsewhere(self, key: str) -> bool:
+    def shows_outside_key_at(self, key: str) -> bool:
         """True if the list has the key, but surely not where the profile says that keys are (`key_at`).
 
         Then `key_at` is probably wrong. The result is False if a text at `key_at` may be the key in another form: a
@@ -164,7 +164,7 @@ class Listing:
             return False
         end_of_key = plain_key[-_LAST_DIGITS:] if plain_key.isdecimal() else plain_key  # without a country code
         may_be_at_key_at = any(plain(text).endswith(end_of_key) for text in self.keys)
-        return not may_be_at_key_at and not self.may_hide(key)
+        return not may_be_at_key_at and not self.may_show_masked(key)
 
     @cached_property
     def _plain_texts_anywhere(self) -> frozenset[str]:
@@ -215,7 +215,7 @@ class Listing:
         """
         return any(map(_is_masked, self.values))
 
-    def may_hide(self, key: str, before: Listing | None = None) -> bool:
+    def may_show_masked(self, key: str, before: Listing | None = None) -> bool:
         """True if a masked text of the list, such as `+55*******4321`, may be the key.
 
         Then nobody can tell whether the key is listed. If `before` is an earlier list, only masked texts that are new

@@ -123,10 +123,10 @@ def joined_reasons(reasons: Iterable[Text]) -> Text:
 
 
 def joined_keeping_repeats(texts: Sequence[Text], link: str) -> Text:
-    """One message of all texts, with `link` between them, also if a text is repeated.
+    """One message of all texts, with `link` between them: "404 to 2 requests, 404 to 2 requests".
 
-    Messages among the texts are translated. A plain string is a name or a value, such as an operation id, and is
-    written as it is.
+    Unlike `joined`, this keeps equal texts and empty ones. Messages among the texts are translated. A plain string is a
+    name or a value, such as an operation id, and is written as it is.
     """
     if len(texts) < 2:
         return texts[0] if texts else ""

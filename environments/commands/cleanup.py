@@ -190,16 +190,17 @@ def _delete(client: Client, profile: Profile, key: KeyLeft) -> bool:
 def _is_gone(client: Client, exchange: Exchange, key: KeyLeft) -> bool:
     """True if a key no longer exists, according to the answer to its deletion (`exchange`) and to the last list.
 
-    - The service refused the deletion, and lists can be read: the key is gone if the last list shows nothing that may
-      be the key, such as a masked value.
-    - Otherwise the key is gone if the service granted the deletion, or does not know the key, and if no later list
-      shows the key.
+    - If the service refused the deletion, the list decides: the key is gone if no text in the list may be the key. A
+      masked text such as `+55*******4321` may be it.
+    - If the deletion was granted, the key is gone, unless a list after it shows the key.
+    - If the run may not read lists, a 404 also says that the key is gone.
     """
     value = key.value or ""
     refusal = refusal_or_failure(exchange)  # None if the service granted the deletion
     last_list = client.door.keys.lists.last.get(key.account)
     if refusal is not None and "read" in client.door.permission.allow:
         return last_list is not None and not last_list.may_show(value)
-    # Only a list that was read after the deletion counts. Exchanges are numbered in the order of sending.
-    is_listed_after = last_list is not None and last_list.number > exchange.number and last_list.shows(value)
-    return refusal in (None, RefusalKind.NOT_FOUND) and not is_listed_after
+    is_gone_by_answer = refusal in (None, RefusalKind.NOT_FOUND)
+    # Exchanges are numbered in the order of sending.
+    was_listed_after = last_list is not None and last_list.number > exchange.number and last_list.shows(value)
+    return is_gone_by_answer and not was_listed_after

@@ -15,6 +15,9 @@ from environments.profiles.loading import from_example, parse_yaml, path_of
 from environments.profiles.model import ProfileError, shown
 from spec.interface import operations
 
+_FURTHER_EXECUTIONS = 4
+"""Executions that a run sends on a sandbox beside one for each transfer of `count` (docs/traffic.md, A sandbox)."""
+
 
 def new_profile(options: argparse.Namespace) -> tuple[Path, str, list[str]]:
     """The path and the text of the profile that `new` writes, and lines that tell the user what to do next.
@@ -35,7 +38,7 @@ def _tls_of_replaced_profile(path: Path, *, may_replace: bool) -> dict[str, Any]
     They name certificates, which the options of `new` cannot all name. Raises ProfileError for a path that no profile
     can have, and if there is a profile that may not be replaced.
     """
-    if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):
+    if not re.fullmatch(r"\w[\w .-]*\.ya?ml", path.name):  # such as staging.yaml
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     if not os.path.lexists(path):
         return {}
@@ -52,21 +55,27 @@ def _values(options: argparse.Namespace, tls: Mapping[str, Any]) -> dict[str, st
     An empty value means that the commented line is made active with the value of the example. Raises ProfileError.
     """
     operation = options.prepare_with
-    limits = list(options.limit)
     if options.count and not operation:
         raise ProfileError("--count needs --prepare-with=OPERATION")
-    if options.count and "executions=" not in " ".join(limits):
-        # On a sandbox a run sends four more executions than it prepares transfers (docs/traffic.md, A sandbox).
-        limits.append(f"executions={options.count + 4}")
     from_options = {"base_url": options.base_url, "accounts": options.account, "tls": tls}
     values = {key: json.dumps(value) for key, value in from_options.items() if value}
+    limits = _limits(options)
     if limits:  # such as ["rate=5", "requests=900"], which becomes `{rate: 5, requests: 900}`
         values["limits"] = f"{{{', '.join(limits).replace('=', ': ')}}}"
-    if operation:  # "": the line of the example is made active as it is
-        values |= dict.fromkeys(("transactions", "prepare", "json", "code_at"), "")
+    if operation:
+        values |= dict.fromkeys(("transactions", "prepare", "json", "code_at"), "")  # as in the example
         values |= {"operation": operation, "count": str(options.count or "")}
         values["allow"] = f"[read, {operations()[operation].permission}]"
     return values
+
+
+def _limits(options: argparse.Namespace) -> list[str]:
+    """The limits that the user gave, such as `rate=5`. With --count, a limit of executions that is enough is added."""
+    limits = list(options.limit)
+    names = [limit.partition("=")[0] for limit in limits]
+    if options.count and "executions" not in names:
+        limits.append(f"executions={options.count + _FURTHER_EXECUTIONS}")
+    return limits
 
 
 def _next_steps(options: argparse.Namespace, path: Path, values: Mapping[str, str]) -> list[str]:

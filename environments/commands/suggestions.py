@@ -74,14 +74,19 @@ def _places_of_keys(key_list: Any, profile: Profile) -> list[str]:
         place: JsonPath = tuple("*" if isinstance(part, int) else part for part in path)
         values_by_place.setdefault(place, []).append(value)
     own_keys = {key.key for key in profile.pix_keys if key.key}
-    pointers = []
+    pointers: list[str] = []
     for place, values in values_by_place.items():
         has_only_keys = all(_is_a_key(value, own_keys) for value in values)
         may_be_shown = all(name == "*" or is_name(str(name)) for name in place)
         if "*" in place and has_only_keys and may_be_shown:
             pointers.append("/" + "/".join(map(str, place)))
-    named_like_keys = [place for place in pointers if folded(place.rpartition("/")[2]).endswith(_ENDS_OF_MEMBER_NAMES)]
-    return named_like_keys or pointers
+    return list(filter(_is_named_like_a_key, pointers)) or pointers
+
+
+def _is_named_like_a_key(pointer: str) -> bool:
+    """True if the last member of a JSON pointer has a name such as `pixKey` or `chave`."""
+    _, _, name = pointer.rpartition("/")
+    return folded(name).endswith(_ENDS_OF_MEMBER_NAMES)
 
 
 def _is_a_key(value: Any, own_keys: set[str]) -> bool:
@@ -91,13 +96,14 @@ def _is_a_key(value: Any, own_keys: set[str]) -> bool:
     """
     if not isinstance(value, str) or has_mask(value):
         return False
-    is_typical = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
-    return value in own_keys or is_typical or _tax_document_type(value) != ""
+    is_address_phone_or_uuid = bool(_ADDRESS_OR_PHONE.fullmatch(value) or UUID.fullmatch(value))
+    is_tax_document = _tax_document_type(value) != ""
+    return value in own_keys or is_address_phone_or_uuid or is_tax_document
 
 
 def _tax_document_type(text: str) -> str:
     """`CPF` or `CNPJ` if a text is such a tax document with valid check digits; else empty."""
-    if not re.fullmatch(r"[0-9./-]{11,18}", text):
+    if not re.fullmatch(r"[0-9./-]{11,18}", text):  # from 12345678909 to 12.345.678/0001-95
         return ""
     if cpf.is_valid(text):
         return "CPF"
@@ -112,6 +118,6 @@ def _type_that_the_holder_cannot_have(key_list: Any) -> str:
     """
     texts = [value for _, value in leaves_of(key_list) if isinstance(value, str)]
     types_in_list = {_tax_document_type(text) for text in texts} - {""}
-    if len(types_in_list) != 1:
-        return ""
-    return "CNPJ" if types_in_list == {"CPF"} else "CPF"
+    if types_in_list == {"CPF"}:
+        return "CNPJ"
+    return "CPF" if types_in_list == {"CNPJ"} else ""

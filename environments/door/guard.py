@@ -60,8 +60,8 @@ class ExecutionGuard:
         """The number of transfers that were certainly executed."""
         self.first_executed = ""
         """The first code that was executed with the valid token; empty if there is none."""
-        self.unknown: list[int] = []
-        """Numbers of the exchanges that may have moved money."""
+        self.unknown_outcomes: list[int] = []
+        """Numbers of the exchanges whose execution has an unknown outcome, so that it may have moved money."""
         self.token_refused: list[int] = []
         """Numbers of the executions that were answered 401."""
         self.barred: dict[str, JournalEntry] = {}
@@ -93,11 +93,11 @@ class ExecutionGuard:
     @property
     def executions(self) -> int:
         """Number of transfers that were executed, or may have been, with the valid token or a wrong one."""
-        return self.executed + len(self.unknown)
+        return self.executed + len(self.unknown_outcomes)
 
     # -- before a code is sent --------------------------------------------------------------------------------
 
-    def open_journal(self, supplied: Sequence[str] = ()) -> list[str]:
+    def open_journal_and_find_usable(self, supplied: Sequence[str] = ()) -> list[str]:
         """Open the journal (the file with the codes that runs have sent), and return the codes that this run may send.
 
         `supplied` are the transaction codes of the profile (the settings of the run). Those that an earlier run sent
@@ -297,17 +297,24 @@ class ExecutionGuard:
             return 0
         return self._budget.executions_left
 
-    def permit_again(self, *codes: str) -> bool:
-        """Permit that these transaction codes are sent once more, although they were executed. Returns true if so.
+    @property
+    def may_execute_unusually(self) -> bool:
+        """True if the run may execute a code in an unusual way: a second time, or at the same moment as another code.
 
-        It is permitted on a sandbox only (a test system without real money), to see if money moves a second time. It
-        is refused if the outcome of an execution is unknown. A test that sends two new codes at the same moment asks
-        this method, too, because it needs the same two conditions.
+        That is so on a sandbox only (a test system without real money), and only if the outcome of each execution so
+        far is known.
         """
-        is_no_sandbox = self.journal is not None  # only a sandbox has no journal
-        if is_no_sandbox or self.unknown:
+        is_sandbox = self.journal is None  # only a sandbox has no journal
+        return is_sandbox and not self.unknown_outcomes
+
+    def permit_again(self, code: str) -> bool:
+        """Permit that a transaction code is sent once more, although it was executed. Returns true if so.
+
+        It shows whether money moves a second time. `may_execute_unusually` has the conditions.
+        """
+        if not self.may_execute_unusually:
             return False
-        self._permitted_again.update(codes)
+        self._permitted_again.add(code)
         return True
 
     # -- while a code is sent ---------------------------------------------------------------------------------
@@ -335,7 +342,7 @@ class ExecutionGuard:
             self._write(code, Outcome.SENT)
         self._permitted_again.discard(code)
         # Set before the request is sent, so that the outcome is unknown if this thread is interrupted.
-        self.unknown.append(number)
+        self.unknown_outcomes.append(number)
         self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:
             yield
@@ -352,7 +359,7 @@ class ExecutionGuard:
         """
         self._outcomes[canonical(code)] = outcome
         if outcome is not Outcome.UNKNOWN:
-            self.unknown.remove(sending.exchange.number)
+            self.unknown_outcomes.remove(sending.exchange.number)
         if outcome in _NOTHING_WAS_EXECUTED:
             self._budget.release_execution()  # it does not count against limits.executions
         else:

@@ -147,7 +147,7 @@ def presence_of(key: RunKey, value: str, listing: Listing, before: Listing | Non
     is_shown = listing.shows(value)
     return Presence(
         is_shown,
-        is_absent=not is_shown and not listing.may_hide(value, before),
+        is_absent=not is_shown and not listing.may_show_masked(value, before),
         may_be_shown=is_shown or (key.is_of_profile and listing.may_show(value)),
     )
 

@@ -172,7 +172,7 @@ class Keys:
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
-    def holds_an_unknown_key(self) -> bool:
+    def has_random_key_of_unknown_value(self) -> bool:
         """True if this run or an earlier one registered a RANDOM key, whose value the service made and nobody knows.
 
         Such a key cannot be deleted, so no further RANDOM key is registered meanwhile. Raises JournalError.
@@ -217,9 +217,9 @@ class Keys:
         before = self.lists.before.get(account)
         for key in self.keys_of_runs():
             was_elsewhere_before = (
-                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_elsewhere(key.key)
+                SYNTHETIC_PREFIX not in key.key and before is not None and before.shows_outside_key_at(key.key)
             )
-            if last.shows_elsewhere(key.key) and not was_elsewhere_before:
+            if last.shows_outside_key_at(key.key) and not was_elsewhere_before:
                 return True
         return False
 

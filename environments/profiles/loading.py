@@ -265,10 +265,11 @@ def from_example(values: Mapping[str, str], path: Path) -> str:
     In the first line of each key the `#` is removed. The line gets the given value; if that is empty, it keeps the
     value of the example. `path` is the path of the new file. Raises ``ProfileError`` if a value is wrong.
     """
-    schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
+    schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)  # editors look for it beside the new file
     text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
     for key, value in values.items():
         line = rf"(?m)^(?P<indent> *)#?(?P<key>{key}:)(?P<value>.*)"
+        # `re.sub` reads a backslash in the new text as an escape, so each is doubled.
         new_value = f" {value}".replace("\\", r"\\") if value else r"\g<value>"
         text = re.sub(line, rf"\g<indent>\g<key>{new_value}", text, count=1)
     profile_of(text, path)  # raises if a value is wrong
@@ -321,16 +322,15 @@ def _place_of_wrong_name(place: tuple[Any, ...]) -> tuple[Any, ...]:
 def _wrong_body(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
     """Place and message for an error in the body of an operation: `("requests", "createPix")`, "expected a body …".
 
-    The message has an example of a body, because the user sees more from it than from the message of pydantic. Where in
-    the body the error is, is left out: names of its members may be data.
+    The message has an example of a body, because the user sees more from it than from the message of pydantic. The
+    place within the body is left out, because the names of its members may be data.
     """
     body = "{pixKey: '{key}'}" if "deletePixKey" in place else "{from: '{account}', to: RECEIVER, value: 0.01}"
     return place[:2], f"expected a body written as YAML, such as {{json: {body}}}"
 
 
 def _unknown_key(place: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
-    """Place and message for a key that a profile does not have: `("limits", "rat")`, 'unknown key; did you mean
-    "rate"?'.
+    """Place and message for a key that a profile does not have, such as `("limits", "rat")`, "unknown key; …".
 
     A key that resembles no known one is replaced by `…`, because it may be a secret that was pasted there.
     """

@@ -169,9 +169,9 @@ class Database:
     def __init__(self) -> None:
         """Make the tables in memory, and fill them with the made-up accounts and transfers."""
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False)  # the lock lets threads take turns
         self._connection.executescript(f"PRAGMA foreign_keys = ON; {SCRIPT}")
-        weakref.finalize(self, self._connection.close)
+        weakref.finalize(self, self._connection.close)  # closes the database when this object is not used any more
 
     @contextmanager
     def transaction(self) -> Iterator[Ledger]:

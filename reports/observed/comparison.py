@@ -158,10 +158,12 @@ def _line(other_run: ComparedRun, changes: Mapping[str, Sequence[str]], differs:
     `differs` has the parts of the scope in which the two runs differ, such as "selection". If it is not empty, the line
     names them and the other environment, because the user asked for a comparison that may be unfair.
     """
-    numbers = {CHANGES[name]: len(ids) for name, ids in changes.items() if ids}
-    with_numbers = [say("{number} {change}", number=number, change=change) for change, number in numbers.items()]
+    numbers_in_words = []
+    for name, ids in changes.items():
+        if ids:
+            numbers_in_words.append(say("{number} {change}", number=len(ids), change=CHANGES[name]))
     when = Date(other_run.started)
-    changes_in_words = joined_keeping_repeats(with_numbers or [say("no change")], ", ")
+    changes_in_words = joined_keeping_repeats(numbers_in_words or [say("no change")], ", ")
     if not differs:
         return say("since {when}: {changes}", when=when, changes=changes_in_words)
     return say(

@@ -69,7 +69,7 @@ def run_in_folder(folder: Path | None) -> EarlierRun | None:
         return None
 
 
-MOST_READ = 100
+_MOST_READ = 100
 """Most runs of an environment that are read. Each takes some milliseconds, and there may be very many, because old runs
 are never deleted."""
 
@@ -77,14 +77,15 @@ are never deleted."""
 def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
     """Read the runs in the folder of an environment, the newest first. Yields the folder of each run, and the run.
 
-    The name of a folder begins with the moment when its run started. Runs that cannot be read are left out, and so are
-    links such as `latest`.
+    The name of a folder begins with the moment when its run started. Only the newest 100 folders are read, because old
+    runs are never deleted. Runs that cannot be read are left out, and so are links such as `latest`.
     """
     try:
         folders = [folder for folder in environment.iterdir() if folder.is_dir() and not folder.is_symlink()]
     except OSError:
         return
-    for folder in sorted(folders, reverse=True)[:MOST_READ]:
+    newest_first = sorted(folders, reverse=True)
+    for folder in newest_first[:_MOST_READ]:
         run = run_in_folder(folder)
         if run:
             yield folder, run
@@ -93,8 +94,10 @@ def runs_of(environment: Path) -> Iterator[tuple[Path, EarlierRun]]:
 def newest_comparable(runs: Iterable[EarlierRun], now: RunDocument) -> EarlierRun | None:
     """The newest of these runs with which the run `now` is compared automatically; None if there is none.
 
-    The earlier run must have the same scope: environment, address, selection and permissions. `runs` has the newest run
-    first. It may be an iterator that reads files, so only as many runs are taken from it as needed.
+    The earlier run must have the same scope: environment, address, selection and permissions. A run `now` that was
+    interrupted is compared with nothing: many requirements were not tested in it, and each would be shown as a change.
+    `runs` has the newest run first. It may be an iterator that reads files, so only as many runs are taken from it as
+    needed.
     """
     if not came_to_its_end(now):
         return None
@@ -148,17 +151,20 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def checked(data: Any, model: type[Model]) -> Model:
     """The data of a file as an object of a pydantic model, such as `EarlierRun`.
 
-    Raises UnreadableError if the data do not fit the model. Its message names the outermost member around the first
-    error, such as `requirements`. The name of a member that the model does not have is not in the message, because
-    anybody may have written it into the file.
+    Raises UnreadableError if the data do not fit the model. Its message names a member of the file: for an error at
+    `requirements/3/verdict` it is `requirements`. The name of a member that the model does not have is not in the
+    message, because anybody may have written it into the file.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         first_error = error.errors(include_url=False, include_context=False, include_input=False)[0]
         path = first_error["loc"]
-        is_unknown = first_error["type"] == "extra_forbidden" and len(path) == 1
-        member = "a member" if is_unknown or not path else path[0]
+        # The path of an unknown member ends with its name. So only a path of one part begins with an unknown name. A
+        # longer path begins with a known member around the error, such as `requirements`.
+        is_unknown_member_of_file = first_error["type"] == "extra_forbidden" and len(path) == 1
+        has_known_name = bool(path) and not is_unknown_member_of_file
+        member = path[0] if has_known_name else "a member"
         raise UnreadableError(f"{member} is not as the suite writes it") from None
 
 
@@ -206,13 +212,15 @@ def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
 def _accepted_situations(was: Situations, now: Situations) -> Situations:
     """For one requirement, the facts to write into the record, by situation (what was sent, in words).
 
-    They are all facts of the run `now`, and each fact of the record `was` about which the run `now` shows nothing.
+    A fact is a pair of a place in an answer and a type, such as ("/data/*/id", "string"). All facts of the run `now`
+    are written. A fact of the record `was` stays if this run shows nothing about it: the run did not test the
+    situation, or the place has no value now. For example, the fact above stays if the array `data` is empty now.
     """
     nothing: Facts = frozenset()
-    return {
-        situation: updated_facts(was.get(situation, nothing), now.get(situation, nothing))
-        for situation in sorted({*was, *now})
-    }
+    accepted = {}
+    for situation in sorted({*was, *now}):
+        accepted[situation] = updated_facts(was.get(situation, nothing), now.get(situation, nothing))
+    return accepted
 
 
 def write_record(path: Path, record: Record) -> None:

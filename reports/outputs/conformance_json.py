@@ -1,4 +1,8 @@
-"""The document of a run, built once from its record, and the text of conformance.json."""
+"""Builds the `RunDocument` (the data of all reports) from a `Run` (what happened), and writes it as JSON.
+
+The classes of the document are in reports/result/document.py, and the verdict comes from reports/result/run_verdict.py.
+This module only fills the members in. Whoever makes another output of a run starts from the document, not from the run.
+"""
 
 from __future__ import annotations
 
@@ -60,16 +64,17 @@ def document_of(run: Run) -> RunDocument:
     finished = run.finished or datetime.now(UTC)
     granted = run.grants.granted  # operations to which at least one request with the valid token succeeded
 
-    def lines_that_resend_one(numbers: Sequence[int]) -> str:
-        """Shell lines that send the request of one of these exchanges of the run again."""
-        return _lines_that_resend_one(run.exchanges, numbers)
+    def shell_lines_of_safest(numbers: Sequence[int]) -> str:
+        """Shell lines that send a request of the run again: of these exchanges the one with the least risk."""
+        return _shell_lines_of_safest(run.exchanges, numbers)
 
     requirements = [
-        _reported(requirement, requirement_result, run) for requirement, requirement_result in result.results
+        _reported_requirement(requirement, requirement_result, run)
+        for requirement, requirement_result in result.results
     ]
     document = RunDocument(
         format=FORMAT,
-        suite=SuiteVersion(version=VERSION, proof=_proof_line()),
+        suite=SuiteVersion(version=VERSION, proof=_sentence_on_proof_of_suite()),
         provenance=_provenance(run, finished),
         environment=_environment(run),
         started=published_moment(run.started),
@@ -78,6 +83,7 @@ def document_of(run: Run) -> RunDocument:
         why_incomplete=result.why,
         exit_status=result.verdict.exit_status,
         selection=run.selection,
+        # How much recorded traffic was judged, and from when. Empty for a run that sent requests.
         recorded=run.recorded.in_words if run.recorded else "",
         alerts=tuple(Alert(kind=note.kind, text=note.text) for note in result.notes if note.is_alert),
         notes=tuple(note.text for note in result.notes),
@@ -90,12 +96,13 @@ def document_of(run: Run) -> RunDocument:
         granted=tuple(sorted(granted)),
         # Operations that were called with the valid token and never succeeded.
         granted_nothing=tuple(name for name in run.grants.operations_asked(result.operations) if name not in granted),
-        findings=tuple(findings_by_cause(requirements, lines_that_resend_one)),
+        findings=tuple(findings_by_cause(requirements, shell_lines_of_safest)),
         requirements=tuple(requirements),
+        # Behaviour that the interface document does not show: in words for people, and as data for later runs.
         observations=tuple(_observations(run, result)),
         observed=data_of_behaviour(result.behaviour),
         drift=tuple(run.drift),
-        record=_accepted_record(run),
+        record=_accepted_record(run),  # of the behaviour with which this run is compared
         left_behind=tuple(run.not_cleaned_up_in_words),
         not_cleaned_up=tuple(_key_not_cleaned_up(key) for key in run.not_cleaned_up),
         comparison=None,  # added later
@@ -107,7 +114,7 @@ def document_of(run: Run) -> RunDocument:
     return document.model_copy(update={"headline": str(headline(document))})
 
 
-def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
+def document_with_failed_output(document: RunDocument) -> RunDocument:
     """The document of a run after a part of its report could not be written. Such a run must not be green.
 
     If the run would be green (exit status 0), its verdict becomes `internal-error`. Any other verdict is unchanged.
@@ -125,7 +132,8 @@ def without_a_part_of_the_report(document: RunDocument) -> RunDocument:
 def _provenance(run: Run, finished: datetime) -> Provenance:
     """What the run was made with, so that somebody can repeat it: versions, digests of files, seed, start and end.
 
-    `finished` is the moment when the run ended.
+    The digests are of the list of requirements (spec/requirements.yaml, its `ledger`), of the OpenAPI schema of the
+    service (spec/openapi.yaml) and of the profile. `finished` is the moment when the run ended.
     """
     suite = run.suite
     return Provenance(
@@ -150,12 +158,12 @@ def _environment(run: Run) -> Environment:
     return Environment(
         name=profile.name,
         base_url=run.base_url,
-        redirected=profile.redirection_note is not None,
-        embedded=profile.base_url == EMBEDDED,
+        redirected=profile.redirection_note is not None,  # --base-url replaced the address of the profile
+        embedded=profile.base_url == EMBEDDED,  # the target was the reference service that is part of the suite
         sandbox=profile.is_sandbox,
         allow=tuple(sorted(profile.allow)),
         fail_on=tuple(sorted(profile.fail_on)),
-        drift=profile.drift,
+        drift=profile.drift,  # "warn" or "fail": what a change of accepted behaviour does to the verdict
     )
 
 
@@ -170,14 +178,15 @@ def _generated(run: Run) -> GeneratedTraffic:
             operation: {str(answer): count for answer, count in answers.items()}
             for operation, answers in generated.refused.items()
         },
-        # Operations that only read. Their generated requests are valid, so that at least one of them must succeed.
+        # Operations that only read. `refused` has every operation for which requests were generated, even if none of
+        # them was refused.
         harmless=tuple(sorted(generated.refused.keys() & READ_OPERATIONS)),
         cut=tuple(generated.cut),
         notes=tuple(generated.notes(run.grants.granted)),
     )
 
 
-def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
+def _reported_requirement(requirement: Requirement, result: RequirementResult, run: Run) -> ReportedRequirement:
     """The entry of one requirement in conformance.json: its statement, its verdict, and the findings with evidence."""
     return ReportedRequirement(
         id=requirement.id,
@@ -191,7 +200,7 @@ def _reported(requirement: Requirement, result: RequirementResult, run: Run) -> 
         expected=result.expected if result.findings else None,
         got=result.got if result.findings else None,
         exchanges=result.exchanges,
-        rests_on=result.number_of_supporting_exchanges,
+        rests_on=result.number_of_supporting_exchanges,  # more than are named in `exchanges`
         elapsed_s=round(run.elapsed_s.get(requirement.id, 0.0), 3),
         known_failure=result.known_failure or None,
         known_until=result.known_until.isoformat() if result.known_until else None,
@@ -227,18 +236,19 @@ def _accepted_record(run: Run) -> AcceptedRecord | None:
     return AcceptedRecord(accepted=run.record.accepted, suite_version=run.record.suite_version)
 
 
-def _lines_that_resend_one(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
-    """Shell lines that send the request of one of these exchanges again; empty if there are no such lines.
+def _shell_lines_of_safest(exchanges: Mapping[int, ShownExchange], numbers: Sequence[int]) -> str:
+    """Shell lines that send a request again: of these exchanges the one with the least risk; empty if none has lines.
 
-    `numbers` are the numbers of the exchanges to choose from. The exchange with the least risk is chosen: lines that
-    move no money are better than lines that may move money.
+    `numbers` are the numbers of the exchanges to choose from. Lines that move no money are better than lines that may
+    move money.
     """
     lines_of_exchanges = [exchanges[number].lines_that_resend for number in numbers if number in exchanges]
-    lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]  # an outline has none
-    return min(lines_to_choose_from, key=_risk, default="")
+    # An exchange of which only an outline is kept, without its body, has no lines: it cannot be sent again.
+    lines_to_choose_from = [lines for lines in lines_of_exchanges if lines]
+    return min(lines_to_choose_from, key=_risk_of_moving_money, default="")
 
 
-def _risk(lines: str) -> list[bool]:
+def _risk_of_moving_money(lines: str) -> list[bool]:
     """Sort key of shell lines that send a request again: the more certainly they move money, the later they are sorted.
 
     Such lines start with one of the warnings in `_MONEY_WARNINGS`, of which the first is the most certain. Python
@@ -264,12 +274,12 @@ def _listed_exchange(exchange: ShownExchange, start: datetime) -> ListedExchange
         number=exchange.number,
         operation=exchange.operation,
         elapsed_ms=exchange.elapsed_ms,
-        beside=exchange.beside,
+        beside=exchange.beside,  # how many other requests were on the wire at the same time
         request=f"{exchange.request.method} {exchange.request.url}",
         result=result,
         at_ms=round((exchange.started - start.timestamp()) * 1000, 1),
-        part=exchange.part or None,
-        purpose=exchange.purpose or None,
+        part=exchange.part or None,  # of the generated traffic; None for a request of a scenario
+        purpose=exchange.purpose or None,  # why a scenario sent it; None for a generated request
     )
 
 
@@ -277,7 +287,7 @@ SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 """Result of the self-tests that try the suite on faulty and right services. `make proof` writes it."""
 
 
-def _proof_line() -> Text:
+def _sentence_on_proof_of_suite() -> Text:
     """A sentence on how well this suite was proved: how many faulty services it catches, how many right ones it passes.
 
     Empty if the file with the results of `make proof` is missing or cannot be read.

@@ -46,7 +46,9 @@ def _summary(document: RunDocument) -> Iterator[str]:
 
     Drift is behaviour of the service that differs from an earlier run which the user accepted.
     """
-    yield f"## PIX conformance: {joined((document.verdict, exception_in_words(document)), ' ')}"
+    # Such as "conformant", or "conformant except 2 known failures" if the profile lists failures as known.
+    verdict_in_words = joined((document.verdict, exception_in_words(document)), " ")
+    yield f"## PIX conformance: {verdict_in_words}"
     yield ""
     yield f"{sentence_about_run(document)}."
     yield ""
@@ -66,21 +68,23 @@ def _summary(document: RunDocument) -> Iterator[str]:
 def sentence_about_run(document: RunDocument) -> str:
     """One sentence about a run: permissions of the profile, failures, number of tested requirements, and requests sent.
 
-    If the run says nothing about the service, the sentence begins with the reason.
+    For example `read only; no failure, 9 of 9 requirements tested; not a sandbox: 0 transfers executed, 24 requests`.
+    If the run says nothing about the service, the sentence begins with the reason, such as "the target could not be
+    reached".
     """
     return str(joined(_parts_of_sentence(document)))
 
 
 def _parts_of_sentence(document: RunDocument) -> Iterator[Text]:
     """The parts of the sentence about a run, in their order. A part may be empty; `joined` leaves out empty parts."""
-    yield why_no_verdict(document)
+    yield why_no_verdict(document)  # empty for a verdict on the service
     yield permissions_in_words(document.environment.allow)
     if document.selection is not None:
         yield "only a part of the requirements was selected"
     yield document.why_incomplete
     yield result_line(document)
-    if document.cut:
-        yield "cut short"
+    if document.cut:  # a limit of the profile, such as limits.requests, was reached
+        yield "not all requests were sent"
     yield traffic_in_words(document)
 
 
@@ -135,8 +139,9 @@ def _counts(document: RunDocument) -> Iterator[str]:
 def _table(title: str, findings: list[ReportedFinding]) -> Iterator[str]:
     """A Markdown table of findings under a title. No lines if there are no findings.
 
-    A row has the requirement that names the cause with the number of others, the level, the statement of the interface
-    document, and what the service answered.
+    Several requirements may fail for one cause. They are one finding, and so one row: its most important requirement
+    (`finding.cause`) with the number of the others, its level, its statement, and what the service answered. Such as
+    `| `executePix.json` and 2 more | documented | The body is JSON (Endpoints) | text |`.
     """
     if not findings:
         return

@@ -41,11 +41,13 @@ def junit(document: RunDocument) -> str:
 def _run_case(document: RunDocument) -> TestCase:
     """The test case of the run itself, so that a CI system is red if the run is red although no requirement fails.
 
-    Drift (behaviour that differs from the record which the user accepted) is a failure. Any other reason that no
-    requirement has is an error. The time of this test case is the time of the run without the times of the tests.
+    Drift (behaviour that differs from the record which the user accepted) is a failure. If the run is red for another
+    reason, such as a target that cannot be reached, the test case has an error. The time of this test case is the time
+    of the run without the times of the tests.
     """
     time_of_tests = sum(entry.elapsed_s for entry in document.requirements)
-    case = _case("run", "pix-conformance", max(document.duration_s - time_of_tests, 0), _provenance(document))
+    time_of_rest = max(document.duration_s - time_of_tests, 0)  # rounding could make it negative, which JUnit forbids
+    case = _case("run", "pix-conformance", time_of_rest, _provenance(document))
     text = "\n".join(_lines_about_run(document))
     if document.verdict == RunVerdict.DRIFTED:
         _set_result(case, Failure(printable(document.headline), RunVerdict.DRIFTED), text)

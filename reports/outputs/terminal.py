@@ -54,7 +54,7 @@ def summary(document: RunDocument, run: Run, report: str) -> Iterator[str]:
     yield from (f"not exercised: {line}" for line in capped(_not_exercised(document), _MOST_REASONS))
     for entry in left_out(document):
         if entry.verdict == Verdict.OUT_OF_SCOPE:  # requirements that were not exercised have lines above
-            yield f"{entry.counted}: {entry.why}"
+            yield f"{entry.number_in_words}: {entry.why}"
     yield from _line_about_ignored_malformed_requests(document)
     for why, keys in grouped(document.not_cleaned_up, attrgetter("why")).items():
         first_key_and_number = listed(capped([key.what for key in keys], 1))  # `a@example.com and 2 more`

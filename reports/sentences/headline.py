@@ -43,8 +43,8 @@ _LEFT_OUT = {
     Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
     Verdict.UNTESTABLE: (say_many("{n} untestable", "{n} untestable"), "requirements"),
 }
-"""Verdicts of requirements that were not tested. Each has a text with their number, and the anchor of the part of
-report.html that says more."""
+"""Verdicts of requirements that were not tested. Each has a message with their number, and the anchor of the part of
+report.html that says more (the id of an HTML element, to which other parts of the page link)."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,7 @@ def run_line(document: RunDocument) -> Text:
     name = environment.name
     base_url = environment.base_url
     traffic = traffic_in_words(document)
-    line = say("{name} at {base_url}, {sent}", name=name, base_url=base_url, sent=traffic)
     name_says_sandbox = environment.sandbox and name == "sandbox"
-    if name_says_sandbox:
-        line = say("{name} at {base_url}: {sent}", name=name, base_url=base_url, sent=_counts_of_traffic(document))
     if environment.redirected:
         line = say(
             "{name} at {base_url} (of --base-url, not that of the profile), {sent}",
@@ -147,6 +144,10 @@ def run_line(document: RunDocument) -> Text:
             base_url=base_url,
             sent=traffic,
         )
+    elif name_says_sandbox:  # `traffic` would say again that it is a sandbox
+        line = say("{name} at {base_url}: {sent}", name=name, base_url=base_url, sent=_counts_of_traffic(document))
+    else:
+        line = say("{name} at {base_url}, {sent}", name=name, base_url=base_url, sent=traffic)
     generated = document.generated
     # `refused` has an entry for each operation to which generated requests were sent, even if none was refused.
     seed = say("generated with --seed={seed}", seed=generated.seed) if generated.refused else ""
@@ -311,7 +312,7 @@ class LeftOut:
     """Requirements that were not tested, for one kind of reason (their verdict)."""
 
     verdict: Verdict
-    counted: Text  # how many there are: `3 out of scope`
+    number_in_words: Text  # how many there are: `3 out of scope`
     why: Text
     anchor: str  # of the part of the page that says more
 
@@ -320,11 +321,12 @@ def left_out(document: RunDocument) -> list[LeftOut]:
     """For each verdict that means "not tested", such as out of scope: how many requirements have it, and why."""
     by_verdict = grouped(document.requirements, lambda requirement: requirement.verdict)
     entries = []
-    for verdict, (counted, anchor) in _LEFT_OUT.items():
+    for verdict, (message_with_number, anchor) in _LEFT_OUT.items():
         if verdict in by_verdict:
             requirements = by_verdict[verdict]
+            number_in_words = message_with_number.of(n=len(requirements))  # `3 out of scope`
             why = joined(_why_left_out(verdict, requirements))
-            entries.append(LeftOut(verdict, counted.of(n=len(requirements)), why, anchor))
+            entries.append(LeftOut(verdict, number_in_words, why, anchor))
     return entries
 
 

@@ -18,7 +18,7 @@ GroupKey = TypeVar("GroupKey")
 
 
 def listed(parts: Sequence[Text]) -> Text:
-    """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none."""
+    """The parts in one text: `a`, `a and b`, or `a, b and c`; empty for none. Equal parts are all named."""
     if len(parts) < 2:
         return parts[0] if parts else ""
     return say("{some} and {last}", some=joined_keeping_repeats(parts[:-1], ", "), last=parts[-1])

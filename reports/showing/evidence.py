@@ -50,7 +50,7 @@ class ShownExchange:
 
     number: int  # place in the order of sending, from 1
     operation: str  # its operationId; UNDOCUMENTED or empty for an undocumented path
-    credential: str  # name of the credential that was sent
+    credential: str  # name of the token or header that was sent: "valid", "no header", "the token cut short"
     started: float  # seconds since 1970
     elapsed_ms: float
     beside: int  # how many other requests were on the wire meanwhile
@@ -66,8 +66,9 @@ class ShownExchange:
 def outline(exchange: Exchange) -> ShownExchange:
     """A summary of one request and its response without headers and bodies: operation, purpose, times, method, status.
 
-    The run records only this for an exchange to which nothing in the report refers. The address is the path template of
-    the operation, such as /v1/pix/keys/{accountId}, so nothing secret is in the summary.
+    The run records only this for an exchange to which nothing in the report refers. There are no shell lines that send
+    the request again, either. The address is the path template of the operation, such as /v1/pix/keys/{accountId}, so
+    nothing secret is in the summary.
     """
     operation = operations().get(exchange.operation)
     response = exchange.response
@@ -77,8 +78,8 @@ def outline(exchange: Exchange) -> ShownExchange:
         credential=exchange.credential,
         started=exchange.started,
         elapsed_ms=round(exchange.elapsed_s * 1000, 1),
-        beside=exchange.beside,
-        part=exchange.part,
+        beside=exchange.beside,  # how many other requests were on the wire at the same time
+        part=exchange.part,  # of the generated traffic, such as "stateful"; empty if a scenario sent the request
         purpose=exchange.purpose.value if exchange.purpose else "",
         request=ShownRequest(exchange.request.method, operation.path if operation else ""),
         response=ShownResponse(response.status, response.cut) if response else None,

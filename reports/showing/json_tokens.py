@@ -15,7 +15,8 @@ from spec.interface import personal_fields
 from spec.json_text import MAX_DEPTH, JsonPath, folded
 
 DEEPEST = MAX_DEPTH
-"""Most parts of a path that are kept, the last ones. No JSON that the suite reads is nested deeper."""
+"""Most parts of a path that a token has: only the last parts of a longer path. Without a limit, a body that opens
+thousands of braces would take memory for thousands of paths. No JSON that the suite reads is nested deeper."""
 _PERSONAL_NAMES = frozenset(map(folded, personal_fields()))
 """Names of members that describe a person, in small letters and without separators."""
 _TOKEN = re.compile(
@@ -38,7 +39,7 @@ class Token(NamedTuple):
     """The name or the array index in each object or array around the token, from the outside. The first part is the
     name before the outermost brace, which is empty in JSON."""
     is_personal: bool = False
-    """True within a member that names a person, and if the path is too deep to know."""
+    """True within a member whose value describes a person, such as `document`, and if the path is too long to know."""
 
     @property
     def member(self) -> str:
@@ -74,7 +75,7 @@ def tokens(text: str) -> Iterator[Token]:
     that was cut: it still must be shown without personal data.
     """
     path: list[str | int] = [""]  # the last part is the name of the present member, or the index of the array item
-    is_within_personal = [False]  # for each part of the path: true if a part before it names a person
+    is_in_personal_member = [False]  # for each part of the path: true if a part before it is a name such as `document`
     for match in _TOKEN.finditer(text):
         token = Token(match.lastgroup or "", match[0])
         closes = token.text in ("}", "]")
@@ -83,16 +84,17 @@ def tokens(text: str) -> Iterator[Token]:
             path[-1] = token.content
         elif closes and len(path) > 1:  # a text that is no JSON may close more than it opens
             path.pop()
-            is_within_personal.pop()
+            is_in_personal_member.pop()
         last_part = path[-1]
-        is_too_deep = len(path) >= DEEPEST  # then the start of the path is lost, so the piece is treated as personal
-        is_within_or_too_deep = is_within_personal[-1] or is_too_deep
-        is_personal = is_within_or_too_deep or _is_personal_name(last_part)
+        # Nothing so deep is documented, so nobody knows what it says. To be safe, it is treated as personal.
+        is_too_deep = len(path) >= DEEPEST
+        is_in_personal_or_too_deep = is_in_personal_member[-1] or is_too_deep
+        is_personal = is_in_personal_or_too_deep or _is_personal_name(last_part)
         yield Token(token.kind, token.text, tuple(path[-DEEPEST:]), is_personal)
         if token.text == "," and isinstance(last_part, int):  # the next item of an array
             path[-1] = last_part + 1
         elif opens:
-            is_within_personal.append(is_personal)
+            is_in_personal_member.append(is_personal)
             path.append("" if token.text == "{" else 0)
 
 

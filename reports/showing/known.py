@@ -47,15 +47,17 @@ class KnownValues:
     def __init__(self, values: Sequence[Known]) -> None:
         """Prepare a search for these values, such as tokens and account numbers, and for their encodings."""
         self.size = len(values)
-        self.plain = {}
-        self.origins = {}
-        # A placeholder, such as `<account 2>`, replaces a value in outputs. All keys below are in small letters.
+        self.plain = {}  # by placeholder, such as `<account 2>`: the value itself
+        self.origins = {}  # by placeholder: the key of the profile that has it, such as `requests.createPix.json.to`
+        # A placeholder replaces a value in outputs. All keys below are in small letters.
         self._placeholders: dict[str, str] = {}  # by value
         # By value: placeholders of values that are hidden only in requests of the suite, not in answers.
         self._placeholders_in_requests: dict[str, str] = {}
         # By encoding of a value: its placeholder, and true if the encoding is hidden within a longer word, too.
         self._encodings: dict[str, tuple[str, bool]] = {}
-        self._words: set[str] = set()  # words of which secrets without a digit are made, see `has_word`
+        # Words of secrets without a digit, such as `correct` of the password `correct horse`, see `has_word`. A secret
+        # with a digit is a key or a token, and is not made of ordinary words.
+        self._words: set[str] = set()
         last_numbers: Counter[str] = Counter()  # by name, such as "account": the last number, as in `<account 2>`
         for known_value in values:
             is_new = self._is_new(known_value)
@@ -107,7 +109,8 @@ class KnownValues:
         """Add the encodings of a value, such as percent-encoded, so that each is found in texts.
 
         A short value is found only as a whole word, because it may be a part of another word by chance. A secret is
-        found everywhere.
+        found everywhere. But a value that is also a word of member names, such as `account`, is found only as a whole
+        word, even if it is a secret: otherwise `accountType` would become `<token>Type`.
         """
         value = _fold(known_value.value)
         is_long_enough = known_value.secret or len(value) >= _LONG_ENOUGH

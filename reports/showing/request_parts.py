@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from environments.door.wrong_tokens import FORMS, INVALID_CREDENTIALS
 from environments.profiles.model import Profile
-from environments.secret_values import texts_filled_in
+from environments.secret_values import patterns_of_filled_texts
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import END_OF_CUT_BODY, MOST_BYTES_SHOWN, Display, printable, shape
 from spec.exchange import Request
@@ -132,11 +132,15 @@ class RequestSplitter:
     """Divides the requests of a run into texts that may be shown and values that may not."""
 
     def __init__(self, display: Display, profile: Profile) -> None:
-        """`display` knows which values are secret. `profile` tells where a person finds them, for comments."""
+        """`display` knows which values are secret. `profile` has the keys under which a person finds these values.
+
+        The keys become comments of the shell lines, such as `# ACCOUNT: pix.yaml, accounts, 99999`.
+        """
         self._display = display
         self._profile_name = profile.path.name
         self._expressions_of_secrets = expressions_of_secrets(profile)
-        self._texts_filled_in = texts_filled_in(profile)
+        # By the pattern of a text with gaps, such as `to {key}`: the key of the profile that has the text.
+        self._patterns_of_filled_texts = patterns_of_filled_texts(profile)
         self._header_texts = {header.name.lower(): header.text for header in profile.headers if header.text}
 
     def parts_of(self, request: Request) -> RequestParts:
@@ -163,11 +167,10 @@ class RequestSplitter:
     def _parts_of_text(self, text: str, name: str) -> Parts:
         """The parts of a text. Each token, account number, key or code in it becomes `Redacted`.
 
-        `Redacted` is a value that is not shown, with the shell variable that replaces it.
-
-        If the text does not have the value exactly as the profile has it, such as percent-encoded, the whole text
-        becomes one `Redacted` value with its shape (letters as `a`, digits as `9`). So a person sees in which form to
-        write it. Its variable is `SENT_` followed by `name`.
+        `Redacted` is a value that is not shown, with the shell variable that replaces it. If the text has the value in
+        another form than the profile, for example percent-encoded, the whole text becomes one `Redacted` value with its
+        shape (letters as `a`, digits as `9`). So a person sees in which form to write it. Its variable is `SENT_`
+        followed by `name`.
         """
         known_values = self._display.known
         whole = known_values.whole(text)
@@ -182,8 +185,10 @@ class RequestSplitter:
             elif piece:
                 parts.append(piece)
                 text_with_plain_values += piece
+        # A text such as `%61c-1` for the account `ac-1`: no value is found in it, only in the decoded text.
         decoded_text = unquote(text)
         has_percent_encoded_value = decoded_text != text and known_values.has(decoded_text)
+        # A text such as `AC-1` for the account `ac-1`: the value is found, but the profile has another text.
         has_value_in_another_form = text_with_plain_values != text
         if has_value_in_another_form or has_percent_encoded_value:
             return [_redacted_as_sent(name, text)]
@@ -202,8 +207,11 @@ class RequestSplitter:
         name_without_number = name.partition(" ")[0]
         profile_key = known_values.origins.get(placeholder, _PROFILE_KEYS.get(name_without_number))
         if profile_key is None:  # the value is not in the profile: a wrong token, for instance
-            return Redacted(variable_expression(f"sent {name}"), placeholder, placeholder)
-        origin = self._origin(profile_key, known_values.plain[placeholder]) if profile_key else ""
+            # Its origin is its placeholder, so that a comment still says what the variable is.
+            return Redacted(variable_expression(f"sent {name}"), shown=placeholder, origin=placeholder)
+        origin = ""
+        if profile_key:  # it is empty for a transaction code, whose comment says of which kind of transfer the code is
+            origin = self._origin(profile_key, known_values.plain[placeholder])
         return Redacted(variable_expression(name), placeholder, origin)
 
     def _origin(self, profile_key: str, text: str) -> str:
@@ -283,7 +291,7 @@ class RequestSplitter:
         A text of the profile may have a gap, such as `to {key}`. The suite fills in a key before it sends the text, so
         the content is compared with the text of the profile as a pattern. Empty if no text of the profile matches.
         """
-        for pattern, profile_key in self._texts_filled_in.items():
+        for pattern, profile_key in self._patterns_of_filled_texts.items():
             if pattern.fullmatch(content):
                 return profile_key
         return ""

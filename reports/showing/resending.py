@@ -24,7 +24,7 @@ from reports.showing.request_parts import (
     expressions_of_secrets,
     variable_expression,
 )
-from reports.showing.shell_words import commands_that_print, commands_that_require_variables, word
+from reports.showing.shell_words import commands_that_print, commands_that_require_variables, shell_argument
 from reports.showing.show import Display
 from spec.answers import data_of
 from spec.exchange import HTTP_1_0, VALID, Exchange, Request, json_error
@@ -40,8 +40,8 @@ _LONGEST_BODY_IN_LINE = 4_000
 """Most characters that the body of a request may take in a shell line. A longer line cannot be read or pasted well."""
 _LARGEST_ARGUMENT = 100_000
 """Most bytes of a body that is passed as one argument of a command. Linux permits 128 KiB, other systems less."""
-_OMITTED_HEADERS = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-"""Headers that curl sends by itself."""
+_HEADERS_OF_CURL = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
+"""Headers that curl sends by itself, so that the line need not have them. It finds their values itself, too."""
 _CA_BUNDLE = variable_expression("ca bundle")
 _CLIENT_CERT = variable_expression("client cert")
 _CLIENT_KEY = variable_expression("client key")
@@ -70,12 +70,12 @@ class Resending:
         """`display` knows which values are secret. The lines use the options for TLS and proxy of this profile."""
         self.display = display
         self.splitter = RequestSplitter(display, profile)
-        self.preparations = {}
+        self.preparations = {}  # by transaction code: the request that prepared it; the end of the run sets it
         self._profile_name = profile.path.name
         self._token = expressions_of_secrets(profile)["token"]
         self._connection_options = list(_connection_options(profile))
         prepare = profile.transactions.prepare
-        self._code_at = prepare.code_at if prepare else ""
+        self._code_at = prepare.code_at if prepare else ""  # JSON pointer to the code in the answer that prepares it
 
     def lines(self, exchange: Exchange, parts: RequestParts) -> list[str]:
         """The shell lines by which a person sends the request of an exchange again. The last line is the curl command.
@@ -122,7 +122,8 @@ class Resending:
             words.append("--globoff --path-as-is")  # make curl send the address unchanged
         # With `-X HEAD` curl would wait for a body that never comes.
         words.append("--head" if request.method == "HEAD" else f"-X {shlex.quote(request.method)}")
-        words += [_header_option(name, value) for name, value in parts.headers if name.lower() not in _OMITTED_HEADERS]
+        headers_to_write = [header for header in parts.headers if header[0].lower() not in _HEADERS_OF_CURL]
+        words += [_header_option(name, value) for name, value in headers_to_write]
         has_body = body_size > 0 or "content-length" in header_names
         if has_body and "content-type" not in header_names:
             words.append("-H 'Content-Type:'")  # without a value, because curl would send the type of a form
@@ -131,7 +132,7 @@ class Resending:
         if has_body and body_fits_in_line:
             commands_before, body_option = _commands_and_option_for_body(parts)
             words.append(body_option)
-        words.append(word(parts.url))
+        words.append(shell_argument(parts.url))
         line = " ".join(words)
         if not body_fits_in_line:
             return f"# not the whole request, which has a body of {body_size} bytes: {line}"
@@ -192,8 +193,9 @@ class Resending:
         There is no line if the right token was sent, or if no shell filter can make the wrong one. Then a person makes
         the wrong token.
         """
-        wrong_token_form = FORMS_BY_NAME.get(exchange.credential)
+        wrong_token_form = FORMS_BY_NAME.get(exchange.credential)  # such as the form "the token cut short"
         if wrong_token_form and wrong_token_form.filter:
+            # A file with the token often ends with a line end, which is no part of the token. `tr` removes it.
             yield f'WRONG_TOKEN=$(printf %s "{self._token}" | tr -d "[:space:]" | {wrong_token_form.filter})'
 
     def _preparation_of(self, execution: Exchange) -> Request | None:
@@ -285,8 +287,8 @@ def _header_option(name: str, value: Parts) -> str:
     curl sends a header with an empty value only if it is written with a semicolon: `-H 'Accept-Language;'`.
     """
     if any(value):
-        return f"-H {word([f'{name}: ', *value])}"
-    return f"-H {word([f'{name};'])}"
+        return f"-H {shell_argument([f'{name}: ', *value])}"
+    return f"-H {shell_argument([f'{name};'])}"
 
 
 def _body_fits_in_line(parts: RequestParts) -> bool:
@@ -304,6 +306,6 @@ def _commands_and_option_for_body(parts: RequestParts) -> tuple[str, str]:
     is_short = len(body) <= _LARGEST_ARGUMENT
     argument_equals_body = b"\0" not in body and not body.endswith(b"\n")
     if is_short and argument_equals_body:
-        return "", f"--data-raw {word(parts.body)}"
+        return "", f"--data-raw {shell_argument(parts.body)}"
     require_variables = commands_that_require_variables(parts.body)
     return f"{require_variables}{{ {commands_that_print(parts.body)}; }} | ", "--data-binary @-"

@@ -19,16 +19,20 @@ _SPECIAL = re.compile(
     r"|[^ -~]+.?|'",
     re.DOTALL,
 )
-"""Pieces of a text that single quotes cannot hold, or not in a short line:
+"""Pieces of a text that cannot stand in single quotes, and pieces that would make the line too long. A command prints
+such a piece:
 
-- 200 times the same character;
-- 200 times the same few characters, such as `{"a":`;
-- characters that are no printable ASCII, and one character more, because a shell drops a line end at the end of an
-  output;
-- a single quote."""
+- One character at least 200 times. `head` and `tr` print it.
+- The same few characters at least 200 times, such as `{"a":`. `yes` prints them. They have no single quote, and do not
+  begin with `-`, because `yes` would read them as an option.
+- Characters that are no printable ASCII, with the character after them. `printf` prints them. A shell drops a line end
+  at the end of an output, and so the output has one character more: `"$(printf '\\303\\251x')"` for `éx`.
+- A single quote.
+
+200 and the 12 characters of a unit are choices: a shorter text is as quickly read as the command that prints it."""
 
 
-def word(parts: Iterable[Part]) -> str:
+def shell_argument(parts: Iterable[Part]) -> str:
     """The parts of a request as one argument of a shell command, such as `'Bearer '"${PIX_TOKEN:?}"`.
 
     Texts are written in single quotes, in which a shell changes nothing. Variables are written in double quotes, in

@@ -256,7 +256,8 @@ class Display:
         """
         is_latin = _LATIN.search(content_type) is not None
         whole_size = max(size, len(body))
-        # The result is cached by its arguments. It is another one once more values are known, which are hidden in it.
+        # The number of known values is an argument only for the cache, which finds a result by its arguments. If the
+        # run has learned a further secret value, the body is prepared again, without that value.
         return self._remembered_body(body[:MOST_BYTES_SHOWN], is_latin, whole_size, self.known.size)
 
     def _body(self, start: bytes, is_latin: bool, size: int, number_of_known_values: int) -> str:
@@ -307,7 +308,7 @@ class Display:
         longer_words = [word for word in words_of(text) if len(word) > 1]
         return self.known.has(text) or any(map(self.known.has_word, longer_words))
 
-    def _with_unknown_changed(self, text: str, change: Callable[[str], str]) -> str:
+    def _with_unsafe_text_changed(self, text: str, change: Callable[[str], str]) -> str:
         """The text with `change` applied to everything that may be data of a person.
 
         Known values, such as tokens and account numbers, become placeholders such as `<token>`. Identifiers that the
@@ -316,9 +317,11 @@ class Display:
 
         def changed_between_identifiers(piece: str) -> str:
             """A text without known values, with `change` applied before, between and after the made-up identifiers."""
-            return _joined_after_change(_SYNTHETIC.split(piece), change)
+            texts_and_identifiers = _SYNTHETIC.split(piece)
+            return _joined_with_texts_changed(texts_and_identifiers, change)
 
-        return _joined_after_change(self.known.split(text), changed_between_identifiers)
+        texts_and_placeholders = self.known.split(text)
+        return _joined_with_texts_changed(texts_and_placeholders, changed_between_identifiers)
 
     def _ordinary_words(self, text: str) -> str:
         """A text in which only ordinary words are readable, because any other word may be the name of a person.
@@ -327,7 +330,7 @@ class Display:
         become one.
         """
         with_single_blanks = _BLANKS.sub(" ", unicodedata.normalize("NFC", text))
-        return self._with_unknown_changed(with_single_blanks, self._words_or_shapes)
+        return self._with_unsafe_text_changed(with_single_blanks, self._words_or_shapes)
 
     def _words_or_shapes(self, text: str) -> str:
         """The text, without known values, in which each piece between blanks is shown as a word or as a shape (`Aaa`).
@@ -347,7 +350,7 @@ class Display:
         has_only_ordinary_words = all(map(self._is_ordinary, words))
         if _SIGN_OF_IDENTIFIER.search(piece) or not has_only_ordinary_words:
             return shape(piece)
-        return _joined_after_change(parts, shape)
+        return _joined_with_texts_changed(parts, shape)  # the words are unchanged
 
     def _is_ordinary(self, word: str) -> bool:
         """True if the word is in the list of ordinary words and in no secret of the run.
@@ -392,7 +395,7 @@ class Display:
         is_personal = token.is_personal and not service_wrote_it
         # `status` and `type` have few documented values. An undocumented one may be anything, so it is hidden as well.
         if is_personal or member in _OF_FEW_VALUES:
-            return self._with_unknown_changed(text, shape)
+            return self._with_unsafe_text_changed(text, shape)
         return self.text(text)
 
     def _is_safe_to_show(self, token: Token) -> bool:
@@ -411,16 +414,18 @@ class Display:
             return text.strip().lower() in ("true", "false")
         if member not in ("code", "accounttype"):
             return False
-        is_code_of_envelope = member == "code" and len(token.path) == 2  # the path has an empty name before `code`
+        # The path of a member of the outermost object is ("", name): the first part is the name of the whole text.
+        is_code_of_envelope = member == "code" and len(token.path) == 2
+        # A bank may use five digits for codes of refusals. A number within `data` may be the code of a transfer.
         longest = _LONGEST_CODE if is_code_of_envelope else _LONGEST_INNER_NUMBER
         return len(text) <= longest and _NUMBER.fullmatch(text) is not None
 
 
-def _joined_after_change(pieces: Sequence[str], change: Callable[[str], str]) -> str:
+def _joined_with_texts_changed(pieces: Sequence[str], change: Callable[[str], str]) -> str:
     """The pieces joined to one text, after `change` was applied to the first piece, the third piece, and so on.
 
-    The second piece, the fourth piece, and so on are unchanged: they may be shown. `re.split` with a group, and
-    `KnownValues.split`, return such lists: between two pieces of text there is always one separator.
+    The second piece, the fourth piece, and so on are separators that may be shown, so they are unchanged. `re.split`
+    with a group, and `KnownValues.split`, return such lists: a text, a separator, a text, …, a text.
     """
     joined = ""
     for index, piece in enumerate(pieces):

@@ -80,7 +80,7 @@ def close_record(session: Session) -> None:
     without_known_values = session.display.without_known_values  # hides tokens and codes in texts of other programs
     run.requests = len(door.exchanges)
     run.executions = door.guard.executions
-    run.unknown_outcomes = len(door.guard.unknown)
+    run.unknown_outcomes = len(door.guard.unknown_outcomes)
     run.ended_by = run.ended_by or door.token_monitor.expired
     run.unreachable = run.unreachable or without_known_values(door.liveness.why_unreachable)
     run.end_of_target = _end_of_target(session.reproduction) if door.liveness.why_unreachable else ""
@@ -233,7 +233,7 @@ def _unsettled_transfers(door: Door, name: str) -> Iterator[Note]:
         command_to_settle = say(
             "python -m environments journal {name} prints its name, and with --settle NAME ends this line", name=name
         )
-    for number in door.guard.unknown:  # executions of this run without a clear answer
+    for number in door.guard.unknown_outcomes:  # executions of this run without a clear answer
         remedy = say(
             "it may have moved money, as no answer settles that; the code is not sent again: look the transfer up"
         )
@@ -355,7 +355,7 @@ def _faults_of_the_set_up(door: Door, valid: Iterable[Exchange]) -> Iterator[Tex
             number=number,
         )
         # --resend-code needs a journal, and is refused for a code that may have moved money in spite of its 401.
-        may_be_sent_again = guard.journal is not None and number not in guard.unknown
+        may_be_sent_again = guard.journal is not None and number not in guard.unknown_outcomes
         resend = say("then name this one code in --resend-code") if may_be_sent_again else ""
         yield joined((refused, resend))
     yield from guard.notes
@@ -412,7 +412,7 @@ def _codes_refused(door: Door, valid: Iterable[Exchange]) -> Iterator[Text]:
     codes that this run prepared were refused as well, because these were new.
     """
     executions = [exchange for exchange in valid if exchange.operation == "executePix" and exchange.response]
-    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown]
+    with_known_outcome = [exchange for exchange in executions if exchange.number not in door.guard.unknown_outcomes]
     refused = [exchange for exchange in with_known_outcome if _refuses_a_code(exchange)]
     if all(_may_be_a_conflict(exchange) for exchange in refused):  # also if no code was refused
         return

@@ -34,7 +34,7 @@ from reports.observed.earlier_runs import (
     runs_of,
     write_record,
 )
-from reports.outputs.conformance_json import FILE, document_of, without_a_part_of_the_report
+from reports.outputs.conformance_json import FILE, document_of, document_with_failed_output
 from reports.outputs.github import append_to_summary, step_summary, workflow_commands
 from reports.outputs.page.rendering import page_title, summary_html
 from reports.outputs.page.templates import frame
@@ -203,7 +203,7 @@ class Reporter:
     def note_missing_part(self, why: str) -> None:
         """Remember why a part of the report cannot be written. Only the first reason is remembered.
 
-        A run without its whole report must not be green, see `without_a_part_of_the_report`.
+        A run without its whole report must not be green, see `document_with_failed_output`.
         """
         if not self._reason_of_missing_part:
             self._reason_of_missing_part = why
@@ -217,7 +217,7 @@ class Reporter:
         If a part of the report is missing, the document says so, and its exit status is not 0.
         """
         if self._reason_of_missing_part:
-            document = without_a_part_of_the_report(document)
+            document = document_with_failed_output(document)
         self._run_before = self._run_before or self._newest_comparable(document)
         comparison = comparison_of(document, named=self._named_run, before=self._run_before, clean=self._clean)
         self._document = document.model_copy(update={"comparison": comparison})

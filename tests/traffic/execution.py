@@ -106,8 +106,8 @@ def execute(traffic: Traffic) -> None:
 def send_first_code_at_the_end(traffic: Traffic) -> None:
     """Send the code that was executed first once without a token and once with a wrong one, at the end of the run.
 
-    A service may keep the result in a cache, and show it to anybody who asks later. The same two requests are sent
-    right after the execution, too.
+    A service may keep the result in a cache, and show it to anybody who asks later. The same two requests were already
+    sent right after the execution.
     """
     send_first_code_again(traffic.client.with_purpose(Execution.UNAUTHORIZED_AFTER_EXECUTION))
 
@@ -116,8 +116,8 @@ def send_first_code_at_the_end(traffic: Traffic) -> None:
 class _CodePlan:
     """The codes that a run sends: as many as limits.executions permits."""
 
-    supplied: list[str]
-    """Codes of the profile. They are sent first."""
+    codes_of_profile: list[str]
+    """The codes that are written in the profile. They are sent first."""
     most_prepared: int
     """Most codes that the run prepares, including the two codes of the pair."""
     number_before_pair: int
@@ -147,11 +147,11 @@ class _Executions:
         self._profile = traffic.profile
         self._log = traffic.log
         self._selection_includes = traffic.selection.includes_any
-        self._door = traffic.client.door
-        self._together = traffic.together
+        self._door = traffic.client.door  # checks and sends every request; its guard keeps real codes from being wasted
+        self._together = traffic.together  # sends several requests at the same moment
         self._unknown_code = synthetic()  # a made-up code, which does not exist
         self._requests_before = requests_before_executions(traffic, self._unknown_code)
-        self._requests_on_sandbox: RequestsOnSandbox | None = None  # replace `_requests_before` if there are any
+        self._requests_on_sandbox: RequestsOnSandbox | None = None  # if not None, used instead of `_requests_before`
         self._codes_of_pair: list[str] = []  # the codes that are kept to execute both at the same moment
         self._unauthorized_by_index: dict[int, list[UnauthorizedRequest]] = {}  # planned, by index of a code
         self._unauthorized_by_code: dict[str, Sequence[UnauthorizedRequest]] = {}  # sent, by code
@@ -165,10 +165,11 @@ class _Executions:
     def send_unknown_code_with_wrong_tokens(self) -> None:
         """Send a code that does not exist with wrong tokens, if a selected requirement is about the answers.
 
-        First it is sent without a token and with a wrong one. No other request is under way at the same time, because
-        the answers to all other wrong tokens are compared with these two, and the answer of a busy service may have
-        nothing to do with the token. Then it is sent with the valid token under a scheme other than Bearer, such as
-        Digest, each time at the same moment as a valid request that does nothing.
+        1. Without a token, and with a wrong token. No other request is under way at the same time, because the answers
+           to all other wrong tokens are compared with these two, and a busy service may answer something else.
+        2. With the valid token under a scheme other than Bearer, such as Digest. Each of these requests is sent at the
+           same moment as a valid request that does nothing, because a service may let a wrong credential pass while a
+           valid request is under way.
         """
         send = partial(self._send, synthetic(), purpose=Execution.UNKNOWN_CODE_REFUSED)
         if self._selection_includes(_SCHEME, "executePix.refusal", *_ROBUST):
@@ -183,7 +184,7 @@ class _Executions:
         """Execute each real code that limits.executions permits; most codes are sent with wrong tokens before.
 
         Nothing is sent if no selected requirement needs a real code. If an execution is answered 401, the token may
-        have expired: then the codes that are left are not sent, so that they are not wasted.
+        have expired: then the remaining codes are not sent, so that they are not wasted.
         """
         # limits.wrong_tokens also counts the later requests for the code that is executed first, so these are reserved.
         later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
@@ -193,17 +194,21 @@ class _Executions:
         plan = self._plan_of_codes()
         self._requests_on_sandbox = self._planned_requests_on_sandbox(plan)
         self._unauthorized_by_index = self._unauthorized_by_index_of_code(plan)
-        token_is_refused = self._execute_after_wrong_tokens(plan.supplied, 0, plan, self._execute_supplied)
-        if token_is_refused:
+        codes_are_kept_back = self._execute_after_wrong_tokens(
+            plan.codes_of_profile, 0, plan, self._execute_code_of_profile
+        )
+        if codes_are_kept_back:
             return
         prepared = self._prepared_codes(plan)
-        index_of_first_prepared = len(plan.supplied)
-        token_is_refused = self._execute_after_wrong_tokens(
+        index_of_first_prepared = len(plan.codes_of_profile)
+        codes_are_kept_back = self._execute_after_wrong_tokens(
             prepared, index_of_first_prepared, plan, self._execute_prepared_or_keep
         )
         if self._requests_on_sandbox:
-            self._requests_on_sandbox.delete_registered_key()  # if that was not done before the last code
-        if token_is_refused:
+            # The requests between the executions registered a key, and delete it before the last code. If the last code
+            # was not sent, the key is deleted now.
+            self._requests_on_sandbox.delete_registered_key()
+        if codes_are_kept_back:
             return
         self._send_first_code_again_once()
         self._execute_pair()
@@ -216,16 +221,16 @@ class _Executions:
         A code is not executed if a wrong token may have executed it already. `first_index` is the index of the first of
         these codes among all codes of the run. `execute` executes one code.
 
-        Returns True as soon as an execution is answered 401, because the token may have expired. The codes that are
-        left are not sent then.
+        Returns True as soon as an execution is answered 401, because the token may have expired. Then the guard (the
+        part of the door that watches real codes) keeps the remaining codes back, so that they are not wasted.
         """
         for index, code in enumerate(codes, first_index):
             may_be_executed = self._send_with_wrong_tokens(code, self._unauthorized_by_index.get(index, []))
             if may_be_executed:
                 continue
             execute(code, index, plan)
-            token_is_refused = self._door.guard.check_if_codes_are_kept_back()
-            if token_is_refused:
+            codes_are_kept_back = self._door.guard.check_if_codes_are_kept_back()
+            if codes_are_kept_back:
                 return True
         return False
 
@@ -240,28 +245,33 @@ class _Executions:
 
         1. the pair (two codes that are executed at the same moment)
         2. the codes of the profile, except those that an earlier run has sent
-        3. the other codes that the run prepares
+        3. the other codes that the run prepares: transactions.prepare.count, without the pair
 
         The journal, a file with all codes that were ever sent, says which codes earlier runs have sent.
         """
-        executions_left = self._profile.limits.executions - self._size_of_pair()
-        usable = self._door.guard.open_journal(self._profile.transactions.codes)  # never sent by an earlier run
-        supplied = usable[:executions_left]
+        executions_without_pair = self._profile.limits.executions - self._size_of_pair()
+        usable = self._door.guard.open_journal_and_find_usable(self._profile.transactions.codes)
+        codes_of_profile = usable[:executions_without_pair]
         prepare_plan = self._profile.transactions.prepare
-        most_prepared = prepare_plan.count if prepare_plan else 0
-        number_to_prepare = min(most_prepared, executions_left - len(supplied))
+        wanted_without_pair = prepare_plan.count if prepare_plan else 0
+        prepared_without_pair = min(wanted_without_pair, executions_without_pair - len(codes_of_profile))
 
-        number_before_pair = len(supplied) + number_to_prepare
-        note = self._note_codes_left_out(number_before_pair, len(usable) + most_prepared)
-        return _CodePlan(supplied, number_to_prepare + self._size_of_pair(), number_before_pair, note)
+        number_before_pair = len(codes_of_profile) + prepared_without_pair
+        return _CodePlan(
+            codes_of_profile=codes_of_profile,
+            most_prepared=prepared_without_pair + self._size_of_pair(),  # the pair is prepared in addition
+            number_before_pair=number_before_pair,
+            note_on_codes_left_out=self._note_codes_left_out(number_before_pair, len(usable) + wanted_without_pair),
+        )
 
     def _planned_requests_on_sandbox(self, plan: _CodePlan) -> RequestsOnSandbox | None:
         """The requests that are sent right before the executions on a sandbox, such as a registration or a deletion.
 
-        None outside a sandbox, because these requests change data. None, too, if there are too few codes for all of
-        them. Then requests that change nothing are sent before the executions (`requests_before_executions`).
+        They need three codes in a row that are executed without wrong tokens in between; `first_index` is the index of
+        the first of these codes, or None if there are too few codes. Then, and outside a sandbox, the result is None:
+        requests that change nothing are sent before the executions (`requests_before_executions`).
         """
-        first_index = first_index_without_wrong_tokens(len(plan.supplied), plan.number_before_pair)
+        first_index = first_index_without_wrong_tokens(len(plan.codes_of_profile), plan.number_before_pair)
         if first_index is None or not self._profile.is_sandbox:
             return None
         return RequestsOnSandbox(self._traffic, self._unknown_code, first_index, plan.number_before_pair)
@@ -304,15 +314,17 @@ class _Executions:
         most = min(plan.most_prepared, guard.count_possible_executions())
         preparations = prepare_executable_transfers(self._traffic.client, self._profile, most, Preparation.TO_EXECUTE)
         codes = list(dict.fromkeys(guard.prepared.codes_of(preparations)))  # a code that is given twice is sent once
-        if not codes and not plan.supplied:
+        if not codes and not plan.codes_of_profile:
             self._traffic.why_not_sent[EXECUTE] = plan.note_on_codes_left_out or self._why_no_code(preparations)
         return codes
 
     def _why_no_code(self, preparations: Sequence[Exchange]) -> Text:
-        """Reason why the run has no code to execute.
+        """Reason why the run has no code to execute. The first of these that applies:
 
-        It is the answer to the last preparation. If no transfer was prepared, it is a problem of the journal (the file
-        with all codes that were ever sent), or that an earlier run sent the codes, or that the profile has none.
+        1. The answer to the last preparation, if a preparation was sent.
+        2. A problem of the journal (the file with all codes that were ever sent). It may concern all codes, or only the
+           codes of the profile: an earlier run may have sent such a code, while a code that this run prepares is new.
+        3. Earlier runs have sent all codes of the profile, or the profile has none.
         """
         if preparations:
             return _why_a_preparation_gave_no_code(preparations[-1])
@@ -341,7 +353,7 @@ class _Executions:
         on_sandbox = self._requests_on_sandbox
         without_wrong_tokens = on_sandbox.indexes_without_wrong_tokens if on_sandbox else ()
         candidates = [index for index in range(1, plan.number_before_pair) if index not in without_wrong_tokens]
-        indexes = [index for index in candidates if not self._is_executed_beside_a_request(index, plan)]
+        indexes = [index for index in candidates if not self._is_executed_with_companion(index, plan)]
         if not indexes:
             indexes = [0]
         requests_by_index = {}
@@ -366,13 +378,14 @@ class _Executions:
             if self._service_is_broken:
                 return False
             exchange = self._send_unauthorized(code, request, with_companion=request in with_companion)
-            # Not before the first of these requests, because that one is sent right after an execution.
+            # This comes after the first request with a wrong token, because nothing may be sent between an execution
+            # and that request.
             self._send_first_code_again_once()
             was_sent = exchange.number > 0  # 0: limits.wrong_tokens is reached
             if not was_sent:
                 continue
             self._send_again_if_broken(exchange, request)
-            outcome_is_unknown = exchange.response is None or exchange.number in self._door.guard.unknown
+            outcome_is_unknown = exchange.response is None or exchange.number in self._door.guard.unknown_outcomes
             if outcome_is_unknown or grants_protected_result(exchange):
                 return True
         return False
@@ -380,16 +393,17 @@ class _Executions:
     def _unauthorized_unless_spent(self, requests: list[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
         """The unauthorized requests (without the valid token) that are sent with the next code.
 
-        They are the planned ones, unless a wrong token may have spent an earlier code, so that the service refused to
-        execute it:
+        A code is perhaps spent if the service refused to execute it after wrong tokens.
 
         | codes perhaps spent | on a sandbox | elsewhere |
         |---|---|---|
-        | none | the planned ones | the planned ones |
-        | one to three | those of the first spent code; if this code is executed, those were not the reason | none |
+        | none | the planned requests | the planned requests |
+        | one to three | the requests of the first spent code | none |
         | more | none | none |
 
-        The planned requests are not sent in addition, because limits.wrong_tokens does not permit both.
+        On a sandbox the requests of the first spent code are sent once more, with the next code. If the service
+        executes that code, these requests were not the reason for the refusal. They replace the planned requests,
+        because limits.wrong_tokens does not permit both.
         """
         spent = perhaps_spent_by_wrong_tokens(self._log)
         if not spent:
@@ -466,7 +480,7 @@ class _Executions:
 
     # -- executions: requests with the valid token --------------------------------------------------------------------
 
-    def _execute_supplied(self, code: str, index: int, plan: _CodePlan) -> None:
+    def _execute_code_of_profile(self, code: str, index: int, plan: _CodePlan) -> None:
         """Execute a code of the profile. `plan` has the codes that the run executes; `index` says which one this is.
 
         Right before it another request is sent on the same connection, such as one that is refused, because the answer
@@ -474,7 +488,7 @@ class _Executions:
         """
         self._send_request_before(index)
         send = partial(self._send, code, valid=True, purpose=Execution.SUPPLIED)
-        self._send_alone_or_beside(send, index, plan)
+        self._send_alone_or_with_companion(send, index, plan)
 
     def _execute_prepared_or_keep(self, code: str, index: int, plan: _CodePlan) -> None:
         """Execute a code that the run prepared, or keep it for the pair.
@@ -497,7 +511,7 @@ class _Executions:
             self._send(code, valid=True, **extra_parts, purpose=Execution.PREPARED_WITH_EXTRA_PARTS)
             return
         send = partial(self._send, code, valid=True, purpose=Execution.PREPARED)
-        self._send_alone_or_beside(send, index, plan)
+        self._send_alone_or_with_companion(send, index, plan)
 
     def _send_request_before(self, index: int) -> None:
         """Send a request right before the execution of the code with this index, because it may disturb the execution.
@@ -513,18 +527,18 @@ class _Executions:
             send_request = next(self._requests_before)
             send_request()
 
-    def _send_alone_or_beside(self, send: Send, index: int, plan: _CodePlan) -> None:
-        """Send an execution: one of all executions at the same moment as another request, all others alone.
+    def _send_alone_or_with_companion(self, send: Send, index: int, plan: _CodePlan) -> None:
+        """Send an execution: the third of a run at the same moment as a companion (another request), all others alone.
 
-        `send` sends the execution. A service at fault may mix up simultaneous requests: then one gets the result of the
-        other. One execution is enough to show that, and the others show what the service does without other requests.
+        `send` sends the execution. A service at fault may mix up simultaneous requests: then the companion gets the
+        result of the execution. One execution is enough to show that.
         """
-        if self._is_executed_beside_a_request(index, plan):
-            self._together.send_with_companion(send, self._send_beside_execution)
+        if self._is_executed_with_companion(index, plan):
+            self._together.send_with_companion(send, self._send_companion_of_execution)
         else:
             send()
 
-    def _is_executed_beside_a_request(self, index: int, plan: _CodePlan) -> bool:
+    def _is_executed_with_companion(self, index: int, plan: _CodePlan) -> bool:
         """True if the code with this index is executed at the same moment as another request: the third code (index 2).
 
         The first two codes have other uses: the first one is executed without any wrong token before, and the second
@@ -537,8 +551,8 @@ class _Executions:
         is_wanted = self._together.may_send_several and self._selection_includes(_TESTED_BY_SIMULTANEOUS_REQUESTS)
         return is_third_and_not_of_the_pair and is_wanted
 
-    def _send_beside_execution(self) -> Exchange:
-        """Send the request that is sent at the same moment as an execution.
+    def _send_companion_of_execution(self) -> Exchange:
+        """Send the companion: the request that is sent at the same moment as an execution.
 
         It is a read; or, if the profile does not permit reads, an execution of a made-up (synthetic) code with a wrong
         token. Neither can do anything.
@@ -552,28 +566,26 @@ class _Executions:
         """True if an execution perhaps needs more than is documented, such as a body, and this was not tried yet.
 
         That is so if nothing was executed so far, and exactly one prepared code was refused because of the request.
-        After one refusal the next code is sent with extra parts. If it is refused, too, they are not the reason, and
-        the other codes are sent as documented.
+        After one refusal the next code is sent with extra parts. If the service refuses that code as well, the missing
+        parts were not the reason, and the other codes are sent as documented.
         """
         if successful_executions(self._log) or self._log.of(EXECUTE, Execution.PREPARED_WITH_EXTRA_PARTS):
             return False
         refused = []
         for answer in self._log.of(EXECUTE, Execution.PREPARED):
             is_refused = refusal_or_failure(answer) in ABOUT_THE_REQUEST
-            if is_refused and not is_refused_and_done(answer):  # a code that is DONE was executed all the same
+            was_executed = is_refused_and_done(answer)  # such as a 400 whose result has the status DONE
+            if is_refused and not was_executed:
                 refused.append(answer)
         return len(refused) == 1
 
     def _execute_pair(self) -> None:
         """Execute the two codes that were kept for it at the same moment, if the guard of codes permits that.
 
-        It does not if the outcome of an earlier execution is unknown, because that one may have moved money.
+        The guard does not permit it if the outcome of an earlier execution is unknown: money may have moved then.
         """
         codes = self._codes_of_pair
-        if len(codes) != _CODES_OF_A_PAIR:
-            return
-        is_permitted = self._door.guard.permit_again(*codes)
-        if is_permitted:
+        if len(codes) == _CODES_OF_A_PAIR and self._door.guard.may_execute_unusually:
             sends = [partial(self._send, code, valid=True, purpose=Execution.PREPARED) for code in codes]
             self._together.send_all(self._together.pair_at_same_moment(*sends))
 

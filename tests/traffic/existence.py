@@ -35,10 +35,10 @@ from spec.answers import (
 from spec.exchange import VALID, Exchange, Purpose, Response, is_readable
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING_OPERATIONS, operations
+from spec.log import Log
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable, is_temporary
 from tests.harness.judging import NotExercised, not_exercised_unless, out_of_scope_unless
-from tests.harness.selection import WRITES_PERHAPS_WITHOUT_TOKEN
 from tests.traffic.at_times import OPERATIONS_WITH_A_STABLE_PATH, REFUSALS_OF_THE_PATH, refused_at_times
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.keys.purposes import Registering, valid_registrations
@@ -96,6 +96,8 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
     judged. (The permission `fuzz` alone permits no operation.)
     """
     out_of_scope_unless(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
+    # Empty if the profile permits only executions and transfers: this requirement alone sends none of them, because
+    # they may move money. If the user also selects such an operation, its answers show the prefix.
     to_judge = _operations_to_judge(traffic) if traffic.selects(send_requests_about_existence) else []
     not_exercised_unless(
         to_judge, say("all that is permitted may move money: add read to allow, or select an operation")
@@ -134,18 +136,21 @@ class _EvidenceInLog:
     def best_answers(self, operation: str) -> list[Exchange]:
         """The exchanges that can show that an endpoint exists even if they were refused, the most reliable first.
 
-        They are valid requests, because an endpoint that exists answers these in another way than an unknown path. If
-        there is no valid request, it is one for a code that does not exist, or a harmless one (that can do nothing).
+        An endpoint that exists answers a valid request in another way than an unknown path does. For an execution and a
+        deletion there may be no valid request, so another request comes last or takes its place.
 
-        Raises NotExercised if the operation needs an account and the profile has none.
+        Raises NotExercised if the operation needs an account and the profile has none (by
+        `requests_of_undescribed_operation`).
         """
-        if operation == "executePix":
+        if operation == "executePix":  # last, an execution of a code that does not exist
             prepared = self.log.of(operation, Execution.PREPARED)
             return [*prepared, *self.log.of(operation, Execution.UNKNOWN_CODE)]
-        if operation == "registerPixKey":
+        if operation == "registerPixKey":  # valid if the profile has an account
             return self.log.of(operation, Registering.FIRST_TIME)
-        if operation == "deletePixKey":
+        if operation == "deletePixKey":  # without a valid one, a deletion for a made-up account with an empty body
             return self.log.valid(operation) or self.harmless(operation)
+        # A read or a preparation, whose answers the document does not describe. Only the first one is certainly valid:
+        # the read with the token, which comes before the read without it.
         return requests_of_undescribed_operation(self.log, operation)[:1]
 
     def harmless(self, operation: str, purpose: Existence = Existence.HARMLESS) -> list[Exchange]:
@@ -238,6 +243,8 @@ _NEEDED = {
     "deletePixKey": "needs requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
 """By operation, what a profile has to have so that the run can send a request that is certainly valid."""
+_MAY_NAME_AN_UNKNOWN_KEY_OR_PAYEE = ("deletePixKey", *PREPARING_OPERATIONS)
+"""Operations whose valid requests an endpoint may answer with 404, although the endpoint exists."""
 
 
 def _needed_for(operation: str) -> Text:
@@ -278,10 +285,18 @@ def _judgement_of_existence(evidence: _EvidenceInLog, operation: str) -> Judgeme
     for answer in harmless:
         if not is_temporary(answer):
             return _judgement_by_siblings(evidence, answer)
-    exchanges = [*harmless, *answers, *evidence.not_generated(operation)]
-    sent = [exchange for exchange in exchanges if exchange.number]  # 0: a limit of the run kept it back
-    shown = [*sent, *answers, *harmless][:1]  # one that was sent, if there is any
+    shown = _exchange_to_show(harmless, answers, evidence.not_generated(operation))
     return inconclusive(say("no valid request succeeded ({answer})", answer=answers_in_words(shown)), *shown)
+
+
+def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others: list[Exchange]) -> list[Exchange]:
+    """The exchange that a verdict names if nothing shows whether an endpoint exists, in a list; empty if there is none.
+
+    It is the first exchange that was really sent: a harmless one, or one of the best answers, or any other. If nothing
+    was sent, it is an exchange that a limit of the run kept back: its answer in words is that limit.
+    """
+    sent = [exchange for exchange in (*harmless, *answers, *others) if exchange.number]  # 0: it was kept back
+    return [*sent, *answers, *harmless][:1]
 
 
 def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
@@ -305,13 +320,12 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
 
     | answer | the endpoint |
     |---|---|
-    | method not allowed, or not implemented | does not exist |
-    | differs from those to the siblings, but every valid request got 404 | may exist |
-    | differs from those to the siblings otherwise | exists |
-    | the same as to the siblings, and another caller may get another one, such as a 401 | may exist |
-    | the same, and the request may be invalid | may exist |
-    | the same, but an invalid request gets another answer than its siblings | exists |
-    | the same, to a valid request | does not exist |
+    | It says that the method is not allowed, or not implemented. | does not exist |
+    | A sibling got no answer. | may exist |
+    | It differs from the answers to the siblings, but every valid request got 404. | may exist |
+    | It differs from the answers to the siblings in any other way. | exists |
+    | It equals them, and refuses the caller, such as a 401: a caller with more rights may get a result. | may exist |
+    | It equals them, and is about something else. | as `_judgement_of_answer_like_siblings` says |
     """
     assert exchange.response is not None
     kind = refusal_kind(exchange.response)
@@ -322,23 +336,35 @@ def _judgement_by_siblings(evidence: _EvidenceInLog, exchange: Exchange) -> Judg
     if not siblings or len(responses) < len(siblings):
         return inconclusive(say("no answer"), exchange, *siblings[:1])
 
-    pages = set(map(_page_of_redirect, [exchange.response, *responses]))
-    # A redirect may come from a gateway, and lead to a page to log in. A redirect that only adds a slash to the path
-    # comes from the endpoint.
-    is_from_the_endpoint = kind is not RefusalKind.REDIRECT or f"{urlsplit(exchange.request.url).path}/" in pages
+    is_from_the_endpoint = kind is not RefusalKind.REDIRECT or _one_redirect_adds_a_slash(exchange, responses)
     if is_from_the_endpoint and not indistinguishable(exchange, *siblings):
         is_always_missing = _find_out_if_always_missing(evidence, exchange, siblings)
         if is_always_missing:
             why = joined((_ALWAYS_MISSING, _needed_for(exchange.operation)))
             return inconclusive(why, exchange, siblings[0])
         return holds(exchange, siblings[0])
-    # Another caller may not get such a refusal (401, 403, a redirect). But if the endpoint and its siblings redirect to
-    # the same page, each caller is redirected.
-    all_lead_to_one_page = len(pages) == 1 and "" not in pages
-    if kind in ABOUT_THE_CALLER and not all_lead_to_one_page:
+    # A caller with more rights may not get such a refusal (401, 403, a redirect). But if the endpoint and its siblings
+    # redirect to the same page, each caller is redirected.
+    if kind in ABOUT_THE_CALLER and not _all_redirect_to_one_page([exchange.response, *responses]):
         why_refused = _LEADS_ELSEWHERE if kind is RefusalKind.REDIRECT else _CALLER_IS_REFUSED
         return inconclusive(joined((_NOT_TOLD_APART, why_refused)), exchange, siblings[0])
     return _judgement_of_answer_like_siblings(evidence, exchange, siblings)
+
+
+def _one_redirect_adds_a_slash(exchange: Exchange, responses_of_siblings: list[Response]) -> bool:
+    """True if a redirect, of this exchange or of a sibling, leads to the path of the exchange with a slash behind it.
+
+    Such a redirect comes from the endpoint. Any other redirect may come from a gateway, and lead to a page to log in.
+    """
+    assert exchange.response is not None
+    path_with_slash = f"{urlsplit(exchange.request.url).path}/"
+    return path_with_slash in map(_page_of_redirect, [exchange.response, *responses_of_siblings])
+
+
+def _all_redirect_to_one_page(responses: list[Response]) -> bool:
+    """True if each of these responses is a redirect, and all lead to the same path."""
+    pages = set(map(_page_of_redirect, responses))
+    return len(pages) == 1 and "" not in pages  # empty: a response that does not redirect
 
 
 def _page_of_redirect(response: Response) -> str:
@@ -375,8 +401,8 @@ def _judgement_of_answer_like_siblings(
     assert exchange.response is not None
     is_valid = _find_out_if_valid(evidence, exchange, siblings)
     if not is_valid:
-        registrations = valid_registrations(evidence.log) if exchange.operation == "deletePixKey" else []
-        if registrations and not any(registration.response for registration in registrations):
+        if exchange.operation == "deletePixKey" and _no_registration_was_answered(evidence.log):
+            # Then no key could be deleted, whatever the profile has. The reason says so.
             return inconclusive(why_nothing_was_deleted(evidence.log), exchange, siblings[0])
         why = joined((_NOT_TOLD_APART, _needed_for(exchange.operation)))
         return inconclusive(why, exchange, siblings[0])
@@ -386,17 +412,24 @@ def _judgement_of_answer_like_siblings(
     return deviates(finding("like-undocumented", status=exchange.response.status), exchange, siblings[0])
 
 
+def _no_registration_was_answered(log: Log) -> bool:
+    """True if the run sent registrations, and none of them has an answer."""
+    registrations = valid_registrations(log)
+    return bool(registrations) and not any(registration.response for registration in registrations)
+
+
 def _invalid_request_unlike_its_sibling(evidence: _EvidenceInLog, operation: str) -> tuple[Exchange, ...]:
     """An invalid request and its sibling (the same request to an undocumented path) that got different answers.
 
     Empty if there are none. An endpoint that exists may answer a valid request like an unknown path, with a 404:
-    because there is no such key, or no such payee. An invalid request gets another answer there. It is harmless (for a
-    made-up account), because the interface document does not show what a deletion without a key does to a real account.
+    because there is no such key, or no such payee. It may answer an invalid request in another way, such as with a 400.
+    The invalid request is for a made-up account, because the interface document does not show what a deletion without a
+    key does to a real account.
     """
     purposes = []
-    if operation == "deletePixKey":
+    if operation == "deletePixKey":  # an empty object as the body: it names no key, and prepares no transfer
         purposes.append(Existence.HARMLESS)
-    if operation in WRITES_PERHAPS_WITHOUT_TOKEN:
+    if operation in _MAY_NAME_AN_UNKNOWN_KEY_OR_PAYEE:
         purposes.append(Existence.UNREADABLE)
     for purpose in purposes:
         for exchange in evidence.harmless(operation, purpose):

@@ -34,15 +34,18 @@ def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     """The verdict and the text of a tile, which is one of the two coloured boxes at the top of the page.
 
     The tile `documented` is about all levels except robustness, the tile `robustness` about that level. The text has a
-    sentence on the level itself, and one on each other level that has failures. A tile passes if nothing fails, each
-    requirement of its level was tested, and the run has a complete verdict on the service.
+    sentence on the level itself, and a sentence on each other level that has failures. The verdict is one of three:
+
+    - FAIL if a requirement fails.
+    - PASS if none fails, all testable requirements of the level were tested, and the run tested the service completely.
+    - NOT_EXERCISED, which is grey on the page, if none fails but something was not tested.
     """
     entries = _entries_of_tile(document, level)
     failures = Counter(entry.level for entry in entries if entry.fails)
     sentences: list[Text] = []
     for name, coverage in document.coverage.items():
-        is_in_tile = name == level or failures[name]
-        if coverage.tested and is_in_tile:
+        gets_a_sentence = name == level or failures[name]
+        if coverage.tested and gets_a_sentence:
             sentences.append(_level_in_words(name, failures[name], coverage))
     if not sentences:
         return Verdict.NOT_EXERCISED, _NONE_TESTED[level]

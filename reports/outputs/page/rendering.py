@@ -67,8 +67,9 @@ def summary_html(run: Run, document: RunDocument) -> str:
 def page_title(document: RunDocument) -> Message:
     """The title of the page: the environment, and the verdict.
 
-    For a partial run it has the result, such as `no failure, 9 of 9 requirements tested`, because the word "partial"
-    does not tell whether something fails.
+    For example `PIX conformance: staging: conformant except 1 known failure`. For a partial run it has the result
+    instead of the verdict, such as `no failure, 9 of 9 requirements tested`, because the word "partial" does not tell
+    whether something fails.
     """
     name = printable(document.environment.name)
     verdict = joined((say(document.verdict), exception_in_words(document)), " ")
@@ -97,21 +98,25 @@ def _first_screen(run: Run, document: RunDocument) -> dict[str, Any]:
         "digests": {name: getattr(document.provenance, member) for name, member in DIGESTED.items()},
         "findings": _findings(document.findings),
         "excerpt": excerpt,
-        # The document has situations in English. The run has them as messages, which the page translates.
+        # A situation is what was sent, in words. The document has it in English, the run as a message, which the page
+        # translates.
         "situations": {str(observation.situation): observation.situation for observation in run.observations},
-        "transfers_not_executed": document.transfers_not_executed,
+        "transfers_not_executed": document.transfers_not_executed,  # prepared, and so left at the service
+        # The alerts about keys that were not deleted say which command deletes them.
         "remedy": [alert.text for alert in document.alerts if alert.kind is NoteKind.KEYS_NOT_CLEANED_UP],
     }
 
 
 def _requirements(document: RunDocument) -> dict[str, Any]:
-    """Variables of the template report.html: the requirements by id, by missing condition and by section.
+    """Variables of the template report.html: the requirements by id, by section, and untested ones by their reason.
 
-    `choices` are what a reader can select in the filters of the page.
+    `choices` are what a reader can select in the filters of the page. `numbers_by_level` is a function that the
+    template calls.
     """
     entries = document.requirements
     names_of_operations = {entry.operation or _GENERAL for entry in entries}
-    # Levels whose deviations make the run fail. False is sorted before True.
+    # A requirement whose deviation would make the run fail is listed first, because such untested requirements make the
+    # run incomplete. False is sorted before True.
     failing_levels_first = sorted(entries, key=lambda entry: entry.level not in document.environment.fail_on)
     return {
         "by_id": {entry.id: entry for entry in entries},
@@ -131,7 +136,7 @@ def _requirements(document: RunDocument) -> dict[str, Any]:
 
 
 def _numbers_by_level(entries: Iterable[ReportedRequirement]) -> Text:
-    """Number of requirements of each level, in words: `2 documented and 1 implied`. The template calls this."""
+    """Number of requirements at each level, in words: `2 documented and 1 implied`. The template calls this."""
     return level_by_level(entry.level for entry in entries)
 
 
@@ -223,9 +228,10 @@ def _places_of_finding(finding: Finding) -> Iterator[MarkedPlace]:
     line shows how the service answered.
     """
     if finding.pointers:
+        # An empty pointer means the whole body. Here it is "/", because an empty place means the first line.
         yield from (("response", pointer or "/") for pointer in finding.pointers)
         return
-    side, _, place = finding.at.partition(" ")
+    side, _, place = finding.at.partition(" ")  # both are empty if findings.yaml names no place
     if place:
         yield side, place
     if side != "response":
@@ -330,12 +336,13 @@ def _line_that_begins_with(token: Token) -> Line:
     """A new line of a JSON text that starts with this token: without text, but with indent and JSON pointer.
 
     The pointer tells which value starts in the line, so that a deviation can be marked there. A closing brace starts no
-    value. A line that is more than 32 levels deep has no pointer. A deviation there is marked at the line of an object
-    or array around it.
+    value. A line that is more than 32 levels deep has no pointer, because the pointers of thousands of levels would
+    take much memory. A deviation there is marked at the line of an object or array around it.
     """
-    depth = len(token.path) - 1
+    path = token.path[1:]  # without the name of the whole text, which is always empty
+    depth = len(path)
     starts_value = token.text not in ("}", "]") and depth <= _DEEPEST
-    pointer_of_line = pointer(*token.path[1:]) if starts_value else None
+    pointer_of_line = pointer(*path) if starts_value else None
     return Line("", indent="  " * min(depth, _DEEPEST), pointer=pointer_of_line)
 
 
@@ -343,9 +350,11 @@ def _line_at(wanted: str, body: list[Line]) -> Line:
     """The line of a body at which a JSON value starts, so that it can be marked. `wanted` is the pointer to the value.
 
     - If an object has a name twice, it is the later line, because JSON parsers use the last value.
-    - If the member is missing, a new line with its name is inserted after the line of the object that should have it.
+    - If the member is missing, a line with its name is inserted after the line of the innermost value around it. If
+      `/data/id` has no line, `"id"` is inserted after `/data`. If `/data` has none, either, `"data/id"` is inserted.
     - If not even a surrounding value has a line, it is the first line.
     """
+    # A later line replaces an earlier line with the same pointer.
     line_numbers = {line.pointer: number for number, line in enumerate(body)}
     enclosing = wanted  # shortened below, until it is the pointer to a value that has a line
     while enclosing and enclosing not in line_numbers:
@@ -408,19 +417,20 @@ class WholeExchange(NamedTuple):
 def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
     """Variables of the template report.html: the requests and responses to which the page links, and their deviations.
 
-    Exchanges of findings come first. At most 300 exchanges are shown whole, because a page with more is slow. If the
-    run did not record the content of an exchange (an outline), the page shows only a line of it.
+    Exchanges of findings come first. At most 300 exchanges are shown whole, because a page with more is slow. An
+    exchange that cannot be sent again has only one line: an outline, which has no headers and bodies, or an entry of
+    recorded traffic.
     """
     deviating = _deviating_by_exchange(document)
     cited = {number: run.exchanges[number] for number in _cited_numbers(document) if number in run.exchanges}
     whole = {}
     for number, exchange in islice(cited.items(), MOST_WHOLE):
-        is_outline = not exchange.lines_that_resend
-        if not is_outline:
+        can_be_sent_again = bool(exchange.lines_that_resend)
+        if can_be_sent_again:
             whole[number] = _whole_exchange(exchange, deviating.get(number, ()))
     return {
         "exchanges": cited,
-        "most_linked": MOST_LINKED,
+        "most_linked": MOST_LINKED,  # so many exchanges are linked from a finding or requirement
         "number_of_requests": len(run.exchanges),
         "base_url": document.environment.base_url.rstrip("/"),
         "whole": whole,

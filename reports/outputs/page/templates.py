@@ -27,7 +27,7 @@ from spec.message import Text, say
 TEMPLATES = Path(__file__).with_name("templates")
 """The folder with the templates."""
 REQUIREMENTS_WITH_VALUES_OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
-"""Requirements whose observations are values of the service, which are not translated."""
+"""Requirements whose observations are values of the service, such as `DONE`. These values are not translated."""
 _COMMENT = "# "
 """Start of a comment in lines of a shell."""
 # Marks of a text for screen readers and for the translation by a browser.
@@ -138,7 +138,8 @@ class _Filters:
         begins_with_status = text[:3].isdecimal()
         if begins_with_status:
             return _NOT_TRANSLATED.format(text)
-        # The suite itself writes the word "seen" among values of the service (tests/traffic/observed_values.py).
+        # The suite writes the word "seen" instead of a value if the situation names the value already
+        # (tests/traffic/observed_values.py).
         is_text_of_suite = requirement_id not in REQUIREMENTS_WITH_VALUES_OF_THE_SERVICE or text == "seen"
         return self._language.text(text) if is_text_of_suite else text
 

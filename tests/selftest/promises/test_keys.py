@@ -28,11 +28,11 @@ from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelc
 from tests.selftest.services.one_run import (
     UNUSED_ADDRESS,
     FakeBank,
-    profile_off_sandbox,
+    profile_of_bank,
     report_notes,
     run_suite_in_memory,
 )
-from tests.traffic.keys.listed import REGISTERED_BEFORE
+from tests.traffic.keys.listed import REGISTERED_BEFORE_AND_NOT_DISPOSABLE
 
 EMAIL, PHONE, OLD_RANDOM = "qa@pix-conformance.example", "+5511955500777", "c0ffee00-0001-4000-8000-00000000000a"
 OPERATIONS_OF_KEYS = "registerPixKey or deletePixKey or listPixKeys"
@@ -64,7 +64,7 @@ def run_of_keys(service, folder, only=VALID_REQUESTS, *, disposable=False, among
     """
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
-    return run_suite_in_memory(service, profile_off_sandbox(folder, **changes), only, among)
+    return run_suite_in_memory(service, profile_of_bank(folder, **changes), only, among)
 
 
 def keys_left(model):
@@ -95,7 +95,7 @@ def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
     result = result_of(model, "registerPixKey.pixKeyType.EMAIL")
     failing = [requirement.id for requirement, result in result_of_run(model).results if result.verdict == "fail"]
 
-    assert (result.verdict, str(result.message)) == ("out-of-scope", REGISTERED_BEFORE)
+    assert (result.verdict, str(result.message)) == ("out-of-scope", REGISTERED_BEFORE_AND_NOT_DISPOSABLE)
     assert keys_of_first_account(service) == keys_before
     assert keys_left(model) == []
     assert failing == []
@@ -280,7 +280,8 @@ class MasksItsList(TakesAnything):
 @pytest.mark.parametrize("changes", [{}, AS_A_SANDBOX], ids=["a bank", "a sandbox"])
 @pytest.mark.parametrize("key_at", [KEY_AT, None])
 def test_no_deletion_names_a_masked_key(key_at, changes, tmp_path):
-    """No deletion has a masked text of a list, such as `pix****abcd`, as its key, because it may stand for several keys.
+    """No deletion has a masked text of a list, such as `pix****abcd`, as its key, because it may stand for several
+    keys.
 
     The registrations pass without a message, because a list may mask its keys.
     """

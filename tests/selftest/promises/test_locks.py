@@ -4,7 +4,7 @@ import pytest
 
 from environments.door.backoff import ASKED_TO_COME_BACK_LATER
 from environments.sandbox import Response
-from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
+from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, profile_with_codes
 from tests.selftest.services.serving import SocketService, has_real_code, response_bytes
 from tests.traffic.money.executions import answers_to_real_codes
 
@@ -44,7 +44,7 @@ def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_befo
     """
     with Locks(status, most=wrong_tokens_before_a_lock) as service:
         manual_run = ManualRun(service, tmp_path, requests=400)
-        log = manual_run.execute_all(sandbox_profile(tmp_path, CODES))
+        log = manual_run.execute_all(profile_with_codes(tmp_path, CODES))
     refused_answers = [answer for answer in answers_to_real_codes(log) if answer.response.status != 200]
     codes_received = service.executions + service.refused
     first_execution, *_ = service.executions
@@ -65,7 +65,7 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
     """
     with Locks(423, requests=99) as service:
         manual_run = ManualRun(service, tmp_path)
-        manual_run.execute_all(sandbox_profile(tmp_path, CODES))
+        manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 
     assert service.executions == [CODE]
     assert manual_run.outcomes_in_journal.count("sent") == 1

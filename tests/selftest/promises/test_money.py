@@ -2,7 +2,7 @@
 
 An execution is a request with a code of a prepared transfer; with the valid token it moves the money. Its outcome is
 unknown if no answer tells whether it did. `manual_run` is a run whose requests the test sends one by one.
-`guard.unknown` has the numbers of the exchanges with an unknown outcome. `service.executions` has the codes that
+`guard.unknown_outcomes` has the numbers of the exchanges with an unknown outcome. `service.executions` has the codes that
 arrived with the valid token.
 """
 
@@ -30,10 +30,11 @@ from tests.selftest.services.one_run import (
     UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
-    profile_off_sandbox,
+    profile_of_bank,
+    profile_of_sandbox,
+    profile_with_codes,
     report_notes,
     run_suite_in_memory,
-    sandbox_profile,
     started_journal,
 )
 from tests.selftest.services.serving import real_codes_received, served_by
@@ -65,7 +66,7 @@ def test_an_execution_without_an_answer_reaches_the_service_once(service, proxie
     repeated = manual_run.execute()
 
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.outcomes_in_journal == ["sent", "unknown"]
     assert "is not sent again" in repeated.failure.message
 
@@ -83,7 +84,7 @@ def test_an_execution_whose_success_breaks_off_has_a_known_outcome(service, manu
     assert exchange.response.broken
     assert repeated.response is None
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == []
+    assert manual_run.door.guard.unknown_outcomes == []
 
 
 @served_by(trouble.ExecutesAndBreaksA400Off)
@@ -99,7 +100,7 @@ def test_an_execution_whose_refusal_breaks_off_has_an_unknown_outcome(service, m
     assert exchange.response.broken
     assert repeated.response is None
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
 
 
 # services that execute and refuse: the refusal has the result of the execution
@@ -113,7 +114,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
     --resend-code, which asks to send a code again, is refused for it. That is so before and after a person settled the
     entry in the journal, which says that the person has looked the outcome up.
     """
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]})
+    profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]})
 
     def error_after_a_later_run():
         """Try to execute the code in a later run. Returns the error of --resend-code."""
@@ -128,7 +129,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
     error_after_settling = error_after_a_later_run()
 
     assert service.executions == [CODE]
-    assert manual_run.door.guard.unknown == [exchange.number]
+    assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.outcomes_in_journal[:2] == ["sent", "unknown"]
     for error in (error_before_settling, error_after_settling):
         assert error.startswith("--resend-code: this code was sent at 20")  # the year of the execution
@@ -144,15 +145,15 @@ def test_a_refusal_with_the_status_done_counts_as_executed_if_the_code_was_sent_
     the only code of the second run, which goes with wrong tokens, too.
     """
     manual_run = ManualRun(service, tmp_path)
-    log = manual_run.execute_all(sandbox_profile(tmp_path, [], prepare=HOW_TO_PREPARE | {"count": 2}))
+    log = manual_run.execute_all(profile_with_codes(tmp_path, [], prepare=HOW_TO_PREPARE | {"count": 2}))
     log_of_single_code = ManualRun(service, tmp_path, name="two").execute_all(
-        sandbox_profile(tmp_path, [], prepare=HOW_TO_PREPARE)
+        profile_with_codes(tmp_path, [], prepare=HOW_TO_PREPARE)
     )
     answer_to_first_code, _ = answers_to_real_codes(log)
     outcomes_of_first_run, outcomes_of_second_run = ["sent", "success", "sent", "unknown"], ["sent", "unknown"]
 
     assert manual_run.door.guard.executed == 1
-    assert len(manual_run.door.guard.unknown) == 1
+    assert len(manual_run.door.guard.unknown_outcomes) == 1
     assert executed_and_refused(log) == [answer_to_first_code]
     assert executed_and_refused(log_of_single_code) == []
     assert manual_run.outcomes_in_journal == outcomes_of_first_run + outcomes_of_second_run
@@ -179,7 +180,7 @@ def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path)
     An alert for each says that its outcome is unknown. After two unknown outcomes in a row no code is sent, so the third
     code of the profile is left for the next run. No note advises to send a code again with --resend-code.
     """
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": list(CODES)})
+    profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
     first_bank = bank_that_contradicts_itself(kind)
     second_bank = bank_that_contradicts_itself(kind)
@@ -212,7 +213,7 @@ def test_a_refusal_with_the_status_done_fails_the_requirement_of_the_status(
     The run prepares its codes itself, so it knows that the first request executed the transfer. If the result is not
     DONE, nobody knows that, and the requirement does not fail. All other executions have unknown outcomes.
     """
-    profile = profile_off_sandbox(tmp_path, transactions={"prepare": HOW_TO_PREPARE | {"count": 3}})
+    profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE | {"count": 3}})
     run = run_suite_in_memory(bank_that_contradicts_itself(kind), profile, "executePix")
     verdicts = {row.id: result.verdict for row, result in result_of_run(run).results}
 
@@ -249,7 +250,7 @@ def test_an_execution_that_is_answered_429_is_not_sent_again(service, manual_run
     assert repeated.response is None
     assert with_another_code.response.status == 200
     assert service.executions == [CODE, OTHER_CODE]
-    assert manual_run.door.guard.unknown == []
+    assert manual_run.door.guard.unknown_outcomes == []
 
 
 @served_by(trouble.NeverAnswersARefusal, trouble.BreaksOnARefusal)
@@ -262,7 +263,7 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, manual_run, tm
     manual_run.execute()
     ManualRun(service, tmp_path, name="two").execute()
 
-    assert manual_run.door.guard.unknown == [with_wrong_token.number]
+    assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
     assert service.executions == []
 
 
@@ -274,12 +275,12 @@ def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
     lost. So the third one is sent with the valid token only, and executed.
     """
     manual_run = ManualRun(service, tmp_path)
-    log = manual_run.execute_all(sandbox_profile(tmp_path, CODES))
+    log = manual_run.execute_all(profile_with_codes(tmp_path, CODES))
     [with_wrong_token] = log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     statuses_of_executions = [answer.response.status for answer in answers_to_real_codes(log)]
 
     assert service.executions == [CODE, THIRD_CODE]
-    assert manual_run.door.guard.unknown == [with_wrong_token.number]
+    assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
     assert statuses_of_executions == [200, 200]
 
 
@@ -290,10 +291,10 @@ def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
     Such a redirect is a refusal, so the wrong token executed nothing.
     """
     manual_run = ManualRun(service, tmp_path)
-    manual_run.execute_all(sandbox_profile(tmp_path, CODES))
+    manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 
     assert service.executions == list(CODES)
-    assert manual_run.door.guard.unknown == []
+    assert manual_run.door.guard.unknown_outcomes == []
 
 
 @pytest.mark.parametrize(
@@ -310,7 +311,7 @@ def test_a_code_is_executed_a_second_time_on_a_sandbox_only(
     """
     manual_run = ManualRun(service, tmp_path, has_journal=not is_sandbox)  # only a sandbox has no journal
     manual_run.execute()
-    manual_run.door.guard.unknown += unknown_outcomes
+    manual_run.door.guard.unknown_outcomes += unknown_outcomes
     permission = manual_run.door.guard.permit_again(CODE)
     second_exchange = manual_run.execute()
     third_exchange = manual_run.execute()
@@ -332,7 +333,7 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
         """The notes about refused codes of a run with these changes of the profile."""
         bank = FakeBank()
         bank.execute = lambda request: Response(404, b"")
-        model = run_suite_in_memory(bank, profile_off_sandbox(tmp_path, **changes), "executePix")
+        model = run_suite_in_memory(bank, profile_of_bank(tmp_path, **changes), "executePix")
         return str([note for note in report_notes(model) if "refused" in note])
 
     only_codes = {"codes": [CODE, OTHER_CODE]}
@@ -341,7 +342,7 @@ def test_a_sandbox_asks_whether_an_earlier_run_executed_its_codes(tmp_path):
 
     on_a_sandbox = notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=only_codes)
     with_prepared_codes = notes_on_refused_codes(sandbox=UNUSED_ADDRESS, transactions=codes_and_prepared_ones)
-    start_journal(profile_off_sandbox(tmp_path, transactions=only_codes))
+    start_journal(profile_of_bank(tmp_path, transactions=only_codes))
     off_a_sandbox = notes_on_refused_codes(transactions=only_codes)
 
     assert question in on_a_sandbox
@@ -423,7 +424,7 @@ def test_with_one_permission_a_run_reaches_the_operations_of_that_permission_alo
     no operation by itself.
     """
     bank = FakeBank()
-    model = run_suite_in_memory(bank, profile_off_sandbox(tmp_path, allow=[permission, "fuzz"], sandbox=UNUSED_ADDRESS))
+    model = run_suite_in_memory(bank, profile_of_sandbox(tmp_path, allow=[permission, "fuzz"]))
     operations_called = set().union(*(operations_reached(request.method, request.path) for request in bank.received))
     permissions_used = {operations()[name].permission for name in operations_called}
 
@@ -446,7 +447,7 @@ def test_with_a_wrong_token_at_most_one_code_is_sent(codes, codes_sent, number_o
     It prepares no transfer then, either. If the profile has no codes, the first preparation of a transfer gets the 401.
     """
     manual_run = ManualRun(service, tmp_path, token=WRONG_TOKEN)
-    manual_run.execute_all(sandbox_profile(tmp_path, codes, prepare=HOW_TO_PREPARE))
+    manual_run.execute_all(profile_with_codes(tmp_path, codes, prepare=HOW_TO_PREPARE))
     preparations = [request for request in service.received if request.path == "/v1/pix"]
 
     assert real_codes_received(service) == [(code, f"Bearer {WRONG_TOKEN}") for code in codes_sent]
@@ -495,7 +496,7 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
         return Response(status, b"") if status else None
 
     bank.execute = execute_without_saying_so
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": list(CODES)})
+    profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)})
     start_journal(profile)
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
     codes_sent = {code for code, _ in real_codes_received(bank)}
@@ -520,7 +521,7 @@ def test_a_code_that_was_executed_without_the_token_is_not_sent_again(service, m
     This service checks no token, so the second code, which goes with wrong tokens first, is executed at once. It counts
     as one of three executions. The third code goes with the valid token alone.
     """
-    manual_run.execute_all(sandbox_profile(tmp_path, CODES))
+    manual_run.execute_all(profile_with_codes(tmp_path, CODES))
     ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
 
     assert [code for code, _ in real_codes_received(service)] == list(CODES)
@@ -549,9 +550,7 @@ def test_only_executed_codes_count_against_limits_executions(tmp_path):
     Requests with a code and a wrong token do not count, and neither do codes that earlier runs executed. A note says how
     many codes are left out; the last run leaves out none.
     """
-    profile = profile_off_sandbox(
-        tmp_path, transactions={"codes": list(CODES)}, limits={"executions": 1, "requests": 400}
-    )
+    profile = profile_of_bank(tmp_path, transactions={"codes": list(CODES)}, limits={"executions": 1, "requests": 400})
     start_journal(profile)
     bank = FakeBank()
     models = [run_suite_in_memory(bank, profile, ONLY_EXECUTIONS) for _ in CODES]
@@ -576,7 +575,7 @@ def run_that_prepares(bank, folder, only=ONLY_EXECUTIONS, **changes):
     Returns the notes of the report, and its lines about transfers that were not executed.
     """
     transactions = {"prepare": HOW_TO_PREPARE | changes}
-    model = run_suite_in_memory(bank, profile_off_sandbox(folder, transactions=transactions, requests=None), only)
+    model = run_suite_in_memory(bank, profile_of_bank(folder, transactions=transactions, requests=None), only)
     return report_notes(model), [*map(str, model.transfers_not_executed)]
 
 
@@ -592,7 +591,7 @@ def test_transfers_that_were_perhaps_declined_are_counted(tmp_path):
 
     The interface document does not say that such an answer declines a transfer, so each of them may be prepared.
     """
-    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS, allow=["read", "transfer", "fuzz"])
+    profile = profile_of_sandbox(tmp_path, allow=["read", "transfer", "fuzz"])
     model = run_suite_in_memory(Declines(), profile, "transferInternal")
     [line_of_declined] = [str(line) for line in model.not_cleaned_up_in_words if "Success" in str(line)]
 
@@ -627,7 +626,7 @@ def test_an_answer_that_holds_no_code_is_no_fault_of_the_profile(tmp_path):
     """
     bank = FakeBank()
     bank.finish = lambda _, name, other: Response(200, b'{"code": 200}') if name == "createPix" else other
-    profile = profile_off_sandbox(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
+    profile = profile_of_bank(tmp_path, transactions={"prepare": HOW_TO_PREPARE})
     model = run_suite_in_memory(bank, profile, "executePix.json")
     messages = [str(result.message) for _, result in result_of_run(model).results if result.message]
     first_message, *_ = messages

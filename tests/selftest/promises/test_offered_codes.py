@@ -18,7 +18,7 @@ from tests.selftest.services.one_run import (
     UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
-    profile_off_sandbox,
+    profile_of_bank,
     report_notes,
     run_suite_in_memory,
 )
@@ -71,7 +71,7 @@ def profile_with(folder, codes=(), allow=FUZZ, wrong_tokens=20, **changes):
     tokens.
     """
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
-    return profile_off_sandbox(folder, transactions={"codes": list(codes)}, limits=limits, allow=allow, **changes)
+    return profile_of_bank(folder, transactions={"codes": list(codes)}, limits=limits, allow=allow, **changes)
 
 
 def log_of_executions(service, folder, codes, **changes):

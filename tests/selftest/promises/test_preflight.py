@@ -18,10 +18,10 @@ from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services.one_run import (
     ALL_TESTS,
     CODE,
-    UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
-    profile_off_sandbox,
+    profile_of_bank,
+    profile_of_sandbox,
     report_notes,
     run_suite_in_memory,
     started_journal,
@@ -295,7 +295,7 @@ def test_nothing_is_sent_with_a_token_that_expired(requests_before, tmp_path):
     tested before keeps its verdict, and no verdict rests on a refused request.
     """
     service = ExpiresAfter(requests_before)
-    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
+    model = run_suite_in_memory(service, profile_of_bank(tmp_path), among=ALL_TESTS)
     result = result_of_run(model)
     judged = [row for _, row in result.results if row.verdict in TESTED]
     exchanges_of_verdicts = [number for row in judged for number in row.exchanges]
@@ -348,7 +348,7 @@ def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body,
     """
     bank = TakesTheTokenFor()
     bank.finish = lambda *_: Response(status, body)
-    run_suite_in_memory(bank, profile_off_sandbox(tmp_path), among=ALL_TESTS)
+    run_suite_in_memory(bank, profile_of_bank(tmp_path), among=ALL_TESTS)
 
     assert bank.methods == {"GET"}
     assert len(bank.received) == 3 + len(READ_OPERATIONS)
@@ -361,7 +361,7 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     wrong token.
     """
     service = TakesTheTokenFor()
-    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), among=ALL_TESTS)
+    model = run_suite_in_memory(service, profile_of_bank(tmp_path), among=ALL_TESTS)
     operations_tried = [name for name in operations() if name in (*READ_OPERATIONS, "executePix")]
     *first_names, last_name = operations_tried
     failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
@@ -392,7 +392,7 @@ def test_a_token_that_one_operation_accepts_does_not_end_the_run(accepting_opera
     All others refuse it with 401. The requirement that a registration accepts the token fails then.
     """
     service = TakesTheTokenFor(accepting_operation)
-    model = run_suite_in_memory(service, profile_off_sandbox(tmp_path), "registerPixKey.token")
+    model = run_suite_in_memory(service, profile_of_bank(tmp_path), "registerPixKey.token")
     failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
 
     assert "POST" in service.methods
@@ -432,7 +432,7 @@ def test_where_no_path_is_known_no_code_and_no_key_is_sent(changes, tmp_path):
     that the account is unknown.
     """
     bank = AnswersNotFoundTo(operations())
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]}, **changes)
+    profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]}, **changes)
     started_journal(tmp_path)
     result = result_of_run(run_suite_in_memory(bank, profile, among=ALL_TESTS))
     failing = {requirement.id for requirement, row in result.results if row.fails}
@@ -459,7 +459,7 @@ def test_reads_that_are_not_found_do_not_end_the_run(bank, tmp_path):
 
     Here the 404 of each read has its own words, or one read succeeds. So base_url leads to the right service.
     """
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE]})
+    profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]})
     started_journal(tmp_path)
     run_suite_in_memory(bank, profile, "executePix.status or registerPixKey.status")
 
@@ -472,7 +472,7 @@ def test_an_account_that_everything_refuses_is_named(tmp_path):
 
     The note is the reason why the run is not green.
     """
-    profile = profile_off_sandbox(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "unknown"])
+    profile = profile_of_bank(tmp_path, allow=["read", "fuzz"], accounts=["ac-0001", "unknown"])
     model = run_suite_in_memory(FakeBank(), profile, "getBalance or listEntries", ALL_TESTS)
     note = "number 2 of accounts: refused by every operation (404 application/json): check accounts"
 
@@ -486,6 +486,6 @@ def test_an_account_list_of_another_scope_keeps_the_verdict(tmp_path):
     The token may lack a scope for that list.
     """
     service = TakesTheTokenFor(*(name for name in operations() if name != "listAccounts"))
-    verdict = result_of_run(run_suite_in_memory(service, profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS))).verdict
+    verdict = result_of_run(run_suite_in_memory(service, profile_of_sandbox(tmp_path))).verdict
 
     assert verdict is RunVerdict.PARTIAL

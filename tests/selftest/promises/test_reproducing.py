@@ -14,7 +14,7 @@ import pytest
 from environments.profiles.loading import load
 from environments.profiles.model import Auth
 from environments.sandbox import Server, Service
-from environments.secret_values import Secrets, identifiers
+from environments.secret_values import Secrets, texts_of_bodies
 from reports.showing.evidence import evidence
 from reports.showing.resending import EXECUTES, MAY_EXECUTE, Resending
 from reports.showing.show import Display
@@ -77,7 +77,7 @@ def variables_to_export(line, exchange, profile, known):
     """What a person exports before the line: values of the profile, and what was sent in place of them."""
     codes = profile.transactions.codes
     named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
-    named["IDENTIFIER"] = identifiers(profile)
+    named["IDENTIFIER"] = texts_of_bodies(profile)
     values = known | {f"HEADER_{header.name.upper().replace('-', '_')}": header.text for header in profile.headers}
     for name, values_of_name in named.items():
         values |= {name if at == 1 else f"{name}_{at}": value for at, value in enumerate(values_of_name, 1)}
@@ -300,7 +300,7 @@ REPRODUCED = "executePix.document or registerPixKey.serverError or transferP2p.s
 def values_of(profile):
     """What a person with the profile exports: accounts, keys and identifiers of the profile, and a PATH."""
     named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys]}
-    named["IDENTIFIER"] = identifiers(profile)
+    named["IDENTIFIER"] = texts_of_bodies(profile)
     numbered = {}
     for name, values in named.items():
         numbered |= {name if at == 1 else f"{name}_{at}": value for at, value in enumerate(values, 1)}

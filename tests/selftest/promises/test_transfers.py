@@ -33,7 +33,8 @@ from tests.selftest.services.one_run import (
     UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
-    profile_off_sandbox,
+    profile_of_bank,
+    profile_of_sandbox,
     report_notes,
     run_suite_in_memory,
 )
@@ -106,7 +107,7 @@ def run_off_sandbox(service, folder, allow, limits=None):
     """
     limits = {"requests": 5000, "transfers": LIMIT} | (limits or {})
     return run_suite_in_memory(
-        service, profile_off_sandbox(folder, allow=allow, limits=limits, transactions=None), among=ALL_TESTS
+        service, profile_of_bank(folder, allow=allow, limits=limits, transactions=None), among=ALL_TESTS
     )
 
 
@@ -184,7 +185,7 @@ def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     service = AcceptsEverything()
     limits = {"requests": 2000, "timeout": 60}
     allow = ["read", "create-pix", "transfer", "fuzz"]
-    profile = profile_off_sandbox(tmp_path, allow=allow, sandbox=UNUSED_ADDRESS, transactions=None, limits=limits)
+    profile = profile_of_sandbox(tmp_path, allow=allow, transactions=None, limits=limits)
     model = run_suite_in_memory(service, profile, among=ALL_TESTS)
     messages = {row.id: str(result.message) for row, result in result_of_run(model).results}
     robustness_ids = [f"{operation}.{ending}" for operation, ending in product(PREPARING_OPERATIONS, ROBUSTNESS)]
@@ -347,7 +348,7 @@ def test_a_refusal_with_a_transfer_counts_against_the_limit(status, data, may_be
     """
     service = RefusesWhatItPrepares(status, data)
     limits = {"requests": 400, "transfers": 6}
-    profile = profile_off_sandbox(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
+    profile = profile_of_bank(tmp_path, allow=["read", "create-pix", "transfer", "fuzz", "execute"], limits=limits,
                            transactions={"prepare": HOW_TO_PREPARE})  # fmt: skip
     model = run_suite_in_memory(service, profile, "createPix or transferP2p or executePix.id.type")
     lines_of_the_report = [line for line in map(str, model.transfers_not_executed) if "perhaps prepared" in line]
@@ -457,7 +458,7 @@ def test_no_number_is_sent_as_a_key(bank):
 def service_and_profile(tmp_path_factory):
     """The service and the profile of a run of generated traffic alone, on a sandbox."""
     service, changes = FakeBank(), {"sandbox": UNUSED_ADDRESS, "limits": {"requests": 5000}}
-    profile = profile_off_sandbox(tmp_path_factory.mktemp("run"), allow=sorted(ALL_PERMISSIONS), **changes)
+    profile = profile_of_bank(tmp_path_factory.mktemp("run"), allow=sorted(ALL_PERMISSIONS), **changes)
     run_suite_in_memory(service, profile, "not executePix.repeated", GENERATED_TESTS)
     return service, profile
 
@@ -515,7 +516,7 @@ def test_no_invalid_request_holds_an_identifier_of_the_operator(operation, tmp_p
 
     These are receivers of the transfers of the profile, and one of its keys.
     """
-    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+    profile = profile_of_sandbox(tmp_path)
     cpf, cnpj, telephone = b"24681357928", b"98765432000198", b"5511955500777"
     bodies = [case.body for case in invalid_requests(operation, profile) if case.body]
     digits_of_bodies = [re.sub(rb"\D", b"", body) for body in bodies]
@@ -533,7 +534,7 @@ def test_invalid_requests_whose_answer_is_observed_have_no_amount_from_0(operati
 
     A service that ignores the Content-Type then moves no money.
     """
-    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+    profile = profile_of_sandbox(tmp_path)
     cases = invalid_requests(operation, profile, observed=True)
     values = [_body_value(case.body) for case in cases if case.body]
     amounts = [value.get("value") for value in values if isinstance(value, dict)]
@@ -553,9 +554,7 @@ def test_only_a_prepared_code_is_executed_twice(tmp_path):
     service = FakeBank()
     service.check_prepared = lambda transfer: None  # the sandbox refuses the second execution here
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}
-    profile = profile_off_sandbox(
-        tmp_path, allow=sorted(ALL_PERMISSIONS), sandbox=UNUSED_ADDRESS, transactions=transactions
-    )
+    profile = profile_of_sandbox(tmp_path, allow=sorted(ALL_PERMISSIONS), transactions=transactions)
     model = run_suite_in_memory(service, profile, "executePix", ALL_TESTS)
     executions_by_code = Counter(service.executions)
     executions_of_profile_code = executions_by_code.pop(CODE)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from environments.door.opening import open_client, open_door_for_plan
 from spec.exchange import Response
-from tests.selftest.services.one_run import profile_off_sandbox
+from tests.selftest.services.one_run import profile_of_bank
 
 OWN_ACCOUNT, RECEIVING_ACCOUNT = "ac-0001", "ac-9999"
 ALLOWED = ["read", "register-keys", "delete-keys", "create-pix", "transfer"]
@@ -43,7 +43,7 @@ def client_of_profile(folder, **changes):
     profile.
     """
     changes = {"allow": ALLOWED, "requests": BODIES, "transactions": None, "accounts": [OWN_ACCOUNT, "ac/2"], **changes}
-    profile = profile_off_sandbox(folder, **changes)
+    profile = profile_of_bank(folder, **changes)
     profile = replace(profile, limits=replace(profile.limits, transfers=100))
     connections = SilentConnections()
     door = open_door_for_plan(profile, "a token", connections, codes_to_resend=())

@@ -109,7 +109,7 @@ def started_journal(folder, *, run="another", **options) -> Journal:
     return journal
 
 
-def sandbox_profile(folder, codes=(CODE, OTHER_CODE), *, prepare=None, executions=5) -> Profile:
+def profile_with_codes(folder, codes=(CODE, OTHER_CODE), *, prepare=None, executions=5) -> Profile:
     """The profile of the sandbox with these codes."""
     transactions = {"codes": list(codes), **({"prepare": prepare} if prepare else {})}
     limits = {"executions": executions, "requests": 400}
@@ -145,11 +145,19 @@ class FakeBank(Service):
         return [code for code, credential in real_codes_received(self) if credential == f"Bearer {self.token}"]
 
 
-def profile_off_sandbox(folder, **changes) -> Profile:
-    """A profile of a target that is no sandbox, unless `changes` say so, with a journal in the folder."""
+def profile_of_bank(folder, **changes) -> Profile:
+    """A profile whose target is a bank (no sandbox), for a service in memory. Its journal is in the folder.
+
+    `changes` are keys of the profile.
+    """
     changes = {"sandbox": None, "journal": str(folder / "journal.jsonl"), **changes}
     profile = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     return replace(profile, limits=replace(profile.limits, parallel=1, examples=profile.limits.examples or 2))
+
+
+def profile_of_sandbox(folder, **changes) -> Profile:
+    """The same profile with a sandbox (a test system without real money) as its target."""
+    return profile_of_bank(folder, sandbox=UNUSED_ADDRESS, **changes)
 
 
 def run_suite_in_memory(

@@ -43,7 +43,8 @@ def list_with_data(data):
     ids=["a member", "in capitals", "a name", "with punctuation", "a number"],
 )
 def test_a_list_shows_a_key_in_any_shape(key, body):
-    """The document does not show how a list of keys looks. So a key may be a value or a name, in any case and punctuation."""
+    """The document does not show how a list of keys looks. So a key may be a value or a name, in any case and
+    punctuation."""
     assert list_with_unknown_places(body).shows(key)
 
 
@@ -127,12 +128,12 @@ def test_a_list_shows_a_number_elsewhere_if_the_text_at_key_at_cannot_be_it(item
 
     It is wrong if an item has the number +5511987654321 in another member, and `pixKey` cannot be that number.
     """
-    assert list_with_items(item).shows_elsewhere(PHONE) is shows_it_elsewhere
+    assert list_with_items(item).shows_outside_key_at(PHONE) is shows_it_elsewhere
 
 
 def test_a_list_never_shows_an_empty_key_elsewhere():
     """Each text has the empty text in it, so an empty key is not looked for."""
-    assert not list_with_items({"pixKey": "PHONE", "value": PHONE}).shows_elsewhere("")
+    assert not list_with_items({"pixKey": "PHONE", "value": PHONE}).shows_outside_key_at("")
 
 
 @pytest.mark.parametrize("write_in_form", PHONE_FORMS.values(), ids=PHONE_FORMS)
@@ -178,7 +179,7 @@ def test_a_list_may_show_an_email_key_in_another_form(text, may_be_it):
 )
 def test_a_masked_text_may_hide_a_key_with_the_same_visible_characters(masked_text, key, may_be_it):
     """A list shows a text with hidden characters (*). It may be a key that has the visible ones in the same order."""
-    assert list_with_items({"pixKey": masked_text}).may_hide(key) is may_be_it
+    assert list_with_items({"pixKey": masked_text}).may_show_masked(key) is may_be_it
 
 
 def test_a_masked_text_that_an_earlier_list_has_too_hides_an_older_key():
@@ -188,4 +189,4 @@ def test_a_masked_text_that_an_earlier_list_has_too_hides_an_older_key():
     """
     key_list = list_with_items({"pixKey": "(11) 9****-4321"})
 
-    assert not key_list.may_hide("+5511987654321", before=key_list)
+    assert not key_list.may_show_masked("+5511987654321", before=key_list)

@@ -141,7 +141,7 @@ def test_an_execution_of_another_code_is_no_repetition():
     assert [finding.alone for finding in judgement.findings] == [True]
 
 
-_DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown=[]))
+_DOOR = SimpleNamespace(guard=SimpleNamespace(journal=True, prepared=Prepared(), unknown_outcomes=[]))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from tests.selftest.proof.directly import sent_in_memory
 from tests.selftest.services.one_run import (
     ALL_PERMISSIONS,
     GENERATED_TESTS,
-    UNUSED_ADDRESS,
     FakeBank,
-    profile_off_sandbox,
+    profile_of_bank,
+    profile_of_sandbox,
     result_in_memory,
     run_suite_in_memory,
 )
@@ -40,10 +40,10 @@ PREPARE = {
 }
 
 
-def sequences_of(service, folder, **changes):
+def sequences_of(service, folder, *, make_profile=profile_of_sandbox, **changes):
     """A run of the sequences, with transfers that it prepares: its model."""
-    changes = {"sandbox": UNUSED_ADDRESS, "transactions": {"prepare": PREPARE}, "limits": {"examples": 20}, **changes}
-    profile = profile_off_sandbox(folder, allow=sorted(ALL_PERMISSIONS), **changes)
+    changes = {"transactions": {"prepare": PREPARE}, "limits": {"examples": 20}, **changes}
+    profile = make_profile(folder, allow=sorted(ALL_PERMISSIONS), **changes)
     return run_suite_in_memory(
         service, profile, "executePix.status or registerPixKey.status or executePix.repeated", GENERATED_TESTS
     )
@@ -85,7 +85,7 @@ def test_outside_a_sandbox_no_sequence_executes(tmp_path):
     None is prepared to be executed twice, either.
     """
     service = FakeBank()
-    sequences_of(service, tmp_path, sandbox=None, limits={"executions": 40, "examples": 20})
+    sequences_of(service, tmp_path, make_profile=profile_of_bank, limits={"executions": 40, "examples": 20})
 
     assert service.executions == []
 

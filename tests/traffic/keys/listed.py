@@ -5,13 +5,16 @@ registration and register the key nevertheless. But the interface document does 
 show keys that wait, attempts that failed, or the last key that was named. So a refused registration fails only if all
 of this is true:
 
-- `key_at` of the profile says at which place of the list the keys are, and the key is there with the same values beside
-  it, such as its status, as an accepted key.
-- The key was absent before, and two lists show it after.
-- The second registration of a registered key is answered in another way. If it is answered in the same way, another
-  client may have registered the key in between.
+- `key_at` of the profile says at which place of the list the keys are, and the key is at this place. The other values
+  of its item, such as its status, are those of an accepted key.
+- The list before the registration lacks the key, and two lists after it show the key.
+- The refusal does not mean "this key is registered already". To know how the service says that, the run registers
+  another key twice. If the refusal is like the second answer, another client may have registered the key.
 
 Without `key_at`, a refused registration whose key is listed is a warning.
+
+This module judges registrations. spec/key_list.py reads one list (`Listing`), and environments/door/account_lists.py
+watches the lists during a run, so that no key of somebody else is lost.
 """
 
 from __future__ import annotations
@@ -60,21 +63,23 @@ _MOST_KEPT = 4
 _MOST_REFERENCES = 20
 """Keys from before the run with which a key is compared: enough to see which values a key of this account has beside
 it, such as its status."""
-_LISTS_ARE_READ_AFTER_IF_GRANTED = (
+LISTS_ARE_READ_AFTER = (
     Registering.UNDOCUMENTED_TYPE,
     Registering.OTHER_NAME_OF_RANDOM,
     Registering.LOWER_CASE,
     Registering.SIMULTANEOUS,
 )
-"""Purposes of registrations after which the list is read twice. A number as type is not among them: the interface
-document says neither which type it means, nor what a list shows of such a key."""
-REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
-"""Reason why a key type is not tested, if a list showed its keys before the run. `disposable` at a key of the profile
-permits the run to delete the key if an earlier run registered it."""
-LISTED_BEFORE = say(
+"""Purposes of registrations after which the list is read twice if a registration is granted: only a list shows whether
+the service registered the key. After the other purposes a list would prove nothing. For example, the interface document
+does not say which type a number (NUMERIC) means, and a granted request without a token is a deviation in any case."""
+REGISTERED_BEFORE_AND_NOT_DISPOSABLE = "registered before; `disposable: true` tests it again"
+"""Reason why a key type is not tested: a list showed its keys before the run, and none is disposable. `disposable` at a
+key of the profile permits the run to delete the key first, if an earlier run registered it."""
+DISPOSABLE_BUT_LISTED_BEFORE = say(
     "a list showed the key before the run, so it is not touched; delete it by hand, and it is tested again"
 )
-"""The same reason, if the key is disposable, but no earlier run registered it."""
+"""The same reason, if a key is disposable. The reader expects that the run deletes such a key first, so this text says
+why it did not: no earlier run registered the key, so it belongs to somebody."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,8 @@ class KeyLists:
         self._profile = profile
         self._last_listings: dict[int, Listing | None] = {}  # by number of the exchange, at most _MOST_KEPT
         account = next(iter(profile.accounts), "")
-        # Without the list that is read at the same moment as a registration: nobody knows which of both came first.
+        # A list that was read at the same moment as a registration (BESIDE_A_REGISTRATION) is left out, because nobody
+        # knows whether the service read the list before or after it registered the key.
         reads = log.sent(LIST, KeyListing.KEYS_OF_NOW)
         # The exchanges that asked for a list of this account. Their answers are parsed only if they are needed.
         self._reads = [read for read in reads if read.request.last_segment == account]
@@ -282,8 +288,8 @@ class KeyLists:
             for registration, listing in self._registrations_shown_by(read, not_listed_so_far):
                 not_listed_so_far.remove(registration)
                 key = key_sent(registration)
-                was_there = self._was_listed_before(key, registration.number)
-                if not was_there and not self._is_answered_like_a_registered_key(registration):
+                was_listed_before = self._was_listed_before(key, registration.number)
+                if not was_listed_before and not self._is_answered_like_a_registered_key(registration):
                     yield RefusedButListed(registration, key, self._is_listed_like_an_accepted_key(key, [listing]))
 
     def _registrations_shown_by(self, read: Exchange, without_token: list[Exchange]) -> list[tuple[Exchange, Listing]]:
@@ -385,7 +391,7 @@ class KeyLists:
         keys. Two lists are read after a registration of certain purposes only, such as an undocumented type.
         """
         missing = []
-        for registration in registrations_for(self._log, *_LISTS_ARE_READ_AFTER_IF_GRANTED):
+        for registration in registrations_for(self._log, *LISTS_ARE_READ_AFTER):
             if not registered(registration) or not self.have_shown_an_accepted_key(registration.number):
                 continue
             before = self._last_list_before(registration.number)
@@ -399,36 +405,43 @@ class KeyLists:
     def _never_listed(self) -> list[Exchange]:
         """The granted registrations of documented key types that lists do not show: no list has a key of such a type.
 
-        Keys are left out that may be in a list in another way:
-
-        - masked, such as `***.456.789-**`
-        - in another spelling, such as a phone number with spaces, if it is a key of the profile
-        - at another place than `key_at` of the profile says
-
-        RANDOM is left out, because no request names such a key.
+        All registrations of such a key are returned, such as the second one. RANDOM is left out, because no request
+        names such a key.
         """
         listed_types = {"RANDOM", *(type_sent(registration) for registration, _ in self._registrations_with_list)}
         missing_keys = set()
-        first_list = self._first_list()
-        own_keys = {key.key for key in self._profile.pix_keys}
         for registration, listing in self._granted_with_first_list:
             key = key_sent(registration)
-            may_be_masked = listing.may_hide(key, first_list)
-            may_have_another_spelling = key in own_keys and listing.may_show(key)
-            is_shown = listing.shows(key) or listing.shows_elsewhere(key)  # elsewhere: `key_at` is wrong
-            if not (is_shown or may_be_masked or may_have_another_spelling):
+            if not self._may_be_listed(key, listing):
                 missing_keys.add(key)
-        accepted = accepted_registrations(self._log)
-        of_unlisted_types = [registration for registration in accepted if type_sent(registration) not in listed_types]
-        return [registration for registration in of_unlisted_types if key_sent(registration) in missing_keys]
+        return [
+            registration
+            for registration in accepted_registrations(self._log)
+            if type_sent(registration) not in listed_types and key_sent(registration) in missing_keys
+        ]
+
+    def _may_be_listed(self, key: str, listing: Listing) -> bool:
+        """True if the list shows a key, or may show it in another way:
+
+        - outside `key_at`, the place that the profile names: then the profile is wrong
+        - masked, such as `***.456.789-**`, unless the first list has this text: then it is an older key
+        - in another spelling, such as a phone number with spaces, if it is a key of the profile
+        """
+        may_have_another_spelling = key in {own_key.key for own_key in self._profile.pix_keys}
+        return (
+            listing.shows(key)
+            or listing.shows_outside_key_at(key)
+            or listing.may_show_masked(key, before=self._first_list())
+            or (may_have_another_spelling and listing.may_show(key))
+        )
 
 
 def _can_show(read: Exchange, key: str) -> bool:
     """True if the list in this answer may show the key, as far as its bytes tell without parsing them.
 
     A list may be large, and dozens of keys are looked for in it, so it is parsed only if this is true. A synthetic key
-    (made up by the suite) is exactly in the list or not at all. Any other key may be spelled otherwise, so it is always
-    possible.
+    (made up by the suite) is in the list exactly as it was sent, or not at all. For any other key the result is True,
+    because the list may have the key in another spelling.
     """
     name, _, _ = key.partition("@")  # the part of an e-mail address that is synthetic
     is_synthetic = SYNTHETIC_PREFIX in name
@@ -453,7 +466,7 @@ def _may_be_in(listing: Listing, registration: Exchange, texts_before: frozenset
     key. `texts_before` are the texts in the list before the registration.
     """
     key = key_sent(registration)
-    if listing.shows(key) or listing.may_hide(key):
+    if listing.shows(key) or listing.may_show_masked(key):
         return True
     has_a_documented_type = bool(key) and type_sent(registration) in KEY_TYPES
     if has_a_documented_type:
@@ -519,8 +532,9 @@ def types_not_registered(log: Log, profile: Profile) -> dict[str, Text]:
         if key_type in profile.not_for_this_account:
             reasons[key_type] = say("not_for_this_account of the profile names {type}", type=key_type)
         elif keys_not_registered.issuperset(keys):
-            # A disposable key is deleted and registered again if a run registered it, but this one was there before.
-            reasons[key_type] = LISTED_BEFORE if any(key.disposable for key in keys) else REGISTERED_BEFORE
+            is_disposable = any(key.disposable for key in keys)
+            reason = DISPOSABLE_BUT_LISTED_BEFORE if is_disposable else REGISTERED_BEFORE_AND_NOT_DISPOSABLE
+            reasons[key_type] = reason
     return reasons
 
 

@@ -111,11 +111,12 @@ def _send_type_again(registrar: Registrar, key_type: str) -> None:
     if deviations_if_more_is_needed(log) or refusal not in _REFUSALS_PERHAPS_ABOUT_THE_TYPE:
         return
 
-    # The service makes the value of a RANDOM key. While one is left whose value is not known, no other is asked for.
-    may_be_asked_for = key_type != "RANDOM" or not registrar.holds_an_unknown_key()
-    # Only refusals of the content are repeated. After any other one, such as a 403, the list is enough to judge.
-    may_be_repeated = may_be_asked_for and refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
-    if not may_be_repeated:
+    # A 400 or a 415 may be passing, because an account may be busy. After any other refusal, such as a 403 (forbidden),
+    # a repetition would show nothing new. Then only the list is read: it may show that the refused key is registered.
+    may_be_passing = refusal in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    # If the run cannot find the value of a RANDOM key, it cannot delete the key. Then it asks for no second one.
+    may_ask_again = key_type != "RANDOM" or not registrar.has_random_key_of_unknown_value()
+    if not may_be_passing or not may_ask_again:
         registrar.read_key_list()
         return
     was_understood = _repeat_until_understood(registrar, refused)
@@ -201,7 +202,7 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
 
     It holds if the service understood a registration of this type: it answered with a registration result, or said that
     the key is registered already (409). A refusal proves a deviation only in some cases
-    (`_judgement_beside_other_types`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
+    (`_judgement_by_another_type`); otherwise the judgement is inconclusive. `why_not_tried` is the reason if no key
     of this type was registered.
     """
     registrations = _first_registrations_of(log, key_type)
@@ -225,10 +226,10 @@ def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: T
         return holds(understood_at_last[0])
     if _may_be_listed_afterwards(log, profile, refused):
         return inconclusive(joined((why, _KEY_MAY_BE_LISTED)), refused)
-    return _judgement_beside_other_types(log, refused, sent_again, why)
+    return _judgement_by_another_type(log, refused, sent_again, why)
 
 
-def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[Exchange], why: Text) -> Judgement:
+def _judgement_by_another_type(log: Log, refused: Exchange, sent_again: list[Exchange], why: Text) -> Judgement:
     """The judgement of a refused key type, by a key of another type.
 
     The service deviates if it registered a key of another type before and after it refused this one. Otherwise the
@@ -244,8 +245,10 @@ def _judgement_beside_other_types(log: Log, refused: Exchange, sent_again: list[
         breach = finding("key-type-refused", name=key_type, answer=answer, other=accepted_type, remedy=remedy)
         return deviates(breach, refused, *of_another_type)
 
-    nothing_is_understood = not understood_registrations(log)
-    account_may_be_full = bool(of_another_type) or nothing_is_understood or _is_refused_like_another_type(log, refused)
+    was_other_type_refused_later = bool(of_another_type)  # it was accepted before: otherwise the service deviates
+    is_every_type_refused = not understood_registrations(log)
+    is_other_type_refused_alike = _is_refused_like_another_type(log, refused)
+    account_may_be_full = was_other_type_refused_later or is_every_type_refused or is_other_type_refused_alike
     return inconclusive(joined((why, _ACCOUNT_MAY_BE_FULL if account_may_be_full else remedy)), refused)
 
 
@@ -280,15 +283,15 @@ def _registrations_of_open_types(log: Log) -> list[Exchange]:
 
 
 def _understood_or_registered(log: Log, profile: Profile, registrations: list[Exchange]) -> list[Exchange]:
-    """Those of the registrations that the service understood, although it may have answered with a refusal.
+    """Those of these registrations that show that the service knows the key type.
 
-    It answered with a registration result, or said that the key is registered already; or it refused the registration,
-    but lists show that it registered the key.
+    The service understood them: it answered with a registration result, or said that the key is registered already. Or
+    it refused them, but lists show that it registered the key.
     """
-    with_effect: list[Exchange] = []
-    if not all(map(is_understood, registrations)):
-        with_effect = refused_but_registered(log, profile)
-    return [exchange for exchange in registrations if is_understood(exchange) or exchange in with_effect]
+    registered_nevertheless: list[Exchange] = []
+    if not all(map(is_understood, registrations)):  # otherwise the lists, which may be large, need not be parsed
+        registered_nevertheless = refused_but_registered(log, profile)
+    return [exchange for exchange in registrations if is_understood(exchange) or exchange in registered_nevertheless]
 
 
 def _may_be_listed_afterwards(log: Log, profile: Profile, refused: Exchange) -> bool:
@@ -321,7 +324,8 @@ def _accepted_before_and_sent_after(log: Log, sent_again: list[Exchange]) -> lis
     if not sent_again:
         return []
     last_number = sent_again[-1].number
-    # Another repetition that follows is about the next refused type. Then no accepted registration was sent again.
+    # If the next registration is AFTER_A_REFUSAL, it is about the next refused type: the run had no accepted
+    # registration that it could send again.
     later = log.of(REGISTER, Registering.AFTER_A_REFUSAL, Registering.OF_ANOTHER_TYPE)
     next_registration = next((exchange for exchange in later if exchange.number > last_number), None)
     if next_registration is None or next_registration.purpose is not Registering.OF_ANOTHER_TYPE:

@@ -38,17 +38,18 @@ from spec.message import say
 from tests.traffic.keys.purposes import Deleting, KeyListing, type_sent
 from tests.traffic.together import Together
 
-UNKNOWN_KEY = say(
+RANDOM_LEFT_WITHOUT_KEY_AT = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
 )
-"""Reason why no RANDOM key is asked for, if the profile does not say where a list has the keys."""
-FORGET_KEY = say(
+"""Reason why no RANDOM key is asked for, without key_at: nobody can see in a list which key is left."""
+RANDOM_LEFT_WITH_KEY_AT = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: delete it by hand; then python -m "
     "environments cleanup {name} --yes forgets it. If nobody else registers keys at this account, disposable: true on "
     "the RANDOM entry of pix_keys has a run delete the key by what the list shows"
 )
-"""Reason why no RANDOM key is asked for, if the profile says where a list has the keys."""
+"""Reason why no RANDOM key is asked for, with key_at. A person finds the key in a list and deletes it. Then `cleanup`
+can remove it from the record of keys, because later runs find the values of their RANDOM keys in lists."""
 _UNMASKED_KEY = re.compile(r"[\w-]{1,200}")
 """A key that the service made, such as a UUID. If it is masked, it has other characters, such as `*`. The limit of 200
 characters is a choice."""
@@ -197,10 +198,10 @@ class Registrar:
             return True
         key = self.keys.key_of(registration)
         if key and key.state is KeyState.REGISTERED and self.deletes_keys:
-            has_type_of_made_keys = key.type in ("RANDOM", "")  # "" is an undocumented type
-            # The value of a key of the profile is known, so it need not be looked for.
-            service_may_have_made_it = has_type_of_made_keys and not key.is_of_profile
-            if service_may_have_made_it:
+            # `RunKey.type` is empty for each key that was sent with an undocumented type. A service may take such a
+            # type for RANDOM. The value of a key of the profile is known.
+            may_be_made_by_service = key.type in ("RANDOM", "") and not key.is_of_profile
+            if may_be_made_by_service:
                 self._learn_value_that_was_made(key, registration)
             self._delete_if_permitted(key)
         return self.is_deleted(registration)
@@ -314,12 +315,12 @@ class Registrar:
 
     # -- keys that the service makes --------------------------------------------------------------------------
 
-    def holds_an_unknown_key(self) -> bool:
+    def has_random_key_of_unknown_value(self) -> bool:
         """True if the account perhaps has a RANDOM key of a run whose value is not known, so that nobody can delete it.
 
         Then no further RANDOM key may be asked for. False on a sandbox, because a further one is permitted there.
         """
-        return not self.profile.is_sandbox and self.keys.holds_an_unknown_key()
+        return not self.profile.is_sandbox and self.keys.has_random_key_of_unknown_value()
 
     def _learn_value_that_was_made(self, key: RunKey, registration: Exchange) -> None:
         """Find the value of a key that the service made, so that the key can be deleted.
@@ -339,11 +340,12 @@ class Registrar:
     def _was_replaced(self, key: RunKey, registration: Exchange, listing: Listing) -> bool:
         """True if the service made a new key instead of registering the key in the request: a list shows a new key.
 
-        If the list shows the key of the request, or a masked text that may be this key, it was not replaced. EVP is the
-        Central Bank's name for RANDOM, so after a registration with it any new text in the list may be the key. After
-        any other type only the keys at `key_at` count, the place that the profile names.
+        If the list shows the key of the request, or a masked text that may be this key, it was not replaced. After most
+        types only the keys at `key_at` count, the place that the profile names. EVP is the Central Bank's name for
+        RANDOM, so the service has probably made a key. Then any new text in the list may be this key, also without
+        `key_at`.
         """
-        if not key.value or listing.shows(key.value) or listing.may_hide(key.value, self.keys.list_before_run):
+        if not key.value or listing.shows(key.value) or listing.may_show_masked(key.value, self.keys.list_before_run):
             return False
         texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
         return any(self.keys.lists.may_be_made_since(text, registration.number) for text in texts)
@@ -369,20 +371,22 @@ class Registrar:
         """
         if not self.keys.may_tell_random_by_lists:
             return
-        keys_without_value = self._keys_in_no_list()
+        unlisted_keys = self._unlisted_keys()
         numbers: list[int] = []
-        for key in keys_without_value:
+        for key in unlisted_keys:
             numbers += key.exchanges
         new_values = self._values_made_since(min(numbers, default=0))
-        if self.keys.list_before_run and len(new_values) == len(keys_without_value):
-            for key, value in zip(keys_without_value, new_values, strict=True):
+        if self.keys.list_before_run and len(new_values) == len(unlisted_keys):
+            # It does not matter which value belongs to which key, because all of these keys are deleted.
+            for key, value in zip(unlisted_keys, new_values, strict=True):
                 self.keys.learn_value(key, value)
 
-    def _keys_in_no_list(self) -> list[RunKey]:
+    def _unlisted_keys(self) -> list[RunKey]:
         """The keys that the run perhaps registered at its account, and that the last list does not show.
 
-        The service may have made other keys instead of them. Keys of the profile and refused keys are left out, because
-        the service makes none for them.
+        They are RANDOM keys whose values are not known, and keys with a value, such as an e-mail address, which the
+        service may have replaced by a key of its own. Keys of the profile and refused keys are left out, because the
+        service makes no key instead of them.
         """
         listed_keys = self.last_list.keys if self.last_list else frozenset()
         keys = []

@@ -1,7 +1,21 @@
 """The key registrations of a run: POST /v1/pix/keys/{accountId} in the interface document.
 
-The scenario `register` calls the functions of `_STEPS`. Some registrations must be accepted, some must be refused, and
-of others the document says neither. Words of this module:
+The scenario `register` calls the functions of `_STEPS`, in their order:
+
+1. A made-up key is registered twice and deleted. Then keys are sent without the valid token.
+2. Each key of the profile is registered twice and deleted.
+3. Keys with undocumented types and with the remaining wrong tokens are sent.
+4. RANDOM keys are registered, and keys of each type again and again, until there are enough answers.
+5. What is left is deleted, and key types that were refused are tried again.
+
+| module of this folder | what belongs there |
+|---|---|
+| registration.py | which registrations are sent, in which order |
+| registrar.py | how one key is registered, found in a list and deleted |
+| undocumented_types.py | key types that must be refused |
+| refused_types.py | why the service refuses a documented key type: requests and judgement |
+| listed.py | what lists of keys show of registrations: judgements |
+| purposes.py | why a request about a key is sent |
 
 | word | meaning |
 |---|---|
@@ -40,7 +54,7 @@ from spec.interface import SYNTHETIC_PREFIX
 from spec.log import Log
 from spec.message import Text, say
 from spec.rules import ROBUSTNESS
-from tests.traffic.keys.listed import REFUSALS_WITHOUT_EFFECT, KeyLists
+from tests.traffic.keys.listed import LISTS_ARE_READ_AFTER, REFUSALS_WITHOUT_EFFECT, KeyLists
 from tests.traffic.keys.purposes import (
     KeyListing,
     Registering,
@@ -55,8 +69,8 @@ from tests.traffic.keys.purposes import (
 )
 from tests.traffic.keys.refused_types import send_refused_types_again
 from tests.traffic.keys.registrar import (
-    FORGET_KEY,
-    UNKNOWN_KEY,
+    RANDOM_LEFT_WITH_KEY_AT,
+    RANDOM_LEFT_WITHOUT_KEY_AT,
     Registrar,
     keys_with_a_value,
     registration_body,
@@ -83,14 +97,11 @@ _REQUESTS_FOR_A_REGISTERED_KEY = [
 _REQUESTS_AFTER_A_REGISTRATION = 3
 """Unauthorized requests that are sent right after each granted registration, on the same connection, because some
 services do not check the token on a connection that was authorized before."""
-_ENOUGH_RANDOM = ENOUGH_ANSWERS + 4
+_ENOUGH_RANDOM_ANSWERS = ENOUGH_ANSWERS + 4
 """Enough registrations of RANDOM keys. Of other types ENOUGH_ANSWERS will do, because each of their keys is registered
 a second time, too, which gives further answers."""
-_MOST_RANDOM_KEYS_AT_ONCE = 4
-"""Most RANDOM keys that are registered at a time before they are deleted, because an account may have few keys."""
-_LISTS_ARE_READ_AFTER = (Registering.UNDOCUMENTED_TYPE, Registering.OTHER_NAME_OF_RANDOM, Registering.LOWER_CASE)
-"""Purposes of registrations after which the list is read, to see whether the key was registered. NUMERIC is not among
-them: the interface document says neither which type a number means, nor what a list shows of such a key."""
+_MOST_RANDOM_KEYS = 4
+"""Most RANDOM keys that are registered before they are deleted, because an account may have few keys."""
 
 
 @dataclass(frozen=True)
@@ -246,8 +257,8 @@ def _send_other_schemes(context: _StepContext) -> None:
 def _prepare_for_valid_registrations(context: _StepContext) -> None:
     """Delete the keys that a service registered although it refused them, and read the list of keys.
 
-    Then a request is sent to an undocumented path. The valid registrations of the next steps show whether a service
-    answers them otherwise after such a request.
+    Then a request is sent to siblings: two undocumented paths that are like the documented one, with another last name.
+    The next steps show whether a service answers valid registrations in another way after such a request.
     """
     registrar = context.registrar
     registrar.clean_up()
@@ -333,16 +344,16 @@ def _send_without_a_type(context: _StepContext) -> None:
             return
 
 
-def _register_keys_at_once(context: _StepContext) -> None:
+def _register_keys_in_parallel(context: _StepContext) -> None:
     """Register all keys once more that were registered and deleted in earlier steps, and delete them again.
 
-    They are sent at the same time, because a service at fault may mix simultaneous requests up. If the run may send
-    only one request at a time, they are sent one after the other, with requests without the valid token in between.
+    They are sent in parallel, because a service at fault may mix up parallel requests. If the run may send only one
+    request at a time, they are sent one after the other, with requests without the valid token in between.
     """
     if not context.registrar.deletes_keys:
         return
     if context.registrar.together.may_send_several:
-        _register_and_delete_at_once(context.registrar, context.registered_and_deleted)
+        _register_and_delete_in_parallel(context.registrar, context.registered_and_deleted)
         return
     for key in context.registered_and_deleted:
         _register_and_delete(context.registrar, key, context.take_unsent_requests)
@@ -400,72 +411,60 @@ def _register_until_enough(context: _StepContext) -> None:
     """Register a key of each type again and again, and delete it, until the run has enough answers for each type.
 
     If one server of several is at fault, only several answers show it. Outside a sandbox only the made-up (synthetic)
-    key is registered again. The registrations are sent in rounds, one of each key type in a round.
+    key is registered again. The registrations are sent in rounds, one of each key type in a round (`_register_round`).
 
-    Right before each of the first registrations another request is sent: a read, or a request that is refused. The
-    answer of a service at fault may depend on that request. There are two lists of such requests:
-
-    - One request of each sort. Each is sent alone with its registration, because a fault may show after any request,
-      whichever connection carried it.
-    - The refused requests once more. They are sent side by side, each on the connection of its registration, because a
-      fault may show only on the connection that carried the refused request.
-
-    RANDOM keys, whose values the service makes, are deleted when a few of them are registered: a list of keys has to be
-    read before the deletion, and one list shows the values of all of them.
+    RANDOM keys, whose values the service makes, are not deleted in their round, but when a few of them are registered.
+    A list of keys has to be read before the deletion, and one list shows the values of all of them.
     """
     registrar = context.registrar
     if not registrar.deletes_keys:
         return
+    requests_before_single, requests_before_parallel = requests_before_registrations(context.traffic)
     bodies = _bodies_to_send_again(registrar)
-    before_one_alone, before_one_beside_others = requests_before_registrations(context.traffic)
     random_registrations: list[Exchange] = []  # their keys are not deleted yet
     while bodies:
-        are_all_sent_before = not before_one_alone and not before_one_beside_others
-        if are_all_sent_before:  # from now on several RANDOM keys are registered in one round, which saves rounds
-            most_random = _MOST_RANDOM_KEYS_AT_ONCE - len(random_registrations)
-            bodies = _with_several_random(registrar.log, bodies, most_random)
-        # Both functions remove the requests that they sent from the lists.
-        answers = _register_right_after(registrar, bodies[: len(before_one_alone)], before_one_alone)
-        answers += _register_side_by_side(registrar, bodies[len(answers) :], before_one_beside_others)
+        are_requests_before_sent = not requests_before_single and not requests_before_parallel
+        if are_requests_before_sent:  # from now on several RANDOM keys are registered in one round, which saves rounds
+            most_random = _MOST_RANDOM_KEYS - len(random_registrations)
+            bodies = _with_several_random_keys(registrar.log, bodies, most_random)
+        answers = _register_round(registrar, bodies, requests_before_single, requests_before_parallel)
         registrar.delete_keys_of([answer for answer in answers if type_sent(answer) != "RANDOM"])
         random_registrations += [answer for answer in answers if type_sent(answer) == "RANDOM"]
         refused_types = {type_sent(answer) for answer in answers if is_refused_for_its_content(answer)}
-        bodies = _bodies_that_need_more_answers(registrar.log, bodies, refused_types)
-        if len(random_registrations) >= _MOST_RANDOM_KEYS_AT_ONCE or not bodies:
+        bodies = _bodies_for_next_round(registrar.log, bodies, refused_types)
+        if len(random_registrations) >= _MOST_RANDOM_KEYS or not bodies:
             _delete_random_keys(registrar, random_registrations)
             random_registrations = []
 
 
-def _register_right_after(
-    registrar: Registrar, bodies: Sequence[dict[str, Any]], requests_before: list[Send]
+def _register_round(
+    registrar: Registrar,
+    bodies: Sequence[dict[str, Any]],
+    requests_before_single: list[Send],
+    requests_before_parallel: list[Send],
 ) -> list[Exchange]:
-    """Send a registration with each of these bodies, alone and right after another request. Returns the exchanges.
+    """Send one round of registrations, most of them right after another request. Returns their exchanges.
 
-    `requests_before` are functions that send such a request, at least as many as bodies. Those that were called are
-    removed from the list.
+    The other request is a read, or a request that is refused. The answer of a service at fault may depend on it. The
+    two lists have functions that send such requests; each function is called once, and removed from its list:
+
+    - While the first list is not empty, each registration is sent alone, right after one of these requests. A fault may
+      show whichever connection carried the request before.
+    - Then registrations are sent in parallel. Each follows a request of the second list on the same connection, because
+      a fault may show only on the connection that carried a refused request.
     """
+    count_of_single = min(len(bodies), len(requests_before_single))
     answers = []
-    for body in bodies:
-        send_request_before = requests_before.pop(0)
+    for body in bodies[:count_of_single]:
+        send_request_before = requests_before_single.pop(0)
         answers.append(_send_in_order(send_request_before, partial(registrar.register, body, Registering.ONCE_MORE)))
-    return answers
-
-
-def _register_side_by_side(
-    registrar: Registrar, bodies: Sequence[dict[str, Any]], requests_before: list[Send]
-) -> list[Exchange]:
-    """Send registrations with these bodies at the same time. Returns the exchanges.
-
-    `requests_before` are functions that send a request right before one of them, over the same connection. There may be
-    fewer than bodies. Those that were called are removed from the list.
-    """
-    sends: list[Send] = []
-    for body in bodies:
+    parallel_sends: list[Send] = []
+    for body in bodies[count_of_single:]:
         send = partial(registrar.register, body, Registering.ONCE_MORE)
-        if requests_before:
-            send = partial(_send_in_order, requests_before.pop(0), send)
-        sends.append(send)
-    return registrar.together.send_all(sends)
+        if requests_before_parallel:
+            send = partial(_send_in_order, requests_before_parallel.pop(0), send)
+        parallel_sends.append(send)
+    return answers + registrar.together.send_all(parallel_sends)
 
 
 def _send_in_order(*sends: Send) -> Exchange:
@@ -476,7 +475,7 @@ def _send_in_order(*sends: Send) -> Exchange:
     return last_send()
 
 
-def _with_several_random(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+def _with_several_random_keys(log: Log, bodies: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """The bodies for one round of registrations: the body for a RANDOM key several times, any other body once.
 
     The body for a RANDOM key is there as often as the run still needs answers for this type, but at most `most` times.
@@ -526,7 +525,7 @@ def _needs_more_answers(log: Log, body: Mapping[str, Any], refused_types: Contai
     return body["pixKeyType"] not in refused_types and _count_of_missing_answers(log, body) > 0
 
 
-def _bodies_that_need_more_answers(
+def _bodies_for_next_round(
     log: Log, bodies: Iterable[dict[str, Any]], refused_types: Container[str]
 ) -> list[dict[str, Any]]:
     """The bodies for the next round of registrations: one for each key type of which the run needs more answers.
@@ -545,7 +544,7 @@ def _count_of_missing_answers(log: Log, body: Mapping[str, Any]) -> int:
     """
     key_type = body["pixKeyType"]
     same_type = [answer for answer in registrations_of_free_keys(log) if type_sent(answer) == key_type]
-    enough = _ENOUGH_RANDOM if key_type == "RANDOM" else ENOUGH_ANSWERS
+    enough = _ENOUGH_RANDOM_ANSWERS if key_type == "RANDOM" else ENOUGH_ANSWERS
     return max(0, enough - len(same_type))
 
 
@@ -566,14 +565,16 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
     if refused_but_listed and not accepted_registrations(registrar.log):
         _note_that_a_refused_key_is_listed(registrar, refused_but_listed[0].exchange)
     for refused in refused_but_listed:
-        # Without certainty the key may be somebody's, so it does not count as a key of this run, which is deleted.
-        key = registrar.keys.key_of(refused.exchange) if refused.is_certain else None
-        if key is None:
+        # If it is not certain, the key may belong to somebody else. The run deletes only its own keys, so it does not
+        # take the value of this one.
+        if not refused.is_certain:
             continue
+        key = registrar.keys.key_of(refused.exchange)
         # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
         # if the profile says that nobody else registers RANDOM keys at this account.
-        if key.value is not None or registrar.keys.may_tell_random_by_lists:
-            registrar.keys.learn_value(key, refused.key)
+        was_named = key is not None and key.value is not None
+        if key is not None and (was_named or registrar.keys.may_tell_random_by_lists):
+            registrar.keys.learn_value(key, refused.key)  # nothing changes if this value is known already
 
 
 def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange) -> None:
@@ -604,7 +605,7 @@ _STEPS: tuple[Callable[[_StepContext], None], ...] = (
     _send_other_name_of_random,
     _send_undocumented_types,
     _send_without_a_type,  # after the empty type, whose answer decides whether it is sent
-    _register_keys_at_once,  # after each key was registered alone
+    _register_keys_in_parallel,  # after each key was registered alone
     _send_remaining_wrong_tokens,
     _send_other_spellings,
     _register_random_keys,  # late, because a key that the service made may be beyond deletion
@@ -634,13 +635,13 @@ def _with_synthetic_keys(
 def _send_and_delete(
     registrar: Registrar, attempts: Sequence[_Attempt], *, beside_valid_requests: bool = False
 ) -> None:
-    """Send registrations at the same time that the service must refuse, or may refuse. Delete the keys it registers.
+    """Send registrations that the service must or may refuse, in parallel. Delete the keys that it registers.
 
     With `beside_valid_requests`, each is sent at the same moment as a companion of its own, which is a valid request
     that does nothing: some services accept a wrong token while a valid request is under way.
 
-    After some purposes, such as an undocumented type, the list of keys
-    is read before the deletion, to see whether the key was registered.
+    Before the deletion, lists of keys are read after the purposes in LISTS_ARE_READ_AFTER, for example after a
+    registration with an undocumented type. They show whether the service registered the key.
     """
     sends: list[Send] = []
     for attempt in attempts:
@@ -651,7 +652,7 @@ def _send_and_delete(
     else:
         answers = registrar.together.send_all(sends)
     sent_registrations = [answer for answer in answers if answer.number]  # 0: not sent, because of limits.wrong_tokens
-    may_be_listed = [answer for answer in sent_registrations if answer.purpose in _LISTS_ARE_READ_AFTER]
+    may_be_listed = [answer for answer in sent_registrations if answer.purpose in LISTS_ARE_READ_AFTER]
     _read_lists_after_granted(registrar, may_be_listed)
     registrar.delete_keys_of(sent_registrations)
 
@@ -667,18 +668,18 @@ def _register_and_delete(
     The second registration shows how the service answers if a key is registered already.
 
     `requests_to_send` returns requests without the valid token, which are sent between the two registrations. It is
-    called only if the first registration is granted. Such a request names the same key if its spelling says so
-    (FOR_A_REGISTERED_KEY), else a made-up (synthetic) one.
+    called only if the first registration is granted.
 
     If the first registration is refused, lists of keys are read, to see whether the key was registered nevertheless.
-    That is possible only if the list before could be read, so that it shows that the key was absent.
+    They prove that only if the last list before the first registration could be read, and so shows that the key was
+    absent.
     """
-    was_list_readable = registrar.last_list is not None
+    was_list_readable = registrar.last_list is not None  # of the list before the first registration
     seems_free = registrar.keys.seems_free(key.key)
     purpose = Registering.FIRST_TIME if seems_free else Registering.PERHAPS_REGISTERED
     first_answer = registrar.register(key, purpose)
     if registered(first_answer):
-        _send_right_behind(registrar, key, requests_to_send())
+        _send_next_without_token(registrar, key, requests_to_send())
         registrar.read_key_list()
         registrar.register(key, Registering.SECOND_TIME)
     elif was_list_readable:
@@ -688,26 +689,29 @@ def _register_and_delete(
     return is_deleted and registrar.keys.seems_free(key.key)
 
 
-def _send_right_behind(registrar: Registrar, registered_key: PixKey, requests: Sequence[UnauthorizedRequest]) -> None:
-    """Send registrations without the valid token right after a granted registration, which must be refused.
+def _send_next_without_token(
+    registrar: Registrar, registered_key: PixKey, requests: Sequence[UnauthorizedRequest]
+) -> None:
+    """Right after a granted registration, send registrations without the valid token. The service must refuse them.
 
-    They name a made-up (synthetic) key. A request whose spelling has the marker FOR_A_REGISTERED_KEY names the
-    registered key instead, because a service may look up the key before it checks the token.
+    `UnauthorizedRequest.spelling` has marks that say how a request differs from a valid one. With the mark
+    FOR_A_REGISTERED_KEY, the request names the registered key, because a service may look up the key before it checks
+    the token. Any other request names a made-up (synthetic) key.
 
-    The first one is sent alone, because it has to be the next request on the connection of the registration. The others
-    are sent at the same time.
+    The first one is sent alone, as the next request on the connection of the registration: a service at fault may
+    remember the token of the last request on a connection. The others are sent in parallel.
     """
     attempts = []
     for request in requests:
         is_for_registered_key = FOR_A_REGISTERED_KEY in request.spelling
         key = registered_key if is_for_registered_key else registrar.synthetic_key()
         attempts.append(_Attempt(key, Registering.WITHOUT_A_TOKEN, request.credential, request.spelling))
-    for attempts_at_once in (attempts[:1], attempts[1:]):
-        _send_and_delete(registrar, attempts_at_once)
+    _send_and_delete(registrar, attempts[:1])
+    _send_and_delete(registrar, attempts[1:])
 
 
-def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> None:
-    """Register these keys at the same time, and delete them. A service at fault may mix up simultaneous requests.
+def _register_and_delete_in_parallel(registrar: Registrar, keys: list[PixKey]) -> None:
+    """Register these keys in parallel, and delete them. A service at fault may mix up parallel requests.
 
     Each key was registered alone and deleted before. If the run may read lists of keys, one is read at the same moment
     as the first registration. Lists that are read after the registrations show whether a key was lost.
@@ -727,18 +731,20 @@ def _register_and_delete_at_once(registrar: Registrar, keys: list[PixKey]) -> No
 def _register_random(registrar: Registrar, key: PixKey) -> Text:
     """Ask for a RANDOM key, whose value the service makes, and delete it.
 
-    Up to three bodies are sent, until the service does not refuse one. There are several because the interface document
-    does not show what pixKey has to be for a RANDOM key.
+    Up to three bodies are sent, until one is not refused because of its content. There are several because the
+    interface document does not show what pixKey has to be for a RANDOM key. After any other refusal, such as a 401, the
+    next body would be refused, too.
 
     If the account perhaps has a RANDOM key whose value is not known, nobody can delete it. Then no further one is asked
     for, and the reason is returned. Otherwise the returned text is empty.
     """
     for body in _bodies_for_random(registrar, key):
         listing = registrar.read_key_list()  # first, because it may show that a key of unknown value is gone
-        if registrar.holds_an_unknown_key():
-            # The reason says how the user can get rid of the key. If `key_at` is set, a list shows the value to delete.
-            list_shows_values = registrar.profile.key_at is not None
-            return FORGET_KEY.of(name=name_for_commands(registrar.profile)) if list_shows_values else UNKNOWN_KEY
+        if registrar.has_random_key_of_unknown_value():
+            # The reason tells the user how to delete the key that is left.
+            if registrar.profile.key_at is None:
+                return RANDOM_LEFT_WITHOUT_KEY_AT
+            return RANDOM_LEFT_WITH_KEY_AT.of(name=name_for_commands(registrar.profile))
         answer = registrar.register(body, Registering.FIRST_TIME)
         if listing is not None:
             _read_lists_after_refusal(registrar, answer)
@@ -765,8 +771,9 @@ def _bodies_for_random(registrar: Registrar, key: PixKey) -> list[dict[str, Any]
 def _read_lists_after_refusal(registrar: Registrar, exchange: Exchange) -> None:
     """Read the list of keys twice if a registration was refused, because the service may have registered the key.
 
-    Two lists must show the key before it counts as registered. After other refusals, such as a conflict, the key may be
-    registered for another reason, so the lists would prove nothing.
+    A refusal such as a 400 or 403 says that nothing was done (REFUSALS_WITHOUT_EFFECT). If two lists show the key
+    nevertheless, the service is at fault. After a conflict (409) or the answer of a gateway the key may be registered
+    rightly, so the lists would prove nothing.
     """
     if refusal_or_failure(exchange) in REFUSALS_WITHOUT_EFFECT:
         registrar.read_key_list()

@@ -24,7 +24,8 @@ blank inside. The last one is no word at all."""
 PLURALS = ("PHONE", "EMAIL", "CPF")
 """Documented types that are sent in the plural, too, because a service may only compare the beginning of a type."""
 NUMBER_IN_WORDS = "UM"
-"""One, in Portuguese: the example of the interface document has a digit as the type."""
+"""The word for 1 in Portuguese. The example request in the interface document has a digit as the type, and a service
+may know such a type by its word, too."""
 EMPTY = ("", None)
 """The empty text and null."""
 _WITH_AN_EMPTY_KEY = ("CELULAR", "EMAILS", "CNPJ2", *EMPTY)
@@ -39,7 +40,9 @@ class UndocumentedType:
     type_of_its_key: str
     """The documented type of the keys that it is sent with: CELULAR, for instance, with a PHONE key."""
     may_make_a_key: bool = False
-    """True if a lenient service may read the type as RANDOM, and register a new key that it makes itself."""
+    """True if a lenient service may read the type as RANDOM, and register a new key that it makes itself.
+
+    For an empty type and a number nobody knows which type the service reads, so they may mean RANDOM, too."""
     with_an_empty_key: bool = False
 
 
@@ -52,10 +55,11 @@ def undocumented_types(*, with_empty_keys: bool) -> Iterator[UndocumentedType]:
     for documented in KEY_TYPES:
         plural = [f"{documented}S"] if documented in PLURALS else []
         for name in (*NAMES[documented], *plural, f"{documented}2"):
-            # A service makes the value of a RANDOM key. An IBAN names an account, so no service makes one.
+            # The other names of RANDOM are those of a key that the service makes. IBAN is only in their list because it
+            # fits no documented type. An IBAN names an account, so no service makes one.
             is_like_random = documented == "RANDOM" and name != "IBAN"
             yield UndocumentedType(name, documented, may_make_a_key=is_like_random)
-    for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):  # with an e-mail address, which the suite can make up
+    for name_of_no_type in (NUMBER_IN_WORDS, *EMPTY):  # sent with an e-mail address, which the suite can make up
         yield UndocumentedType(name_of_no_type, "EMAIL", may_make_a_key=True)
     if with_empty_keys:
         for name_without_key in _WITH_AN_EMPTY_KEY:

@@ -1,7 +1,7 @@
 """Why transfers are prepared and executed, and functions that find executions of a run by that reason.
 
-`execution.py` gives each execution one of these purposes. Judgements and tests find the executions of a purpose in the
-log, which has all requests of a run with their answers.
+`tests/traffic/execution.py` gives each execution one of these purposes. Judgements and tests find the executions of a
+purpose in the log, which has all requests of a run with their answers.
 
 A code is the transaction code of a transfer. It is supplied by the profile, or the run has prepared its transfer. Most
 codes are sent without the valid token before they are executed, which must not execute them. A code is spent if the
@@ -122,26 +122,27 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused, perhaps because wrong tokens had spent their codes before.
 
     A wrong token spends a code if the service does not execute the code any more after it. Each code is sent with wrong
-    tokens first, and with the valid token last. Wrong tokens are not the reason for a refusal in two cases:
+    tokens first, and with the valid token last. In two cases wrong tokens are not the reason for the refusal of a code:
 
-    - Codes that were sent with the same wrong tokens were executed afterwards.
-    - A code that was never sent with a wrong token was refused in the same way. For example, a service may execute
+    - The service executed other codes after the same wrong tokens. So these tokens are harmless.
+    - The service refused a code in the same way that was never sent with a wrong token. For example, it executes
       nothing at night.
     """
     refused = _refused_after_wrong_tokens(log)
     if not refused:
         return []
     wrong_tokens = _wrong_tokens_by_code(log)
-    harmless = _wrong_tokens_before_a_success(log)
+    harmless_tokens = _wrong_tokens_before_a_success(log)
     without_wrong_token = [
         answer for answer in answers_to_real_codes(log) if _transaction_code_of(answer) not in wrong_tokens
     ]
     refused_anyway = [answer for answer in without_wrong_token if refusal_or_failure(answer) is not None]
     spent = []
     for answer in refused:
-        had_harmless_tokens = wrong_tokens[_transaction_code_of(answer)] <= harmless
+        tokens_of_code = wrong_tokens[_transaction_code_of(answer)]
+        had_only_harmless_tokens = tokens_of_code.issubset(harmless_tokens)
         is_refused_anyway = any(indistinguishable(answer, reference) for reference in refused_anyway)
-        if not had_harmless_tokens and not is_refused_anyway:
+        if not had_only_harmless_tokens and not is_refused_anyway:
             spent.append(answer)
     return spent
 
@@ -149,8 +150,9 @@ def perhaps_spent_by_wrong_tokens(log: Log) -> list[Exchange]:
 def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     """The executions that were refused after their codes had been sent with wrong tokens.
 
-    They count only if another code of the same origin succeeded that was never sent with a wrong token, because
-    otherwise all codes of this origin may be bad. The origin is the profile, or a preparation by the run.
+    A refused code counts only if the service executed a comparable code: one of the same origin that was never sent
+    with a wrong token. The origin is the profile, or a preparation by the run. For example, all codes of the profile
+    may have expired. Then a refusal of one of them does not show that wrong tokens spent it.
 
     If all codes were sent with wrong tokens, there is nothing to compare with. Then only a conflict (409) counts,
     because it says that the code was used before.
@@ -162,13 +164,16 @@ def _refused_after_wrong_tokens(log: Log) -> list[Exchange]:
     if len(after_wrong_token) == len(executions):
         return [execution for execution in after_wrong_token if refusal_or_failure(execution) is RefusalKind.CONFLICT]
 
-    refusals_for_good = ABOUT_THE_REQUEST | ABOUT_THE_CALLER  # a 5xx or a 429 says nothing about the code
-    refused = [execution for execution in after_wrong_token if refusal_or_failure(execution) in refusals_for_good]
-    origins_that_succeeded = set()  # True: a code that the run prepared; False: a code of the profile
+    refusals_that_judge_the_code = ABOUT_THE_REQUEST | ABOUT_THE_CALLER  # a 5xx or a 429 says nothing about the code
+    refused = []
+    for execution in after_wrong_token:
+        if refusal_or_failure(execution) in refusals_that_judge_the_code:
+            refused.append(execution)
+    origins_that_succeeded = set()
     for success in successful_executions(log):
         if _transaction_code_of(success) not in wrong_tokens:
-            origins_that_succeeded.add(_is_of_prepared_code(success))
-    return [execution for execution in refused if _is_of_prepared_code(execution) in origins_that_succeeded]
+            origins_that_succeeded.add(_origin_of(success))
+    return [execution for execution in refused if _origin_of(execution) in origins_that_succeeded]
 
 
 def _wrong_tokens_by_code(log: Log) -> dict[str, set[_WrongToken]]:
@@ -195,12 +200,13 @@ def _wrong_tokens_before_a_success(log: Log) -> set[_WrongToken]:
     return harmless
 
 
-def _is_of_prepared_code(execution: Exchange) -> bool:
-    """True if the run prepared the code of this execution; False if the code is one of the profile.
+def _origin_of(execution: Exchange) -> Purpose | None:
+    """Where the code of an execution comes from, by the purpose that says it: SUPPLIED (by the profile) or PREPARED.
 
-    The execution must have been sent as documented, because one with extra parts has another purpose.
+    An execution with extra parts, such as a body, has a purpose of its own: it is not comparable with one that was sent
+    as documented.
     """
-    return execution.purpose is Execution.PREPARED
+    return execution.purpose
 
 
 def _transaction_code_of(execution: Exchange) -> str:

@@ -138,22 +138,20 @@ def _why_not_executable(code: str, exchange: Exchange, plan: Prepare, secrets: S
     `code` is the text or number at `code_at`, the place in the answer that the profile names; empty if nothing is
     there. `supplied` are the codes of the profile.
 
-    A code may be sent if it is printable and has no blanks, so that a URL can have it. If it is a secret of the run, a
-    code of the profile, or an id of a requirement, `code_at` names the wrong member. Facts are the names and
-    types of the members in an answer.
-
     Returns an empty text if the transfer can be executed. The text is also empty if the answer has no `data`, because
     then the service is at fault and not `code_at`, and the rules for answers report that.
     """
-    answer_has_data = bool(data_of(exchange.response))
-    if exchange.response and answer_has_data and not code:
+    if not code:
+        if exchange.response is None or not data_of(exchange.response):
+            return ""
+        # Facts are the names and types of the members in an answer: no values, which may be personal.
         facts = facts_as_text(facts_of(exchange.response.json.value))[:_LONGEST_FACTS]
         return (
             f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
             f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
             "executed"
         )
-    if not code or _code_may_be_sent(code, secrets, supplied):
+    if _code_may_be_sent(code, secrets, supplied):
         return ""
     return (
         f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it is not 1 to 200 printable "
@@ -172,16 +170,18 @@ def _code_may_be_sent(code: str, secrets: Secrets, supplied: Iterable[str]) -> b
     - A secret, such as the token: a path may be written to the logs of a server.
     - A code of the profile (`supplied`): it is executed as such, and not because an answer names it.
     - `.` and `..`, because they change the path.
-    - The id of a requirement, because reports would show it as the name of that requirement.
+    - The id of a requirement, such as `executePix.id`: reports never hide these ids, so the code would be shown.
     """
     has_the_form_of_a_code = _CODE.fullmatch(code) is not None
     if not has_the_form_of_a_code:
         return False
     code_in_lower_case = code.casefold()
     secrets_in_lower_case = {value.value.casefold() for value in secrets.known if value.secret}
-    is_secret = code_in_lower_case in secrets_in_lower_case or secrets.token().casefold() in code_in_lower_case
-    is_supplied = canonical(code) in map(canonical, supplied)
-    if is_secret or is_supplied:
+    is_secret = code_in_lower_case in secrets_in_lower_case
+    contains_the_token = secrets.token().casefold() in code_in_lower_case  # for example `Bearer` and the token
+    # `canonical` gives two spellings of a code the same form, such as `ABC1` and `abc1`: a service may take both.
+    is_supplied = canonical(code) in {canonical(code_of_profile) for code_of_profile in supplied}
+    if is_secret or contains_the_token or is_supplied:
         return False
     is_dots = code in (".", "..")  # as a segment of a path they lead to another path
     return not is_dots and code not in requirements()

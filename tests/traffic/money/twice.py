@@ -91,8 +91,9 @@ def execute_twice(
     The balances are read before, between and after the two executions. `hand_in_execution` is called with each
     execution, so that its answer is judged.
 
-    The second execution is sent only if the first one succeeded, and if the guard of codes permits it, which it does on
-    a sandbox alone. Returns None if the second execution was not sent, or not answered.
+    The second execution is sent only if the first one succeeded, and if the guard (the part of the door that watches
+    over codes) permits it, which it does only on a sandbox. Returns None if the second execution was not sent, or not
+    answered.
     """
     guard = client.door.guard
     preparations = prepare_executable_transfers(
@@ -112,6 +113,7 @@ def execute_twice(
     is_permitted_again = guard.permit_again(code)
     if not is_permitted_again:
         return None
+    # Without `valid=True`, because the interface document does not promise that a second execution succeeds.
     second = client.send("executePix", code, purpose=Repetition.AGAIN)
     hand_in_execution(second)
     if second.response is None:

@@ -47,7 +47,7 @@ from tests.traffic.trust.let_in import (
     may_be_let_in_at_the_start,
     stand_ins_let_in,
 )
-from tests.traffic.trust.stand_ins import StandIn, cookies_of, stand_ins
+from tests.traffic.trust.stand_ins import NO_STAND_IN, StandIn, cookies_of, stand_ins
 
 _REQUIRED = {"executePix": "executePix.token.required", "registerPixKey": "registerPixKey.token.required"}
 """By operation, the requirement that it needs the token. They are the two operations that document the token."""
@@ -68,8 +68,10 @@ def send_without_token_at_the_start(traffic: Traffic) -> None:
     """
     for sender in _senders(traffic):
         for _ in range(REQUESTS_AT_THE_START):
-            answer = sender.send_without_token(StandIn(), Trust.AT_THE_START)
-            if is_temporary(answer):  # such as a lock: further requests might lock the run out before its real codes
+            answer = sender.send_without_token(NO_STAND_IN, Trust.AT_THE_START)
+            if is_temporary(
+                answer
+            ):  # after more requests the service might lock the run out, before it sends its codes
                 break
 
 
@@ -77,15 +79,18 @@ def send_without_token_at_the_start(traffic: Traffic) -> None:
 def send_stand_ins(traffic: Traffic) -> None:
     """Send requests with a stand-in instead of the token, such as a header that a gateway sets.
 
-    1. A series of requests without the valid token shows how each operation refuses them.
-    2. Each stand-in is sent to the operations that refused all requests of the series. At the others there is nothing
-       to compare with.
-    3. If an answer is not the usual refusal, more requests are sent, to prove that the stand-in is let in.
+    1. A series of requests without the valid token shows how each operation refuses them. It is compared with the
+       answer to the valid token.
+    2. Each stand-in is sent to the operations that refused all requests of the series. At the other operations there is
+       nothing to compare with.
+    3. If an answer is not the usual refusal, more requests are sent, to prove that the service accepts the stand-in in
+       place of the token.
+    4. Requests without a token that were answered in the first second of the run are sent again.
     """
     senders = _senders(traffic)
     traffic.together.send_all([sender.send_series for sender in senders])
     for sender in senders:
-        sender.follow_up_the_series()
+        sender.compare_first_series_with_the_token()
     refusing = [sender for sender in senders if are_all_refused_in_first_series(traffic.log, sender.operation)]
     secrets = traffic.client.door.secrets
     cookies = cookies_of(traffic.log, traffic.profile)  # those that the service set, or made-up ones
@@ -104,10 +109,11 @@ def send_stand_ins(traffic: Traffic) -> None:
 
 
 def tried_with_stand_ins_in_words(operation: str, exchanges: Sequence[Exchange], traffic: Traffic) -> Text:
-    """Sentence for the verdict: which wrong credentials were tried in these requests, and which stand-ins.
+    """Sentence for the verdict: the wrong credentials in these requests, and the stand-ins that the run sent.
 
-    A stand-in is what some services trust instead of a token, such as the header `X-Forwarded-For: 127.0.0.1`. All that
-    the run sent to the operation are meant, with a code or an account that nobody has. The first few are named.
+    A stand-in is what some services trust instead of a token, such as the header `X-Forwarded-For: 127.0.0.1`. The
+    stand-ins are those of all requests of the run to this operation, not only of `exchanges`. They were sent with
+    made-up codes and accounts only. The first few are named.
     """
     tried = credentials_tried_in_words(operation, exchanges, traffic)
     sent = traffic.log.sent(operation, Trust.STAND_IN)
@@ -148,8 +154,8 @@ class _Sender:
     def send_without_token(self, stand_in: StandIn, purpose: Trust) -> Exchange:
         """Send a request without the valid token, for a synthetic (made-up) code or account.
 
-        It has the stand-in instead of the token, such as a header that a gateway sets. `StandIn()`, which is empty,
-        makes a request without any token.
+        It has the stand-in instead of the token, such as a header that a gateway sets. NO_STAND_IN makes a request
+        without any token.
         """
         return self._send(purpose, stand_in.key_type, **_options_for(stand_in))
 
@@ -179,17 +185,16 @@ class _Sender:
     def send_series(self, reads: int = 1) -> None:
         """Send some reads, and right after them, on the same connection, three requests without the valid token.
 
-        `reads` is the number of reads.
-        Two of them have no token, and one has a wrong token (WRONG_TOKEN). Some services do not check the token on a
-        connection that was authorized before.
+        `reads` is the number of reads. Two of the three requests have no token, and the third has a wrong one. Some
+        services do not check the token on a connection that was authorized before.
         """
         for _ in range(reads):
             self._client.send("listAccounts", valid=True, purpose=Trust.READ_BEFORE_A_SERIES)
-        self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_SUCCESS)
-        self.send_without_token(StandIn(), Trust.RIGHT_AFTER_A_REFUSAL)
+        self.send_without_token(NO_STAND_IN, Trust.RIGHT_AFTER_A_SUCCESS)
+        self.send_without_token(NO_STAND_IN, Trust.RIGHT_AFTER_A_REFUSAL)
         self.send_without_token(StandIn(WRONG_TOKEN), Trust.WRONG_TOKEN_AFTER_A_REFUSAL)
 
-    def follow_up_the_series(self) -> None:
+    def compare_first_series_with_the_token(self) -> None:
         """Compare the first series with the valid token. If only some of its requests are refused, send more series.
 
         More series show whether the answer depends on the position in the series. They begin with one, two or three
@@ -216,16 +221,16 @@ class _Sender:
             self._send_with_the_token(at_the_start[0])
         if may_be_let_in_at_the_start(self._log, self.operation):
             for _ in range(TIMES_SENT_AGAIN):
-                self.send_without_token(StandIn(), Trust.AFTER_THE_START)
+                self.send_without_token(NO_STAND_IN, Trust.AFTER_THE_START)
 
     # -- stand-ins --------------------------------------------------------------------------------------------------
 
     def stand_ins_within_the_limit(self, all_stand_ins: list[StandIn]) -> list[StandIn]:
-        """The stand-ins, of these, that may be sent: limits.wrong_tokens counts those with an Authorization header.
+        """Those of these stand-ins that may be sent: limits.wrong_tokens counts those with an Authorization header.
 
         A stand-in is what some services trust instead of a token, such as a header that a gateway sets. Stand-ins
-        without an Authorization header are all sent. Of the others the last ones are left out: the limit must still
-        permit the requests that prove that a stand-in is let in (`ORDER_OF_PROOF`).
+        without an Authorization header are all sent. If the limit is too low for all stand-ins with this header, the
+        last ones are left out, so that enough requests are left to prove that a stand-in is let in (`ORDER_OF_PROOF`).
         """
         wrong_tokens_left = self._client.door.budget.wrong_tokens_left_for_synthetic(self.operation)
         kept_for_proof = ORDER_OF_PROOF.count(Trust.STAND_IN_AGAIN)
@@ -239,21 +244,26 @@ class _Sender:
         A stand-in is what some services trust instead of a token, such as a group of headers. It is let in if a request
         with it is answered as if it had the valid token.
 
-        - First each part of the stand-in is sent on its own, such as one half of its headers. If no part is proved to
-          be let in, the stand-in is proved as a whole.
-        - The parts are also sent if the stand-in is refused in another way than a request without any token, because
-          the service may refuse one part before it looks at the others.
-        - Nothing is sent after the usual refusal, without an answer, or once enough stand-ins are proved.
+        | the answer is | what is sent |
+        |---|---|
+        | missing, or enough stand-ins are proved | nothing |
+        | that to a request without any token (the usual refusal) | nothing more than a request with the token |
+        | that to the valid token | each part of the stand-in; if no part is let in, the stand-in is proved as a whole |
+        | another refusal | each part of the stand-in: one part may be refused before the service looks at the others |
+
+        A part is, for example, one half of the headers.
         """
-        number_let_in = self._number_let_in()
-        if answer.response is None or number_let_in >= _MOST_SHOWN:
+        number_before = self._number_let_in()
+        if answer.response is None or number_before >= _MOST_SHOWN:
             return
         self._send_with_the_token(answer)
         may_be_let_in = is_answered_as_with_the_token(answer, self._log)
-        if not may_be_let_in and is_refused_like_without_any_token(answer, self._log):
+        is_usual_refusal = not may_be_let_in and is_refused_like_without_any_token(answer, self._log)
+        if is_usual_refusal:
             return
         self._send_parts_of(stand_in)
-        if may_be_let_in and self._number_let_in() == number_let_in:
+        is_no_part_let_in = self._number_let_in() == number_before
+        if may_be_let_in and is_no_part_let_in:
             self._prove_that_it_is_let_in(stand_in)
 
     def _number_let_in(self) -> int:
@@ -264,8 +274,8 @@ class _Sender:
         """Send each part of a stand-in on its own, and more requests after each answer (`send_more_after`).
 
         A stand-in is what some services trust instead of a token, such as a group of headers; each half of the group is
-        a part. So the one header is found that the service trusts. Nothing is sent if the stand-in has no parts, or if
-        as many parts as _MOST_PARTS were sent to the operation.
+        a part. If a half is let in, its halves are sent in turn, until the one header is found that the service trusts.
+        Nothing is sent if the stand-in has no parts, or if as many parts as _MOST_PARTS were sent to the operation.
         """
         parts_left = _MOST_PARTS - len(self._log.of(self.operation, Trust.ONE_PART))
         parts = stand_in.parts()[:parts_left]

@@ -78,8 +78,8 @@ TIMES_SENT_AGAIN = 5
 def is_about_the_identifier(answer: Exchange) -> bool:
     """True if the answer seems to be about the identifier in the request: its code or account.
 
-    Such an answer is, for example, a 404 for an unknown code, which the valid token gets, too. An answer about the
-    caller, such as a 401, is none, and nothing temporary, such as a server error or a rate limit.
+    Such an answer is, for example, a 404 for an unknown code, which the valid token gets, too, or a success. False for
+    an answer about the caller, such as a 401, and for a temporary one, such as a server error or a rate limit.
     """
     if answer.response is None:
         return False
@@ -115,7 +115,7 @@ def is_answered_as_with_the_token(answer: Exchange, log: Log) -> bool:
 
 
 def is_refused_for_the_token(answer: Exchange, log: Log) -> bool:
-    """True if a request without the valid token was refused, and the valid token gets another answer.
+    """True if a request without the valid token was refused, and the valid token did not get the same answer.
 
     So the missing token is the reason. A temporary refusal, such as a 503, does not count.
     """
@@ -168,8 +168,8 @@ def let_in_by_their_position(log: Log, operation: str) -> list[Exchange]:
     several times. The requests at one position, such as right after the read, count if each of them got the answer of
     the valid token, while at another position each was refused.
 
-    Empty if the series was sent too few times: the first time and TIMES_SENT_AGAIN times more. A service of several
-    servers may answer a few series so by chance.
+    Empty unless the series was sent once and TIMES_SENT_AGAIN times more: if several servers take turns, a few series
+    may be answered in this way by chance.
     """
     answers_by_position = [log.of(operation, purpose) for purpose in PURPOSES_IN_A_SERIES]
     times_needed = 1 + TIMES_SENT_AGAIN
@@ -261,15 +261,15 @@ def stand_ins_let_in(log: Log, operation: str) -> list[list[Exchange]]:
     A stand-in is what some services trust instead of a token. After the requests of a proof, a read with the same
     stand-in was sent. It shows whether a filter in front of the service answers all such requests (`_is_filtered`).
     """
-    let_in_each_time: list[list[Exchange]] = []
+    requests_of_stand_ins: list[list[Exchange]] = []
     for answers, read in _answers_before_each_read(log):
         with_the_stand_in = [answer for answer in answers if answer.purpose is Trust.STAND_IN_AGAIN]
         is_of_the_operation = bool(with_the_stand_in) and with_the_stand_in[0].operation == operation
         if not is_of_the_operation or _is_filtered(with_the_stand_in[0], read):
             continue
         if _is_stand_in_proved_by(answers, log):
-            let_in_each_time.append(with_the_stand_in)
-    return let_in_each_time
+            requests_of_stand_ins.append(with_the_stand_in)
+    return requests_of_stand_ins
 
 
 def _answers_before_each_read(log: Log) -> list[tuple[list[Exchange], Exchange]]:

@@ -142,7 +142,8 @@ class StandIn:
         """Smaller stand-ins, each with a part of this one, to find out which part a service trusts instead of a token.
 
         They are the first and the second half of its headers, or of its query. The parts of EVERYTHING, which has the
-        headers of several families, are these families. Empty if it has fewer than two headers and query parts.
+        headers of several families, are these families. Empty if there is nothing to halve: a single header, for
+        instance.
         """
         if self.name == EVERYTHING:
             return [self._with_headers_of_family(name) for name in _FAMILIES_IN_ONE_REQUEST]
@@ -166,6 +167,10 @@ class StandIn:
         return replace(self, name=names[0])
 
 
+NO_STAND_IN = StandIn()
+"""A request without a token, and with nothing in its place."""
+
+
 def _halves(pairs: Headers) -> list[Headers]:
     """The first and the second half of these pairs of a name and a value; empty if there are fewer than two pairs."""
     middle = (len(pairs) + 1) // 2
@@ -173,17 +178,16 @@ def _halves(pairs: Headers) -> list[Headers]:
 
 
 def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) -> list[StandIn]:
-    """All stand-ins that are sent to an operation instead of the token, the likeliest first: headers, queries, cookies.
+    """All stand-ins that are sent to an operation instead of the token, the likeliest first:
+
+    1. Headers, one family (group of headers about one thing) at a time; parts of a query; a session cookie.
+    2. No token, in a request that is written in an unusual way.
+    3. The cookie, and then all headers, beside a wrong token: some services look at them only if there is a token.
+    4. An empty bearer token, and wrong tokens of each form, such as a shortened one.
 
     `token` is the valid token, from which some wrong ones are made. `cookies` are names and values. Outside a sandbox
     no request names a real person: headers have a made-up user, and registrations a made-up e-mail address.
-
-    A family is a group of headers about one thing, such as the address of the client. Cookies, and all headers at once,
-    are also sent beside a wrong token, because some services look at them only if there is a token.
     """
-    wrong_tokens = [form.name for form in permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)]
-    # Registrations on a sandbox name keys of all types in turn. `types` has no end.
-    types = cycle(KEY_TYPES if profile.is_sandbox and operation == "registerPixKey" else ("EMAIL",))
     families = dict(FAMILIES)
     if not profile.is_sandbox:
         families[_USER] = _with_one_value(_USERS, f"{SYNTHETIC_PREFIX}user")
@@ -191,6 +195,13 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
     for name in _FAMILIES_IN_ONE_REQUEST:
         everything += families[name]
     cookie = (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies)),)
+    forms = permitted_forms(profile, token, among=FORMS_FOR_SYNTHETIC_IDENTIFIERS)
+    # Registrations on a sandbox name keys of all types in turn, because the check of the token may depend on the type.
+    names_all_types = profile.is_sandbox and operation == "registerPixKey"
+    key_types = cycle(KEY_TYPES if names_all_types else ("EMAIL",))
+    with_wrong_tokens = [
+        StandIn(form.name, key_type=key_type) for form, key_type in zip(forms, key_types, strict=False)
+    ]
     return [
         *(StandIn(name=name, headers=headers) for name, headers in families.items()),
         StandIn(name=QUERY, query=tuple(_PARTS_OF_A_QUERY.items())),
@@ -199,7 +210,7 @@ def stand_ins(operation: str, profile: Profile, token: str, cookies: Headers) ->
         StandIn(WRONG_TOKEN, name=COOKIE, headers=cookie),
         StandIn(WRONG_TOKEN, name=EVERYTHING, headers=everything),
         *_empty_bearer_with_each_key_type(operation, profile),
-        *(StandIn(name, key_type=key_type) for name, key_type in zip(wrong_tokens, types, strict=False)),
+        *with_wrong_tokens,
     ]
 
 
@@ -230,11 +241,14 @@ def cookies_of(log: Log, profile: Profile) -> Headers:
     names and a made-up value. Outside a sandbox they are always made up, because a real session is worth as much as the
     token.
     """
-    latest: dict[str, str] = {}
-    answered = [exchange for exchange in log if exchange.response and exchange.credential == VALID]
-    for exchange in answered if profile.is_sandbox else ():
-        latest.update(_cookies_set_by(exchange))
-    return tuple(latest.items()) or _with_one_value(_COOKIES, f"{SYNTHETIC_PREFIX}session")
+    made_up_cookies = _with_one_value(_COOKIES, f"{SYNTHETIC_PREFIX}session")
+    if not profile.is_sandbox:
+        return made_up_cookies
+    cookies: dict[str, str] = {}  # a later value of a cookie replaces an earlier one
+    for exchange in log:
+        if exchange.credential == VALID:
+            cookies.update(_cookies_set_by(exchange))
+    return tuple(cookies.items()) or made_up_cookies
 
 
 def _cookies_set_by(exchange: Exchange) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service
 from tests.selftest.promises.test_keys import keys_left, keys_of_first_account
-from tests.selftest.services.one_run import UNUSED_ADDRESS, profile_off_sandbox, run_suite_in_memory
+from tests.selftest.services.one_run import profile_of_sandbox, run_suite_in_memory
 from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 
 EMAIL, CPF, MADE_UP_KEY, RANDOM_KEY = "qa@pix-conformance.example", "13579246828", "pixconf-1@example.com", "a7"
@@ -216,7 +216,7 @@ def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
     """
     service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
     keys_before = keys_of_first_account(service)
-    profile = profile_off_sandbox(tmp_path, allow=["read", "register-keys"], sandbox=UNUSED_ADDRESS, transactions=None)
+    profile = profile_of_sandbox(tmp_path, allow=["read", "register-keys"], transactions=None)
     record = tmp_path / "keys-profile.jsonl"
     with Server(service) as server:
         profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
@@ -239,7 +239,7 @@ def test_the_record_of_a_run_does_not_show_the_keys_of_the_profile(tmp_path):
     It has no value of a key of the profile, because these are personal.
     """
     service = Service(token=TOKEN_VARIABLES["PIX_TOKEN"])
-    profile = profile_off_sandbox(tmp_path, allow=["read", "register-keys"], sandbox=UNUSED_ADDRESS, transactions=None)
+    profile = profile_of_sandbox(tmp_path, allow=["read", "register-keys"], transactions=None)
     record = tmp_path / "keys-profile.jsonl"
     with Server(service) as server:
         profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)

@@ -16,7 +16,7 @@ from tests.selftest.services.one_run import (
     CODE,
     OTHER_CODE,
     FakeBank,
-    profile_off_sandbox,
+    profile_of_bank,
     report_notes,
     run_suite_in_memory,
     started_journal,
@@ -77,7 +77,7 @@ def journal(tmp_path, monkeypatch):
 @pytest.fixture
 def reading_profile(tmp_path):
     """A profile that only reads, and whose journal is at its usual place."""
-    return profile_off_sandbox(tmp_path, allow=["read"], transactions=None, journal=None)
+    return profile_of_bank(tmp_path, allow=["read"], transactions=None, journal=None)
 
 
 def alerts_of_run(profile):

@@ -125,10 +125,10 @@ def test_an_execution_that_a_stopped_run_cut_is_not_sent_by_a_later_run(stopped_
     The journal (a file that later runs read) says so, and a later run may not send the transaction code.
     """
     later_run = ManualRun(silent_service, tmp_path, name="two")
-    codes_that_a_later_run_may_send = later_run.door.guard.open_journal([CODE])
+    codes_that_a_later_run_may_send = later_run.door.guard.open_journal_and_find_usable([CODE])
 
     assert stopped_run.manual_run.outcomes_in_journal == ["sent", "unknown"]
-    assert stopped_run.door.guard.unknown == [stopped_run.execution.number]
+    assert stopped_run.door.guard.unknown_outcomes == [stopped_run.execution.number]
     assert codes_that_a_later_run_may_send == []
 
 
@@ -167,7 +167,7 @@ def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run)
     manual_run.door.ending.stop()
     manual_run.execute(CODE)
 
-    assert manual_run.door.guard.open_journal([CODE]) == [CODE]
+    assert manual_run.door.guard.open_journal_and_find_usable([CODE]) == [CODE]
 
 
 WAITS = {
@@ -200,11 +200,13 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(waits_in, make_i
         assert is_waiting.wait(HANG_LIMIT_S)
         ending.stop()
         unsent = thread.result()
-    codes_that_a_later_run_may_send = ManualRun(service, tmp_path, name="two").door.guard.open_journal([CODE])
+    codes_that_a_later_run_may_send = ManualRun(service, tmp_path, name="two").door.guard.open_journal_and_find_usable(
+        [CODE]
+    )
 
     assert (unsent.number, unsent.failure.message) == (0, STOPPED)
     assert service.received == []
-    assert (manual_run.door.budget.executions_left, manual_run.door.guard.unknown) == (5, [])
+    assert (manual_run.door.budget.executions_left, manual_run.door.guard.unknown_outcomes) == (5, [])
     assert codes_that_a_later_run_may_send == [CODE]
 
 

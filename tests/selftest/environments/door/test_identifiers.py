@@ -13,7 +13,7 @@ from environments.door.permission import ForbiddenError
 from environments.profiles.model import fill
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.services.guarded import OWN_ACCOUNT, RECEIVING_ACCOUNT, client_of_profile
-from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_off_sandbox, run_suite_in_memory
+from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_of_bank, run_suite_in_memory
 from tests.traffic import invalid
 
 ACCOUNT_OF_SOMEBODY, MADE_UP_ACCOUNT = "ac-7777", f"{SYNTHETIC_PREFIX}account"
@@ -347,7 +347,7 @@ def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, entr
     monkeypatch.setitem(getattr(invalid, table), entry, "somebody@example.com")
     bank = FakeBank()
     with pytest.raises(ForbiddenError):
-        run_suite_in_memory(bank, profile_off_sandbox(tmp_path), "registerPixKey.serverError")
+        run_suite_in_memory(bank, profile_of_bank(tmp_path), "registerPixKey.serverError")
     requests_with_the_address = [
         request for request in bank.received if b"somebody" in request.body or "somebody" in request.path
     ]

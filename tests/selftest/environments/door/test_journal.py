@@ -27,13 +27,13 @@ from tests.selftest.services.one_run import (
     CODE,
     HOW_TO_PREPARE,
     OTHER_CODE,
-    UNUSED_ADDRESS,
     FakeBank,
     ManualRun,
-    profile_off_sandbox,
+    profile_of_bank,
+    profile_of_sandbox,
+    profile_with_codes,
     report_notes,
     run_suite_in_memory,
-    sandbox_profile,
 )
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import has_real_code, served_by
@@ -213,7 +213,7 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, serv
 
     later_run = ManualRun(service, tmp_path, name="two")
     later_run.secrets.learn("code", THIRD_CODE)
-    codes_that_may_be_sent = later_run.door.guard.open_journal([THIRD_CODE])
+    codes_that_may_be_sent = later_run.door.guard.open_journal_and_find_usable([THIRD_CODE])
     staging_journal(tmp_path).write("TX-PREPARED", "sent")  # a line after the damage, which does not repair the journal
     unsent_exchanges = [
         later_run.execute(THIRD_CODE),
@@ -236,10 +236,10 @@ def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(ser
     ManualRun(service, tmp_path).execute(OTHER_CODE)
     tmp_path.chmod(0o770)
     run_with_open_folder = ManualRun(service, tmp_path, name="two")
-    codes_with_open_folder = run_with_open_folder.door.guard.open_journal([CODE])
+    codes_with_open_folder = run_with_open_folder.door.guard.open_journal_and_find_usable([CODE])
     unsent = run_with_open_folder.execute(CODE)
     tmp_path.chmod(0o700)
-    codes_afterwards = ManualRun(service, tmp_path, name="three").door.guard.open_journal([CODE])
+    codes_afterwards = ManualRun(service, tmp_path, name="three").door.guard.open_journal_and_find_usable([CODE])
 
     assert (codes_with_open_folder, codes_afterwards) == ([], [CODE])
     assert unsent.failure.message == message_if_others_can_write(tmp_path)
@@ -300,7 +300,7 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
     themselves, and the first one begins a journal for it. That is not enough for the second run to send the other code.
     """
     bank = FakeBank()
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
+    profile = profile_of_bank(tmp_path, transactions={"codes": [CODE], "prepare": HOW_TO_PREPARE})
     notes_of_both_runs = [report_notes(run_suite_in_memory(bank, profile, ONLY_EXECUTIONS))[0] for _ in range(2)]
 
     [note] = set(notes_of_both_runs)
@@ -313,7 +313,7 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
 
 def test_a_sandbox_keeps_no_journal(tmp_path):
     """On a sandbox (a test system) two runs send the same transaction code, and neither writes a journal."""
-    bank, profile = FakeBank(), profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+    bank, profile = FakeBank(), profile_of_sandbox(tmp_path)
     for _ in range(2):
         run_suite_in_memory(bank, profile, "executePix.document")
     files_of_a_journal = list(tmp_path.glob("journal.*"))
@@ -324,7 +324,7 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
 
 def test_the_option_for_a_new_journal_is_refused_on_a_sandbox(tmp_path):
     """A sandbox is a test system, whose codes may be sent again and again. So there is no journal to start."""
-    profile = profile_off_sandbox(tmp_path, sandbox=UNUSED_ADDRESS)
+    profile = profile_of_sandbox(tmp_path)
 
     with pytest.raises(ProfileError, match="a sandbox has no journal; leave it out"):
         start_journal(profile)
@@ -341,7 +341,7 @@ def test_a_journal_that_cannot_be_written_is_noticed_before_a_transfer_is_prepar
     (tmp_path / "state").write_text("in the way")
     bank = FakeBank()
     transactions = {"prepare": HOW_TO_PREPARE, "codes": [CODE]}
-    profile = profile_off_sandbox(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
+    profile = profile_of_bank(tmp_path, journal=str(tmp_path / "state" / "j"), transactions=transactions)
     model = run_suite_in_memory(bank, profile, ONLY_EXECUTIONS)
 
     paths = [request.path for request in bank.received]
@@ -359,7 +359,7 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
     No further code is sent. The one execution is counted, a note says why executions stopped, and the run is incomplete
     (exit status 6).
     """
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD_CODE]})
+    profile = profile_of_bank(tmp_path, transactions={"codes": [CODE, OTHER_CODE, THIRD_CODE]})
     start_journal(profile)
 
     class BreaksTheJournal(FakeBank):
@@ -409,7 +409,7 @@ def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
         killed_run.execute(credential=credential)
     later_run = ManualRun(service, tmp_path, name="two")
     guard = later_run.door.guard
-    codes_that_may_be_sent = guard.open_journal([CODE])
+    codes_that_may_be_sent = guard.open_journal_and_find_usable([CODE])
     later_run.execute(CODE, credential="no header")
     later_run.execute(CODE)
 
@@ -607,7 +607,9 @@ def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, 
     for event in ("prepared", "offered"):
         journal.write(offered_code, event)
     later_run = ManualRun(service, tmp_path, name="two")
-    codes_that_may_be_sent = later_run.door.guard.open_journal([prepared_code, executed_code, offered_code])
+    codes_that_may_be_sent = later_run.door.guard.open_journal_and_find_usable(
+        [prepared_code, executed_code, offered_code]
+    )
 
     assert [entry.outcome for entry in journal.entries()] == ["prepared", "success", "offered"]
     assert codes_that_may_be_sent == [prepared_code, offered_code]
@@ -622,7 +624,7 @@ def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions
     journal = staging_journal(tmp_path)
     journal.start()
     manual_run = ManualRun(service, tmp_path, name="two")
-    manual_run.door.guard.open_journal([CODE])
+    manual_run.door.guard.open_journal_and_find_usable([CODE])
     possible_executions_before = manual_run.door.guard.count_possible_executions()
     journal.path.unlink()
     journal.path.mkdir()
@@ -654,7 +656,7 @@ def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
     """
     service.sandbox.new_code = lambda: code
     manual_run = ManualRun(service, tmp_path)
-    manual_run.execute_all(sandbox_profile(tmp_path, [CODE], prepare=HOW_TO_PREPARE | {"count": 3}))
+    manual_run.execute_all(profile_with_codes(tmp_path, [CODE], prepare=HOW_TO_PREPARE | {"count": 3}))
 
     first_note = manual_run.door.guard.notes[0]
     paths = [request.path for request in service.received]
@@ -694,7 +696,7 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
 )
 def test_the_option_to_send_a_code_again_refuses_a_code_without_repeating_it(code, reason, service, tmp_path):
     """--resend-code is for a code of the profile that was refused. The message does not show the code, which moves money."""
-    profile = profile_off_sandbox(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
+    profile = profile_of_bank(tmp_path, transactions={"codes": [CODE, OTHER_CODE]})
     start_journal(profile)
     ManualRun(service, tmp_path).execute(CODE)
 

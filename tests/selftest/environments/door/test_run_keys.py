@@ -38,7 +38,8 @@ PROFILE_KEYS = (PixKey("RANDOM", ""), DISPOSABLE_EMAIL, CPF_TO_KEEP)
 
 
 class History:
-    """Keys of a run that see one request with its answer after the other. Each method returns the object, to be chained.
+    """Keys of a run that see one request with its answer after the other. Each method returns the object, to be
+    chained.
 
     `record` is the file from which later runs know the keys of this one. None: there is no such file.
     """
@@ -60,7 +61,8 @@ class History:
     def register(
         self, key, *, key_type="EMAIL", account=ACCOUNT, status=200, body=None, result=REGISTRATION_RESULT, failure=None
     ):
-        """A registration and its answer. `body` takes the place of the documented body; with `failure` it got no answer."""
+        """A registration and its answer. `body` takes the place of the documented body; with `failure` it got no
+        answer."""
         sent = body or {"account": account, "pixKeyType": key_type, "pixKey": key}
         changes = {"response": None, "failure": Failure(failure, "no answer")} if failure else {}
         return self._send("registerPixKey", "POST", account, sent, {"code": 0, "data": result}, status, **changes)
@@ -169,7 +171,8 @@ def test_a_registration_without_a_connection_changes_nothing():
     "number", ["-1e400", "1e999999", pytest.param("9" * 5000, id="5000 digits"), "1.50", "NaN", "-Infinity"]
 )
 def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manual_run):
-    """A JSON number in the place of a key keeps its digits as its value and name. A report cuts the name to 80 characters.
+    """A JSON number in the place of a key keeps its digits as its value and name. A report cuts the name to 80
+    characters.
 
     It is not parsed, because as a float it may be infinite, and an integer of 5000 digits is an error in Python.
     """
@@ -211,7 +214,8 @@ def test_a_list_that_is_read_beside_another_request_is_not_used():
 
 
 def test_a_disposable_key_that_was_not_there_before_may_be_deleted():
-    """The run may delete a key of its profile if the list before its registration lacks the key, and a later one shows it.
+    """The run may delete a key of its profile if the list before its registration lacks the key, and a later one shows
+    it.
 
     The profile also says that the key is `disposable`. The key of the customer makes no difference.
     """
@@ -250,7 +254,8 @@ DOUBTS = {
 
 @pytest.mark.parametrize("history", DOUBTS.values(), ids=DOUBTS)
 def test_a_key_of_the_profile_is_not_deleted_if_lists_leave_a_doubt(history):
-    """The run deletes a key of its profile only if a list before and a list afterwards show that this run registered it.
+    """The run deletes a key of its profile only if a list before and a list afterwards show that this run registered
+    it.
 
     Each case is such a history of lists with one doubt. If in doubt, the key may have belonged to somebody before.
     """
@@ -394,7 +399,8 @@ def test_no_key_has_vanished_if_the_lists_have_more_pages():
 
 
 def test_a_registration_is_in_the_record_before_it_is_sent(history):
-    """The key record has the key as perhaps registered (MAYBE) while the request is on the wire, and then as registered.
+    """The key record has the key as perhaps registered (MAYBE) while the request is on the wire, and then as
+    registered.
 
     If the run is killed in between, a later run reads the record (a file) and can delete the key.
     """
@@ -417,7 +423,8 @@ def test_a_deleted_key_leaves_the_record(history):
 def test_a_key_of_the_profile_is_recorded_as_registered_only_if_a_list_before_lacked_it(
     was_a_list_read, event, history
 ):
-    """A later run deletes a key of the profile if the key record (a file) calls it registered, and not if it says perhaps.
+    """A later run deletes a key of the profile if the key record (a file) calls it registered, and not if it says
+    perhaps.
 
     Without a list from before the registration the key may have been there already, so the record says perhaps (MAYBE).
     """
@@ -547,7 +554,8 @@ def test_a_made_up_key_is_reported_with_its_type_and_value(key_type, key, name, 
 
 
 def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
-    """A report names a key of the profile by its type and its place in the list `pix_keys`, because its value is personal.
+    """A report names a key of the profile by its type and its place in the list `pix_keys`, because its value is
+    personal.
 
     The profile has the settings of the run.
     """
@@ -650,15 +658,16 @@ def test_a_key_that_the_run_registered_before_the_first_list_was_not_there_befor
 def test_a_registered_random_key_is_unknown_until_its_value_is_learned(history):
     """A RANDOM key is made by the service, so its value is unknown until an answer shows it.
 
-    The run registers no further one until then. It asks `holds_an_unknown_key`: false for other keys, true after a RANDOM key, false again after its value is known.
+    The run registers no further one until then. It asks `has_random_key_of_unknown_value`: false for other keys, true
+    after a RANDOM key, false again after its value is known.
     """
     history.list_shows().register(MADE_UP_KEY).register("", key_type="EVP")
-    before_random_key = history.keys.holds_an_unknown_key()
+    before_random_key = history.keys.has_random_key_of_unknown_value()
     history.register("", key_type="RANDOM")
-    after_random_key = history.keys.holds_an_unknown_key()
+    after_random_key = history.keys.has_random_key_of_unknown_value()
     [*_, random_key] = history.keys_to_clean_up
     history.learn_value(random_key, "made-1")
-    after_learning = history.keys.holds_an_unknown_key()
+    after_learning = history.keys.has_random_key_of_unknown_value()
 
     assert [before_random_key, after_random_key, after_learning] == [False, True, False]
 
@@ -669,10 +678,10 @@ def test_a_later_run_knows_of_a_random_key_of_unknown_value_by_the_record(histor
     It is left after its registration, and not any more after its value was learned.
     """
     history.list_shows().register("", key_type="RANDOM")
-    later_run_after_registration = History(history.record).keys.holds_an_unknown_key()
+    later_run_after_registration = History(history.record).keys.has_random_key_of_unknown_value()
     [random_key] = history.keys_to_clean_up
     history.learn_value(random_key, "made-1")
-    later_run_after_learning = History(history.record).keys.holds_an_unknown_key()
+    later_run_after_learning = History(history.record).keys.has_random_key_of_unknown_value()
 
     assert later_run_after_registration
     assert not later_run_after_learning
@@ -694,7 +703,8 @@ def test_a_key_is_perhaps_registered_by_the_run_unless_its_registration_was_refu
 
 
 def test_a_later_run_knows_the_keys_that_earlier_runs_left(history):
-    """`keys_of_runs` gives the keys that this run sent or an earlier one left in the key record, if their value is known.
+    """`keys_of_runs` gives the keys that this run sent or an earlier one left in the key record, if their value is
+    known.
 
     The earlier run left a made-up key, and a RANDOM key of unknown value, which is not given.
     """
@@ -845,7 +855,8 @@ def test_without_a_key_record_no_key_of_an_earlier_run_is_taken_over():
 
 
 def test_a_key_is_not_taken_over_without_a_list_before_the_run(history):
-    """The key record says that an earlier run registered the key. Without a list it may be at another account by now."""
+    """The key record says that an earlier run registered the key. Without a list it may be at another account by
+    now."""
     history.record.note(ACCOUNT, "EMAIL", PROFILE_KEY, REGISTERED, ours=False)
 
     assert not history.keys.count_as_registered_if_recorded(DISPOSABLE_EMAIL)
@@ -874,8 +885,8 @@ def test_a_text_that_cannot_be_a_key_of_the_service_is_not_learned(impossible_va
 def test_a_key_with_a_learned_value_is_a_random_key(history):
     """The run sent one key, and the service registered another one, which it made (as for a RANDOM key).
 
-    Once its value is learned, the key has that value and type, also in the key record (a file for later runs). It counts
-    as registered, and as shown by a list.
+    Once its value is learned, the key has that value and type, also in the key record (a file for later runs). It
+    counts as registered, and as shown by a list.
     """
     history.list_shows().register(MADE_UP_KEY).list_shows()
     [key] = history.keys_to_clean_up
@@ -911,7 +922,8 @@ def test_a_learned_value_can_become_unknown_again(history):
     ids=["a disposable RANDOM entry", "a RANDOM entry", "a disposable e-mail key", "a sandbox", "no keys"],
 )
 def test_a_random_key_is_told_by_two_lists_only_if_nobody_else_registers_keys(profile_keys, is_sandbox, may_tell):
-    """A new key in a second list is the RANDOM key of the run only if nobody else registers keys at the account meanwhile.
+    """A new key in a second list is the RANDOM key of the run only if nobody else registers keys at the account
+    meanwhile.
 
     A RANDOM entry in the profile that is `disposable` says so. On a sandbox (a test system) it is always assumed.
     """
@@ -925,7 +937,8 @@ def test_a_random_key_is_told_by_two_lists_only_if_nobody_else_registers_keys(pr
     ("credential", "query"), [("no header", ""), ("valid", "?page=2")], ids=["without the token", "with a query"]
 )
 def test_a_list_that_was_not_requested_as_documented_is_not_used(credential, query, history):
-    """The list shows a key after its deletion. It was requested without the token, or with a query, so it proves nothing.
+    """The list shows a key after its deletion. It was requested without the token, or with a query, so it proves
+    nothing.
 
     The key counts as deleted: nothing is to be cleaned up.
     """
@@ -948,7 +961,8 @@ def test_a_key_that_the_service_registers_at_another_account_is_to_be_cleaned_up
 
 
 def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
-    """A key that the list of another account shows is not deleted there if no list of that account was read before the run.
+    """A key that the list of another account shows is not deleted there if no list of that account was read before the
+    run.
 
     The key may have been there before. It was registered for a made-up account.
     """
@@ -959,7 +973,8 @@ def test_a_listed_key_of_another_account_may_be_older_than_the_run(history):
 
 
 def test_at_an_account_outside_the_profile_nothing_is_cleaned_up(history):
-    """A run deletes nothing at an account that its profile (its settings) does not have, even if a list there shows its key.
+    """A run deletes nothing at an account that its profile (its settings) does not have, even if a list there shows its
+    key.
 
     The key was registered for a made-up account.
     """
@@ -1009,7 +1024,8 @@ def test_a_refused_key_of_a_made_up_account_is_gone_if_a_list_lacks_it(
 
 
 def test_a_refused_key_of_another_account_is_not_gone_if_the_first_account_lacks_it(history):
-    """The key was refused at the other account, whose list was not read. The list of the first account proves nothing."""
+    """The key was refused at the other account, whose list was not read. The list of the first account proves
+    nothing."""
     history.list_shows().register(MADE_UP_KEY, account=OTHER_ACCOUNT, status=400).list_shows()
 
     assert history.states == {MADE_UP_KEY: KeyState.REFUSED}
@@ -1085,7 +1101,8 @@ def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(l
 
 
 def test_a_list_misses_a_key_only_after_its_registration_succeeded(history):
-    """The registration of the key of the profile succeeded, and a list shows a similar text: it is missed, and perhaps listed.
+    """The registration of the key of the profile succeeded, and a list shows a similar text: it is missed, and perhaps
+    listed.
 
     The registration of the made-up key got no clear answer (504), so the list without it does not miss it.
     """
@@ -1179,7 +1196,8 @@ def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(
 def test_a_made_up_key_that_the_service_cut_is_found_in_the_list(history):
     """The list shows the beginning of the key that the run registered (request 3), because the service cuts long keys.
 
-    `add_changed_keys` looks for such texts. The cut key then is a second key to clean up, with the request of the whole one.
+    `add_changed_keys` looks for such texts. The cut key then is a second key to clean up, with the request of the whole
+    one.
     """
     history.list_shows().list_shows(account=OTHER_ACCOUNT).begin_run()
     history.register(MADE_UP_KEY, status=504).list_shows(CUT_KEY)

@@ -13,7 +13,7 @@ import pytest
 from spec.findings import Conclusion
 from spec.rules import judge
 from tests.selftest.services.closing import ClosesConnections, ClosesTheFirst, at_once, by_a_reset, when_a_code_arrives
-from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, sandbox_profile
+from tests.selftest.services.one_run import CODE, OTHER_CODE, ManualRun, profile_with_codes
 from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import SocketService, real_codes_received, served_by
 from tests.selftest.services.waiting import HANG_LIMIT_S
@@ -77,7 +77,7 @@ def test_codes_after_the_first_are_sent_over_a_kept_connection(codes, codes_on_k
 
     The later codes go over a connection that has carried an earlier request, to save time. Each code is executed once.
     """
-    ManualRun(service, tmp_path, requests=400).execute_all(sandbox_profile(tmp_path, codes))
+    ManualRun(service, tmp_path, requests=400).execute_all(profile_with_codes(tmp_path, codes))
 
     assert set(service.carried) == codes_on_kept_connections
     assert service.executions == list(codes)
@@ -128,7 +128,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service_c
     assert statuses == [200, 200, 200]
     assert codes_received == list(ALL_CODES)
     assert service.carried == []  # the codes on kept connections
-    assert manual_run.door.guard.unknown == []  # the executions of unknown outcome
+    assert manual_run.door.guard.unknown_outcomes == []  # the executions of unknown outcome
 
 
 CLOSING_AT_THE_SECOND_CODE = {
@@ -173,7 +173,7 @@ class TestConnectionThatClosesUnderACode:
         outcomes_of_second_code = manual_run.outcomes_in_journal[2:4]  # after "sent" and "success" of the first code
 
         assert lost_execution.response is None
-        assert manual_run.door.guard.unknown == [lost_execution.number]
+        assert manual_run.door.guard.unknown_outcomes == [lost_execution.number]
         assert outcomes_of_second_code == ["sent", "unknown"]
 
     def test_the_closed_connection_is_no_failure_of_the_service(

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from reports.showing.request_parts import Redacted
-from reports.showing.shell_words import commands_that_print, commands_that_require_variables, word
+from reports.showing.shell_words import commands_that_print, commands_that_require_variables, shell_argument
 
 ACCOUNT = Redacted("${ACCOUNT:?}", "<account>")
 PARTS_AND_THEIR_TEXT = [
@@ -29,12 +29,12 @@ def test_a_shell_reads_the_text_that_was_meant(parts, text):
     """A shell that runs the quoted text prints exactly the text that was meant, with the value of each variable in its
     place.
 
-    `word` quotes the text as one argument, `commands_that_print` as commands. Long repetitions are written shortly.
+    `shell_argument` quotes the text as one argument, `commands_that_print` as commands. Long repetitions are written shortly.
     """
-    output_of_word = output_of_shell(f"printf %s {word(parts)}", ACCOUNT="ac-1")
+    output_of_argument = output_of_shell(f"printf %s {shell_argument(parts)}", ACCOUNT="ac-1")
     output_of_commands = output_of_shell(commands_that_print(parts), ACCOUNT="ac-1")
 
-    assert (output_of_word, output_of_commands) == (text, text)
+    assert (output_of_argument, output_of_commands) == (text, text)
 
 
 def test_a_variable_that_is_not_set_ends_the_commands():

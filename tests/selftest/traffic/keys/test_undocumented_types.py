@@ -5,7 +5,7 @@ import json
 import pytest
 
 from spec.interface import KEY_TYPES
-from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_off_sandbox, run_suite_in_memory
+from tests.selftest.services.one_run import UNUSED_ADDRESS, FakeBank, profile_of_bank, run_suite_in_memory
 from tests.traffic.keys.undocumented_types import undocumented_types
 
 ALL_UNDOCUMENTED_TYPES = list(undocumented_types(with_empty_keys=True))
@@ -111,7 +111,7 @@ def test_types_that_may_make_a_key_are_sent_only_if_that_key_can_be_found(
     """
     bank = FakeBank()
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
-    profile = profile_off_sandbox(tmp_path, sandbox=sandbox, pix_keys=keys)
+    profile = profile_of_bank(tmp_path, sandbox=sandbox, pix_keys=keys)
     run_suite_in_memory(bank, profile, "registerPixKey.pixKeyType.undocumented")
     # every registration begins with its account; a body that begins otherwise is an invalid request
     bodies = [

@@ -7,7 +7,7 @@ from itertools import count
 from environments.profiles.loading import load
 from environments.profiles.model import PixKey
 from environments.sandbox import Response
-from tests.selftest.services.one_run import ManualRun, sandbox_profile
+from tests.selftest.services.one_run import ManualRun, profile_with_codes
 from tests.selftest.services.serving import SocketService, response_bytes
 from tests.selftest.services.waiting import HANG_LIMIT_S
 from tests.traffic.money.preparing import filled_body, prepare_executable_transfers
@@ -70,7 +70,7 @@ def test_a_transfer_that_is_refused_beside_another_one_is_prepared_again_alone(t
     with PreparesOneAtATime() as service:
         manual_run = ManualRun(service, tmp_path, parallel=8, has_journal=False, is_sandbox=True)
         preparations = prepare_executable_transfers(
-            manual_run.client, sandbox_profile(tmp_path, prepare=prepare), most=3
+            manual_run.client, profile_with_codes(tmp_path, prepare=prepare), most=3
         )
     statuses = [exchange.response.status for exchange in manual_run.door.exchanges]
     codes = manual_run.door.guard.prepared.codes_of(preparations)

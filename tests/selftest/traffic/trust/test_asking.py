@@ -7,7 +7,7 @@ import pytest
 from environments.sandbox import Refusal, Service
 from tests.harness.starting import start_journal
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.services.one_run import FakeBank, profile_off_sandbox, run_suite_in_memory
+from tests.selftest.services.one_run import FakeBank, profile_of_bank, run_suite_in_memory
 from tests.traffic.trust.stand_ins import FAMILIES
 
 TOKEN_REQUIREMENTS = frozenset({"executePix.token.required", "registerPixKey.token.required"})
@@ -22,7 +22,7 @@ def requests_of_a_run(folder, *, allow=ALL_PERMISSIONS, wrong_tokens=45, **chang
     """The requests of a run for the two requirements of the token. Its target is no sandbox, unless the changes say so."""
     service = FakeBank()
     limits = {"executions": 12, "requests": 3000, "wrong_tokens": wrong_tokens}
-    profile = profile_off_sandbox(
+    profile = profile_of_bank(
         folder, transactions={"codes": ["SBX-PHONE-1", "SBX-EMAIL-1"]}, allow=allow, limits=limits, **changes
     )
     start_journal(profile)
