@@ -18,7 +18,7 @@ from typing import Any
 def newest(artifacts: list[dict[str, Any]], branch: str = "") -> dict[str, Any] | None:
     """The workflow run that uploaded the newest of these artifacts, as GitHub describes it; None if there is none.
 
-    Runs of forks are left out, because anybody can make one. If a branch is named, only its runs are considered.
+    Runs of forks are left out, because anybody can make a fork. If a branch is named, only its runs are considered.
     """
     unexpired = [artifact for artifact in artifacts if not artifact["expired"]]
     runs = [{**artifact["workflow_run"], "at": artifact["created_at"]} for artifact in unexpired]

@@ -55,13 +55,13 @@ def main() -> None:
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
-    hashes = defaultdict[str, set[str]](set)
+    hashes = defaultdict[str, set[str]](set)  # by package with its version, such as `babel==2.18.0`
     for version in versions:
         for platforms in PLATFORMS:
             for pin, digest in wheels(version, platforms, project["dependencies"]):
                 hashes[pin].add(digest)
     entries = []
-    for pin in sorted(hashes):  # a pin is a package with its version
+    for pin in sorted(hashes):
         options = [f"--hash=sha256:{digest}" for digest in sorted(hashes[pin])]
         entries.append(" \\\n    ".join([pin, *options]))  # one entry over several lines
     head = HEAD.format(versions=f"{versions[0]} to {versions[-1]}")

@@ -134,6 +134,8 @@ def contradictions(was: Facts, now: Facts) -> Iterator[tuple[str, set[str], set[
         old = _types_that_matter(_types_at(pointer, types_before))
         new = _types_that_matter(_types_at(pointer, types_after))
         contradict_each_other = bool(old and new) and old.isdisjoint(new)
+        # A link such as `next` is a text on the first page of a list and absent on the last one. That is no change of
+        # the service.
         if contradict_each_other and not _is_link_to_a_page(pointer, old | new):
             yield pointer, old, new
             if pointer == ANSWER:
@@ -149,7 +151,7 @@ def redacted_facts(facts: Facts, change: Callable[[str], str]) -> Facts:
 
     def safe_name(part: str) -> str:
         """A part of a pointer, or `*` if it may be data. The empty part before the first slash is kept."""
-        is_safe = not part or (is_name(part) and change(part) == part)
+        is_safe = not part or (is_surely_no_data(part) and change(part) == part)
         return part if is_safe else ANY
 
     safe_facts = set[Fact]()
@@ -280,7 +282,8 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     Members whose names may be data, such as names of people, are all under `*`. Pointers are relative to the member.
     """
     all_names = set[str]().union(*objects)
-    names = set(islice(filter(is_name, all_names), _MOST_NAMES + 1))  # no more, because an answer may have very many
+    # One more than _MOST_NAMES shows already that there are too many: an answer may have tens of thousands.
+    names = set(islice(filter(is_surely_no_data, all_names), _MOST_NAMES + 1))
     if len(names) > _MOST_NAMES:
         names = set()  # the objects are keyed by data, so every member is under *
     values = defaultdict(list)
@@ -354,7 +357,7 @@ _WORD_IN_CAPITALS = re.compile(r"[A-Z]{2,20}")
 """A word such as PENDING, with which an interface names a status."""
 
 
-def is_name(name: str) -> bool:
+def is_surely_no_data(name: str) -> bool:
     """True if a member name is surely no data, so that a report may show it.
 
     It is a documented name in any spelling, or made of ordinary words, such as `totalItems`. A service may also name a

@@ -14,7 +14,7 @@ from environments.door.key_changes import KEY_GONE
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
 from environments.door.key_states import is_unambiguous
 from environments.door.opening import record_of_keys
-from environments.door.run_keys import name_of
+from environments.door.run_keys import label_of
 from environments.profiles.loading import missing_for_deletions
 from environments.profiles.model import PixKey, Profile, ProfileError, fill
 from spec.answers import RefusalKind, answer_in_words, refusal_or_failure
@@ -67,7 +67,7 @@ def _keys_of_the_profile(profile: Profile, record: KeyRecord) -> Iterator[KeyLef
         for index, key in enumerate(profile.pix_keys):
             state = record.state(account, key.type, key.key) if key.key else ""
             if state:
-                name = str(name_of(profile.pix_keys, index))
+                name = str(label_of(profile.pix_keys, index))
                 yield KeyLeft(name, account, key.type, key.key, _reason_to_stay(key, state, profile))
 
 

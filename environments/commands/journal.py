@@ -29,7 +29,7 @@ def journal_lines(profile: Profile | None) -> tuple[list[str], str]:
     # A run needs the journal if the profile lists codes. On a sandbox a code may be executed twice.
     needs_a_journal = profile is not None and bool(profile.transactions.codes) and not profile.is_sandbox
     is_damaged = bool(journal.fault())
-    why_no_code_is_sent = journal.why_not_relied_on() if needs_a_journal or is_damaged else ""
+    why_no_code_is_sent = journal.reason_not_to_trust() if needs_a_journal or is_damaged else ""
     return [*lines, f"codes in {journal.path}: {len(entries)}"], why_no_code_is_sent
 
 

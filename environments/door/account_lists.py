@@ -44,16 +44,19 @@ class AccountLists:
         self.vanished: frozenset[str] = frozenset()
         """Keys that existed before the run and are missing from two lists of their account in a row, although no
         deletion named them."""
-        self.has_vanished_after_a_deletion = False
-        """True if a deletion was sent after the last list from which no key was missing."""
+        self.key_vanished_after_deletion = False
+        """True if a key vanished, and a deletion was sent between the last list that had every key and the list without
+        the key: then the deletion may be the cause."""
         self._account = account
         self._is_sandbox = is_sandbox
-        self._first_shown: dict[str, int] = {}  # by text, the number of the first list that had it
-        self._missing_from_last_list: dict[str, frozenset[str]] = {}  # by account
+        # By text in a list, the number of the exchange with the first list that had it.
+        self._first_shown: dict[str, int] = {}
+        self._missing_from_last_list: dict[str, frozenset[str]] = {}  # by account, keys of before the run
         self._last_whole_list: dict[str, int] = {}  # by account, number of the last list from which no key is missing
-        self._named_in_deletions: set[str] = set()
+        self._named_in_deletions: set[str] = set()  # the texts in the bodies of all deletions
+        # True once a deletion that names no key has succeeded on a sandbox: the service may have deleted all keys.
         self._all_may_be_deleted = False
-        self._last_deletion = 0  # the number of its exchange
+        self._last_deletion = 0  # number of the exchange of the last deletion; 0 if none was sent
 
     def note_deletion(self, deletion: Exchange) -> None:
         """Note which keys a deletion names, so that they do not count as vanished if a later list lacks them.
@@ -106,7 +109,7 @@ class AccountLists:
         is_first_list = account not in self.before
         return run_registers_elsewhere and is_first_list
 
-    def may_be_made_since(self, text: str, number: int) -> bool:
+    def may_be_random_key_made_since(self, text: str, number: int) -> bool:
         """True if a text in a list may be a key that the service made since the exchange with this number.
 
         A service makes a key itself if a registration asks for the type RANDOM. The text may be that key if no list
@@ -155,7 +158,7 @@ class AccountLists:
             self.vanished = self.vanished | missing_twice
             was_deletion_sent_since_whole_list = self._last_deletion > self._last_whole_list.get(account, 0)
             if was_deletion_sent_since_whole_list:
-                self.has_vanished_after_a_deletion = True
+                self.key_vanished_after_deletion = True
         if not missing:
             self._last_whole_list[account] = listing.number
         self._missing_from_last_list[account] = missing

@@ -37,12 +37,15 @@ class Amounts:
     def of(cls, profile: Profile) -> Amounts:
         """The amounts in the request bodies of a profile, such as `{"transferP2p": {"10.50"}}` for one body.
 
-        An amount is every text or number below a member `value`, because a service may accept either.
+        An amount is every text or number below a member `value`, because a service may accept `"10.50"` as well as
+        `10.50`.
         """
         amounts = defaultdict[str, set[str]](set)
         for operation, body in bodies_of_the_profile(profile):
-            for path, leaf in leaves_in(as_bytes(body)) or ():
-                if _AMOUNT in path and isinstance(leaf, str):
+            leaves = leaves_in(as_bytes(body)) or []  # None if the body is nested too deeply to be read
+            for path, leaf in leaves:
+                is_text_or_number = isinstance(leaf, str)  # a number is a `NumberText`, which is a str
+                if _AMOUNT in path and is_text_or_number:
                     amounts[operation].add(leaf)
         return cls({operation: frozenset(texts) for operation, texts in amounts.items()})
 
@@ -56,7 +59,8 @@ class Amounts:
         a digit. Without a digit it holds no amount.
         """
         for operation in sending.reachable_operations.intersection(PREPARING_OPERATIONS):
-            for path, leaf in leaves_in(sending.plain_request.body) or ():
+            leaves = leaves_in(sending.plain_request.body) or []  # None if the body is not JSON
+            for path, leaf in leaves:
                 if _AMOUNT in path and not self._is_permitted(operation, leaf):
                     raise ForbiddenError(f"{operation}: an amount that is above that of the profile, or not above 0")
 

@@ -16,7 +16,7 @@ The interface document shows no such answers (Errors 5, Limits); the statuses ar
 | `Sending` | a request on its way to the service (outgoing.py) |
 | the answer "later" | 423, 429, or 403 with Retry-After |
 | gateway | a server in front of the service, such as a load balancer, which answers 502, 503 or 504 for it |
-| lockout | the service answers "later" to a wrong token, because it locks a caller with wrong tokens out |
+| lockout | after some wrong tokens the service answers "later" to every request of the caller |
 """
 
 from __future__ import annotations
@@ -96,12 +96,15 @@ class Backoff:
         """Begin without a pause. `budget` has the limits of the run; reasons for the report are written to `unsent`."""
         self.most_at_start = self.most_at_once = budget.limits.parallel
         """Most requests that may be on the wire at the same time: at the start of the run, and now."""
-        self._budget, self._ending = budget, budget.ending
+        self._budget = budget
+        self._run_end = budget.run_end  # has the clock, and lets threads wait until the run ends
         self._unsent = unsent
         self._on_the_wire: list[Sending] = []
         self._threads_waiting_for_empty_wire = 0
         self._paused_until = 0.0  # by the clock of the run
-        # Kinds of requests (`_kind_of_request`) of which one was sent several times, and always answered "later".
+        # Kinds of requests that are not repeated any more, because the service asked to come back later after each
+        # attempt of one such request. A kind is its operation, and whether it has the valid token: ("getBalance",
+        # True).
         self._kinds_given_up: set[tuple[str, bool]] = set()
         self._outages: dict[str, _Outage] = {}  # outages that last, by operation
         self._ended_outages: list[_Outage] = []
@@ -139,7 +142,7 @@ class Backoff:
         for the end of a pause. Raises LimitError if the run ends meanwhile. Each request notes how many others were on
         the wire beside it, because an unusual answer may be caused by the load.
         """
-        self._ending.wait_for(self._may_one_more_be_sent)
+        self._run_end.wait_for(self._may_one_more_be_sent)
         sending.most_at_once = self.most_at_once
         sending.beside = len(self._on_the_wire)
         for sending_beside in self._on_the_wire:
@@ -148,17 +151,17 @@ class Backoff:
         try:
             self._budget.wait_for_rate_limit()
             while self._pause_left_s > 0:  # another thread may have prolonged the pause meanwhile
-                self._ending.sleep(self._pause_left_s)
-                self._ending.refuse_if_over(sending)
+                self._run_end.sleep(self._pause_left_s)
+                self._run_end.refuse_if_over(sending)
             yield
         finally:
             self._on_the_wire.remove(sending)
-            self._ending.wake_waiting_threads()
+            self._run_end.wake_waiting_threads()
 
     @property
     def _pause_left_s(self) -> float:
         """Seconds until the pause of all threads is over; 0 or less if there is none."""
-        return self._paused_until - self._ending.clock()
+        return self._paused_until - self._run_end.clock()
 
     def _may_one_more_be_sent(self) -> bool:
         """True if one more request may be sent now, beside those that are not answered so far.
@@ -175,12 +178,12 @@ class Backoff:
     def wait_for_empty_wire(self) -> None:
         """Wait until every request that was sent is answered. The caller has the lock of the door.
 
-        Meanwhile no other thread begins to send: `may_send` looks at the counter that is raised here. Afterwards no
-        other thread sends until the caller releases the lock or waits for something else.
+        Meanwhile no other thread begins to send, because `_may_one_more_be_sent` looks at the number of threads that
+        wait here. Afterwards no other thread sends until the caller releases the lock or waits for something else.
         """
         self._threads_waiting_for_empty_wire += 1
         try:
-            self._ending.wait_for(lambda: not self._on_the_wire)
+            self._run_end.wait_for(lambda: not self._on_the_wire)
         finally:
             self._threads_waiting_for_empty_wire -= 1
 
@@ -198,7 +201,7 @@ class Backoff:
         if response is None:
             is_sent_again = self._pause_after_no_answer(sending)
         elif refusal_kind(response) in WORTH_A_RETRY:
-            is_sent_again = self._pause_after_later(sending, response)
+            is_sent_again = self._pause_as_asked(sending, response)
         else:
             return False
         was_sent_after_last_halving = sending.most_at_once == self.most_at_once
@@ -206,18 +209,15 @@ class Backoff:
             self.most_at_once = max(1, self.most_at_once // 2)
         return is_sent_again
 
-    def _pause_after_later(self, sending: Sending, response: Response) -> bool:
-        """Pause all threads after the answer "later" or an answer of a gateway (502, 503, 504).
+    def _pause_as_asked(self, sending: Sending, response: Response) -> bool:
+        """Pause all threads after the answer "come back later" (such as 429) or an answer of a gateway (such as 503).
 
-        Returns true if the request is to be sent again:
+        Returns true if the request is to be sent again. That happens at most three times, after 1, 2 and 4 seconds, or
+        after the time that the answer names. An invalid request is sent to a gateway only once more and without a
+        pause, because a gateway may refuse every invalid request in this way.
 
-        - A request is sent again up to three times, after 1, 2 and 4 seconds, or after the time that the answer names.
-        - An execution of a transfer is never sent again, because it may move money twice. After the answer of a gateway
-          no request that may move money is sent again, because the service behind it may have moved the money already.
-        - Once a request was always answered so, or the named time is too long, later requests of its kind
-          (`_kind_of_request`) are not sent again, so that the run does not wait for each of them.
-        - An invalid request is sent to a gateway once more and without a pause, because a gateway may refuse every
-          invalid request in this way.
+        If all attempts of one request got such an answer, the following requests of its kind (`_kind_of_request`) are
+        not repeated, because the run would wait for each of them. The same holds if the named time is too long.
         """
         exchange = sending.exchange
         is_of_gateway = refusal_kind(response) is RefusalKind.GATEWAY
@@ -232,23 +232,28 @@ class Backoff:
         if has_used_all_waits or named_time_is_too_long:
             self._kinds_given_up.add(kind)
         elif kind not in self._kinds_given_up:
+            # Also if this request is not sent again, because the requests of other threads would get the same answer.
             self._pause(waits[sending.times_asked_to_wait] if seconds_named is None else seconds_named)
-            is_sent_again = sending.is_safe_to_repeat if is_of_gateway else not sending.executes
+            is_sent_again = _may_be_repeated(sending, is_of_gateway=is_of_gateway)
         sending.times_asked_to_wait += 1
         if exchange.valid and not is_sent_again:
             self._note_given_up(sending, is_of_gateway=is_of_gateway)
         return is_sent_again
 
     def _count_lockout(self, sending: Sending) -> None:
-        """Count an answer "later" to a wrong token as a lockout: the service locks out callers with wrong tokens.
+        """Count the answer "come back later" to a wrong token as a lockout, if the wrong token may be its only cause.
+
+        In a lockout the service refuses all requests of a caller who sent wrong tokens.
 
         It is no lockout if the answer may have another cause:
 
-        - The request was sent again, or another thread was just asked to wait: this was counted at that time.
+        - It is not the first such answer to this request: the lockout was counted after the first one.
+        - All threads pause already, because the service gave such an answer to another request just before: if it was a
+          lockout, it was counted then.
         - Other requests were on the wire: perhaps the service limits how many it answers at the same time.
         """
         is_first_answer = sending.times_asked_to_wait == 0
-        no_pause_lasts = self._ending.clock() >= self._paused_until
+        no_pause_lasts = self._run_end.clock() >= self._paused_until
         was_alone = sending.beside == 0
         has_wrong_token = sending.exchange.credential != VALID
         is_not_counted_yet = is_first_answer and no_pause_lasts
@@ -278,7 +283,7 @@ class Backoff:
         It begins with the first request that the gateway answers. Any other answer ends it. A request without an answer
         changes nothing.
         """
-        exchange, now = sending.exchange, self._ending.clock()
+        exchange, now = sending.exchange, self._run_end.clock()
         if exchange.response is None:
             return
         if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
@@ -318,7 +323,7 @@ class Backoff:
         | an answer that is not HTTP, over a connection that earlier requests used | as if it was dropped |
         | another failure, such as a timeout | it is not sent again |
 
-        In the third row the answer may be the rest of an earlier answer. The next attempt uses a fresh connection.
+        In the third row the answer may be the rest of an earlier answer. The next attempt uses a new connection.
         """
         kind, failure = refusal_or_failure(sending.exchange), sending.exchange.failure
         is_rest_of_earlier_answer = (
@@ -333,7 +338,17 @@ class Backoff:
 
     def _pause(self, seconds: float) -> None:
         """Keep all threads from sending for this time. A pause that ends later than this one is not shortened."""
-        self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
+        self._paused_until = max(self._paused_until, self._run_end.clock() + seconds)
+
+
+def _may_be_repeated(sending: Sending, *, is_of_gateway: bool) -> bool:
+    """True if a request may be sent again after the answer "come back later", or after the answer of a gateway.
+
+    "Come back later" (such as 429) says that the service did nothing, so only an execution is not repeated: if the
+    service is wrong, money moves twice. A gateway (such as 503) does not know what the service behind it did, so no
+    request that may move money is repeated.
+    """
+    return sending.is_safe_to_repeat if is_of_gateway else not sending.executes
 
 
 def _kind_of_request(exchange: Exchange) -> tuple[str, bool]:

@@ -1,7 +1,11 @@
 """The door: the only way by which requests leave for the target.
 
-A request passes an ordered list of small policies around one HTTP attempt (`Door._policies`). What is never sent, never
-executed and never deleted follows from that list and its order, so each policy has the reason for its place there.
+A request passes an ordered list of small policies around one HTTP attempt. A policy is a function that gets the request
+on its way (a `Sending`), and may let it pass, let it wait, or refuse it. The list is in `Door._policies`. Its order
+decides what is never sent, never executed and never deleted. So each entry has a comment with the reason for its place.
+
+This module sends, and keeps the log of exchanges. The rules themselves are in the modules of the second table.
+`opening.py` builds a door from the profile (the settings of a run), and `client.py` builds the requests.
 
 | word | meaning |
 |---|---|
@@ -14,7 +18,7 @@ executed and never deleted follows from that list and its order, so each policy 
 | module | its policies |
 |---|---|
 | `permission.py`, `amounts.py`, `identifiers.py` | what may be sent: address, permissions, amounts, accounts, keys |
-| `ending.py`, `limits.py` | how long the run lasts, and how much it may send |
+| `run_end.py`, `limits.py` | how long the run lasts, and how much it may send |
 | `guard.py`, with `journal.py` and `prepared.py` | each real transaction code is executed once |
 | `key_changes.py`, `run_keys.py` | which keys may be registered and deleted, and what became of them |
 | `backoff.py`, `liveness.py`, `token_monitor.py` | what follows if the target is busy, gone, or refuses the token |
@@ -37,7 +41,6 @@ import requests
 
 from environments.credentials import Target
 from environments.door.backoff import Backoff
-from environments.door.ending import CUT, STOPPED
 from environments.door.event_log import JournalError
 from environments.door.guard import ExecutionGuard
 from environments.door.journal import Journal
@@ -46,6 +49,7 @@ from environments.door.limits import Budget
 from environments.door.liveness import NOT_CONNECTED, Liveness
 from environments.door.outgoing import Decision, Intent, LimitError, NotSentError, Policy, Sending
 from environments.door.permission import Permission
+from environments.door.run_end import CUT, STOPPED
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from spec.exchange import VALID, Exchange, Failure, FailureKind, Purpose, Request, Response
@@ -60,7 +64,7 @@ _MEETS_S = 1.0
 """Seconds that a request waits for the other request that is to be sent at the same moment."""
 
 
-class OfTheDoor(Purpose):
+class DoorPurpose(Purpose):
     """Why the door itself sends a request."""
 
     SHOWS_AGAIN = "once more, to see whether a deviation shows again"
@@ -84,15 +88,15 @@ class Channel(Protocol):
         """Close all connections, at the end of the run."""
 
 
-class NoteAbout(Enum):
-    """The subject of a line that goes into the report of the run."""
+class NoteSubject(Enum):
+    """What a line in the report of the run is about, see `Door.note`."""
 
     SET_UP = "the token, the codes or the keys: somebody has to look at them"
     CUT = "an operation to which not all requests are sent"
 
 
-class _OfThisThread(threading.local):
-    """Data that each thread has of its own."""
+class _ThreadData(threading.local):
+    """Data of which each thread has its own."""
 
     barrier: threading.Barrier | None = None
     """The barrier at which its next request waits for the request of another thread."""
@@ -110,7 +114,7 @@ class Door:
     """The only way by which requests reach the service (the target), through an ordered list of checks.
 
     The checks, and other steps that a request passes, are called policies. Several threads may send. One lock
-    (`ending.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
+    (`run_end.lock`) guards the data of all policies. A thread releases it while it waits, and while its request waits
     for the answer. A policy that sends another request keeps the lock, so that no other thread sends meanwhile.
     """
 
@@ -130,7 +134,8 @@ class Door:
         """Put the parts together that check, send and record each request. Nothing is sent so far.
 
         `wire` sends the requests, `allow` has the permissions of the settings of the run, and `budget` has its limits.
-        `check_amounts` and `check_identifiers` refuse amounts, accounts and keys that must not be sent.
+        `check_amounts` and `check_identifiers` are policies: functions that get a request on its way. They raise
+        ForbiddenError if it has an amount, an account or a key that must not be sent.
         """
         self.exchanges: list[Exchange] = []
         """Every attempt, in the order in which the attempts ended. It only grows."""
@@ -143,32 +148,38 @@ class Door:
         self.budget = budget
         self.secrets = target.secrets
         self.keys = keys or Keys()
-        self.guard = ExecutionGuard(budget, journal, target.secrets.token)
+        self.check_amounts = check_amounts
+        self.check_identifiers = check_identifiers
+        # Which operations the settings of the run permit.
         self.permission = Permission(target.base_url, allow, target.secrets)
-        self.ending = budget.ending
+        # When the run ends. Its lock guards the data of all parts.
+        self.run_end = budget.run_end
         if journal is not None:
-            journal.ending = self.ending
+            journal.run_end = self.run_end
+        # Which real transaction codes may be sent. It asks for a read to see whether another token is accepted.
+        self.guard = ExecutionGuard(budget, journal, target.secrets.token, read_again=self._read_again)
+        # When a request is sent again, and how many are sent at the same time.
         self.backoff = Backoff(budget, self.unsent)
+        # Whether the access token has expired.
         self.token_monitor = TokenMonitor(
             target.secrets,
-            target.refresh,
-            self._repeat_alone,
-            self.backoff.wait_for_empty_wire,
-            self._pausing,
-            self._disregard,
+            refresh=target.refresh,
+            repeat_alone=self._repeat_alone,
+            wait_for_empty_wire=self.backoff.wait_for_empty_wire,
+            pause_and_keep_others_waiting=self._pause_and_keep_others_waiting,
+            disregard=self._disregard,
         )
-        self.liveness = Liveness(self._find_out_if_gone, self.ending)
-        self.guard.read_again = self._read_again
+        # Whether the target can still be reached.
+        self.liveness = Liveness(self._find_out_if_gone, self.run_end)
+        # Whether the lists of keys permit a registration or deletion.
         self.key_changes = KeyChanges(
-            self.keys, self.ending, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
+            self.keys, self.run_end, self._read_keys, is_sandbox=is_sandbox, may_read="read" in allow
         )
         self.wire = wire
         self.close = wire.close
-        self._numbers = count(1)  # of the exchanges
-        self._of_this_thread = _OfThisThread()
-        self.check_amounts = check_amounts
-        self.check_identifiers = check_identifiers
-        self._before, self._for_each_attempt, self._decisions = self._policies()
+        self._numbers = count(1)  # numbers for the exchanges, in the order of sending
+        self._thread_data = _ThreadData()
+        self._checks_before_sending, self._steps_of_attempt, self._decisions_on_answer = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...]]:
         """The policies (steps that each request passes) in their order, each with the reason for its place.
@@ -180,51 +191,63 @@ class Door:
         3. decisions on the answer, of which each may have the request sent again
         """
         once_before_anything_is_sent = (
-            # First, because a request that is not permitted must cost nothing and reveal nothing.
+            # Refuses an operation or address that the profile does not permit. First, because such a request must cost
+            # nothing and reveal nothing.
             self.permission.check,
-            # With it, because more money than the profile says would be a fault of the suite, too,
+            # Refuses more money than the profile permits. Beside the first check, because only a fault of the suite
+            # makes such a request.
             self.check_amounts,
-            # and so would an account or a key of somebody else.
+            # Refuses the accounts and keys of other people. Here for the same reason.
             self.check_identifiers,
-            # Before all that waits or sends, because a run that ends begins nothing.
-            self.ending.refuse_if_over,
-            # Before its result is asked for, and before this thread locks the journal, because it may take seconds.
+            # Refuses if the run ends. Before the steps that wait or send, because a run that ends begins nothing.
+            self.run_end.refuse_if_over,
+            # Waits while another thread checks if the target is gone. That may take seconds, so it comes before the
+            # lock of the journal. The next step asks for the result of the check.
             self.liveness.wait_for_check_of_target,
-            # Before limits are counted, because a target that is gone must cost no request and no transaction code.
+            # Refuses if the target is gone. Before limits are counted, because then nothing must be spent on it.
             self.liveness.refuse_unreachable,
-            # Likewise, because a token that expired for good must cost no request and no transaction code.
+            # Refuses if the token has expired and no other one can be fetched. Here for the same reason.
             self.token_monitor.refuse_expired,
-            # Before the journal is locked, because a wrong token that is not sent needs no lock.
+            # Refuses a wrong token if the service locks such callers out. Before the journal is locked, because a
+            # request that is not sent needs no lock.
             self.backoff.refuse_if_locked_out,
-            # Before all that waits: from here until the answer is final, no other run sends this code.
+            # Refuses a transaction code that was sent before, and locks the journal. Before the steps that send
+            # something: from here until the answer is final, no other run sends this code.
             self.guard.lock_journal_for_code,
-            # Before the attempt, because a code that is not sent must not be written to the journal.
+            # Refuses a transaction code while the caller is locked out. Before the attempt, which writes the code to
+            # the journal: a code that is not sent must not be written.
             self.backoff.refuse_code_if_locked_out,
-            # Last, because it reads lists of keys, and nothing may be sent between a list and the deletion after it.
+            # Refuses a change of keys that may harm other keys. Last, because it reads lists of keys, and nothing may
+            # be sent between a list and the deletion after it.
             self.key_changes.prepare_change,
         )
         for_each_attempt = (
-            # Again, because the run may have ended while the request waited.
-            self.ending.refuse_if_over,
-            # Before the count of requests, because a transfer beyond its limit is not sent, so it costs no request.
+            # Refuses if the run ended meanwhile. First, because the request may have waited in an earlier step.
+            self.run_end.refuse_if_over,
+            # Refuses if limits.transfers is reached. Before the count of requests, because what is not sent costs none.
             self.budget.refuse_transfer,
-            # Before the count of requests, for the same reason.
+            # Counts a wrong token, and refuses it beyond limits.wrong_tokens. Here for the same reason.
             self.budget.count_wrong_token,
-            # Before the attempt, because a code that a limit keeps back must not be written to the journal.
+            # Counts the request, and refuses it beyond limits.requests. Before the attempt, which writes a transaction
+            # code to the journal.
             self.budget.count_request,
             # Sends the request once, with a deadline. The exchange is in `exchanges` whatever happens.
             self._attempt,
         )
         until_the_answer_is_final = (
-            # First, because a run that ends sends nothing again, and its end may have cut this answer.
-            self.ending.refuse_if_over,
-            # Before the token, because the answer "come back later" says nothing about the token.
+            # Ends here if the run ended meanwhile. First, because then nothing is sent again, and the end of the run
+            # may have cut this answer.
+            self.run_end.refuse_if_over,
+            # Pauses after "come back later", and has the request sent again. Before the token is considered, because
+            # such an answer says nothing about the token.
             self.backoff.pause_and_retry,
-            # If the token expired, another one is fetched, and the request is sent again.
+            # Fetches another token if this one has expired, and has the request sent again.
             self.token_monitor.fetch_another_if_expired,
-            # After all that may send it again, because only the final answer shows whether the target is reachable.
+            # Notes if the target does not answer. After the steps that may have the request sent again, because only
+            # the final answer counts.
             self.liveness.note_result,
-            # Last, because a list of keys shows the effect of a request only if that request is not sent again.
+            # Reads the lists of keys after a registration or deletion. Last, because a list shows the effect of a
+            # request only if that request is not sent again.
             self.key_changes.read_lists_after_change,
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_is_final
@@ -240,7 +263,7 @@ class Door:
         exchange = self._send_through_policies(sending)
         was_not_sent = exchange.number == 0  # an exchange that was sent is in the log already
         if was_not_sent:
-            with self.ending.lock:  # several threads add to the log
+            with self.run_end.lock:  # several threads add to the log
                 self.log.add(exchange)
         return exchange
 
@@ -253,10 +276,10 @@ class Door:
         answer, such as a timeout under load. So the new request has the purpose of the first one. Without
         `supersedes`, both answers count: the second one shows whether a deviation shows again.
         """
-        intent = replace(_intent_of(first), purpose=OfTheDoor.SHOWS_AGAIN)
+        intent = replace(_intent_of(first), purpose=DoorPurpose.SHOWS_AGAIN)
         if supersedes:
             intent = replace(intent, purpose=first.purpose, unusual=first.unusual)
-        sending = self._new_sending(_prepared(first.request), intent)
+        sending = self._new_sending(_http_request_of(first.request), intent)
         sending.is_repetition = True
         if supersedes:
             sending.supersedes = first.number
@@ -276,18 +299,18 @@ class Door:
         Some faults of a service show only then. The other thread calls this method with the same barrier, and each
         waits at the barrier for the other. Returns what `send` returns.
         """
-        self._of_this_thread.barrier = barrier
+        self._thread_data.barrier = barrier
         try:
             return send()
         finally:
             barrier.abort()  # if `send` has sent nothing, the other thread must not wait any longer
 
-    def note(self, about: NoteAbout, text: Text, operation: str = "") -> None:
+    def note(self, about: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
 
         A note about CUT says why not all requests of an operation are sent, and names the operation.
         """
-        if about is NoteAbout.CUT:
+        if about is NoteSubject.CUT:
             self.unsent[text].add(operation)
         else:
             self.guard.notes.append(text)
@@ -320,12 +343,12 @@ class Door:
         If a policy refuses the request, the exchange has the number 0 and says why. The thread has the lock of the door
         throughout, except while it waits or while the request waits for its answer.
         """
-        sending.barrier = self._of_this_thread.barrier
-        self._of_this_thread.barrier = None  # only the first request of the thread waits for the other thread
-        with self.ending.lock:
+        sending.barrier = self._thread_data.barrier
+        self._thread_data.barrier = None  # only the first request of the thread waits for the other thread
+        with self.run_end.lock:
             try:
                 with sending.resources:  # releases the locks that policies took, such as that of the journal
-                    for policy in self._before:
+                    for policy in self._checks_before_sending:
                         policy(sending)
                     self._send_until_answer_is_final(sending)
             except JournalError as error:
@@ -342,7 +365,7 @@ class Door:
         """
         is_to_be_sent = True
         while is_to_be_sent:
-            for policy in self._for_each_attempt:
+            for policy in self._steps_of_attempt:
                 policy(sending)
             is_to_be_sent = self._decide_on_answer(sending)
 
@@ -351,7 +374,7 @@ class Door:
 
         As soon as a decision wants that, the later ones are not asked, because they look only at a final answer.
         """
-        for decision in self._decisions:
+        for decision in self._decisions_on_answer:
             is_to_be_sent_again = decision(sending)
             if is_to_be_sent_again:
                 return True
@@ -364,8 +387,8 @@ class Door:
         or whether the service can still be reached. No test judges it, so it is sent as a request that need not
         succeed.
         """
-        intent = replace(_intent_of(earlier), valid=False, part="", purpose=OfTheDoor.IS_STILL_GRANTED)
-        return self._send_alone(_prepared(earlier.request), intent)
+        intent = replace(_intent_of(earlier), valid=False, generator="", purpose=DoorPurpose.IS_STILL_GRANTED)
+        return self._send_alone(_http_request_of(earlier.request), intent)
 
     def _read_keys(self, change: Sending, account: str) -> Exchange | None:
         """Send GET /v1/pix/keys/{accountId} for this account, to see what a registration or deletion changed.
@@ -383,35 +406,36 @@ class Door:
             if name.lower() not in _OF_A_BODY:
                 request.headers[name] = value
         request.headers["Authorization"] = f"Bearer {self.secrets.token()}"
-        return self._send_alone(request, Intent("listPixKeys", purpose=OfTheDoor.WHICH_KEYS_ARE_THERE))
+        return self._send_alone(request, Intent("listPixKeys", purpose=DoorPurpose.WHICH_KEYS_ARE_THERE))
 
     def _send_alone(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
         """Send a request while no other request is under way. Returns its exchange; None if a limit keeps it back."""
         sending = self._new_sending(request, intent)
         # If the last request got no answer, its connection may be broken, so this request uses a fresh one.
         last_got_no_answer = bool(self.exchanges) and self.exchanges[-1].response is None
-        sending.wants_fresh_connection = last_got_no_answer
+        sending.needs_new_connection = last_got_no_answer
         self.backoff.wait_for_empty_wire()
         try:
             # This thread has the lock already. It takes the lock a second time, because `_without_the_lock` releases it
             # only once: so no other thread can send while this request waits for its answer.
-            with self.ending.lock:
-                for policy in self._for_each_attempt:
+            with self.run_end.lock:
+                for policy in self._steps_of_attempt:
                     policy(sending)
         except NotSentError:
             return None
         return sending.exchange
 
     @contextmanager
-    def _pausing(self, seconds: float) -> Iterator[None]:
+    def _pause_and_keep_others_waiting(self, seconds: float) -> Iterator[None]:
         """Wait for some seconds. From now until the end of the `with` block only this thread sends.
 
         It is used to check whether the token has expired: requests with an expired token would be lost meanwhile.
         """
-        # Only one thread may have the others wait, because its end lets all of them go on.
-        self.ending.wait_for(lambda: not self.liveness.is_checking)
+        # Two threads must not do this at the same time: the end of the first pause would let all other threads go on,
+        # although the second pause still lasts. `liveness` uses the same flag while it checks the target.
+        self.run_end.wait_for(lambda: not self.liveness.others_are_waiting)
         with self.liveness.keeping_others_waiting():
-            self.ending.sleep(seconds)
+            self.run_end.sleep(seconds)
             yield
 
     def _disregard(self, numbers: Collection[int], why: Text) -> None:
@@ -479,15 +503,16 @@ class Door:
         The number of requests that may be on the wire (sent and not answered) at the same time is limited.
         `backoff.on_the_wire` waits until this request may be one of them.
         """
-        # Before it counts as on the wire: while it waits for another thread, other requests may be sent instead.
+        # Before the request counts as on the wire: while it waits for another thread, other requests may be sent.
         self._wait_for_other_thread(sending)
-        # Before, too: the thread that checks whether the target is gone waits until no other request is on the wire.
+        # Also before it counts as on the wire. The thread that checks whether the target is gone waits until no request
+        # is on the wire, and this thread waits for that check: they would wait for each other.
         self.liveness.wait_for_check_of_target(sending)
         with self.backoff.on_the_wire(sending):
             self.token_monitor.put_in_newest_token(sending)
             # Again, because while the request waited, the run may have ended, the target may have become unreachable,
             # or the token may have expired.
-            self.ending.refuse_if_over(sending)
+            self.run_end.refuse_if_over(sending)
             self.liveness.refuse_unreachable(sending)
             self.token_monitor.refuse_expired(sending)
             with self.budget.counting_transfer(sending):
@@ -525,9 +550,9 @@ class Door:
             request = sending.plain_request
             try:
                 with self._without_the_lock():
-                    result = self.ending.with_end_as_cause(self.wire.attempt(sending))
+                    result = self.run_end.with_end_as_cause(self.wire.attempt(sending))
             finally:
-                sending.wants_fresh_connection = isinstance(result, Failure)
+                sending.needs_new_connection = isinstance(result, Failure)
                 sending.exchange = self._exchange_of(sending, request, result, started)
                 sending.supersedes = number  # if there is a next attempt, its answer counts instead of this one
                 self.exchanges.append(sending.exchange)
@@ -536,11 +561,11 @@ class Door:
     @contextmanager
     def _without_the_lock(self) -> Iterator[None]:
         """Release the lock of the door until the `with` block ends, so that other threads can send meanwhile."""
-        self.ending.lock.release()
+        self.run_end.lock.release()
         try:
             yield
         finally:
-            self.ending.lock.acquire()
+            self.run_end.lock.acquire()
 
     # -- the exchange -----------------------------------------------------------------------------------------
 
@@ -574,7 +599,7 @@ class Door:
             return
         reason: Text = why.args[0] if why.args else str(why)
         if isinstance(why, LimitError):
-            self.note(NoteAbout.CUT, reason, sending.intent.operation)
+            self.note(NoteSubject.CUT, reason, sending.intent.operation)
         sending.exchange = self._exchange_of(
             sending, sending.plain_request, Failure(FailureKind.LIMIT, reason), time.time()
         )
@@ -585,10 +610,10 @@ def _intent_of(exchange: Exchange) -> Intent:
 
     Its purpose is left out, because it is sent again for another reason.
     """
-    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.part, exchange.spelling)
+    return Intent(exchange.operation, exchange.credential, exchange.valid, exchange.generator, exchange.spelling)
 
 
-def _prepared(request: Request) -> requests.PreparedRequest:
+def _http_request_of(request: Request) -> requests.PreparedRequest:
     """The request of an earlier exchange as an object of the library `requests`, so that it can be sent once more."""
     prepared = requests.PreparedRequest()
     prepared.method = request.method

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from environments.profiles.model import ProfileError
 
 Event = dict[str, str]
@@ -56,10 +56,11 @@ def as_journal_error() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class LogKey:
+class DigestKey:
     """The secret key with which the digests in a log are made, so that nobody can try out codes against the digests.
 
-    It comes from an environment variable, or else from a file beside the log.
+    The key in an environment variable is used, if there is one. Otherwise the key in a file beside the log is used. It
+    is no PIX key.
     """
 
     file: Path
@@ -92,10 +93,10 @@ class EventLog:
     """
 
     path: Path
-    key: LogKey
+    key: DigestKey
     environment: str = ""
     run: str = ""
-    ending: Ending = field(default_factory=Ending)
+    run_end: RunEnd = field(default_factory=RunEnd)
     """The end of the run: a thread that waits for the lock of the file gives up when the run ends."""
 
     def __post_init__(self) -> None:
@@ -115,7 +116,7 @@ class EventLog:
             with as_journal_error():
                 self._require_file()
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                lock.enter_context(self.ending.holding_file_lock(self.lock))
+                lock.enter_context(self.run_end.holding_file_lock(self.lock))
                 self.key.make()
             yield
 

@@ -1,8 +1,8 @@
 """The guard of real transaction codes: each is executed once, and never again after an unknown outcome.
 
 The door asks it before it sends a code. The interface document says that a call with a valid code confirms the transfer
-(GET /v1/execute/pix/{transactionId}, Rule). It does not say what a second call does, so off a sandbox a code is sent
-once.
+(GET /v1/execute/pix/{transactionId}, Rule). It does not say what a second call does. So on every service that is not a
+sandbox (a test system without real money), a code is sent once.
 
 | word | meaning |
 |---|---|
@@ -36,10 +36,11 @@ from spec.message import Text
 _MOST_UNKNOWN = 2
 """Unknown outcomes in a row after which no further code is sent. A single one may be caused by a dropped connection."""
 _MOST_REFUSED_TOKENS = 2
-"""Executions refused with 401 after which no further code is sent. After the first one, another token may do."""
+"""Executions refused with 401 after which no further code is sent. After the first one, a newer token may be
+accepted."""
 _NOTHING_WAS_EXECUTED = (Outcome.OFFERED, Outcome.NOT_SENT)
-"""Outcomes after which a code may be sent once more: OFFERED was sent with a wrong token at most, and nothing was
-executed; NOT_SENT had no connection."""
+"""Outcomes after which a code may be sent once more. OFFERED: the code was sent with wrong tokens only, and no answer
+shows that it was executed. NOT_SENT: no connection was made."""
 _STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
 
 
@@ -54,8 +55,19 @@ class ExecutionGuard:
     a sandbox two codes may be sent at the same moment without it: each changes the data in single steps.
     """
 
-    def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
-        """Begin with no execution. `token` returns the present access token; `journal` is None on a sandbox."""
+    def __init__(
+        self,
+        budget: Budget,
+        journal: Journal | None,
+        token: Callable[[], str],
+        *,
+        read_again: Callable[[], Exchange | None] = lambda: None,
+    ) -> None:
+        """Begin with no execution. `journal` is None on a sandbox.
+
+        `token` returns the present access token. `read_again` sends the last read that succeeded once more, which shows
+        whether the token is accepted.
+        """
         self.executed = 0
         """The number of transfers that were certainly executed."""
         self.first_executed = ""
@@ -64,26 +76,29 @@ class ExecutionGuard:
         """Numbers of the exchanges whose execution has an unknown outcome, so that it may have moved money."""
         self.token_refused: list[int] = []
         """Numbers of the executions that were answered 401."""
-        self.barred: dict[str, JournalEntry] = {}
-        """Codes of the profile that this run must not send, because an earlier run did: its journal entry, by code."""
-        self.offered: set[str] = set()
-        """Codes of the profile that an earlier run sent with a wrong token at most, so that nothing was executed."""
+        self.codes_sent_before: dict[str, JournalEntry] = {}
+        """By code of the profile that this run must not send, because an earlier run sent it, the entry in the
+        journal."""
+        self.sent_with_wrong_token: set[str] = set()
+        """Codes of the profile that earlier runs sent with wrong tokens only, and that were not executed. This run may
+        send them."""
         self.earlier: list[JournalEntry] = []
         """Entries of earlier runs with an unknown outcome."""
         self.perhaps_prepared: list[JournalEntry] = []
         """Entries of requests that prepare a transfer and whose run was killed before the answer."""
-        self.supplied_trouble = ""
-        """Reason why no code of the profile is sent; empty if there is none."""
+        self.trouble_with_profile_codes = ""
+        """Reason why no code of the profile is sent, such as a journal that was shortened; empty if there is none. A
+        code that this run prepares itself may still be sent."""
         self.journal_trouble = ""
-        """Reason why no code at all is sent; empty if there is none."""
+        """Reason why no code at all is sent: the journal cannot be written; empty if it can."""
         self.notes: list[Text] = []
         """Lines for the beginning of the report."""
         self.prepared = Prepared()
+        """The transfers that this run prepared, each with its code and what became of it."""
         self.journal = journal
-        self.read_again: Callable[[], Exchange | None] = lambda: None
-        """Sends the last read that succeeded once more. The door sets it."""
+        self._read_again = read_again
         self._budget = budget
-        self._token = token  # returns the present access token
+        self._token = token
         self._outcomes: dict[str, Outcome] = {}  # of this run, by code in its canonical form
         self._unknown_in_a_row = 0
         self._refused_token = ""  # the token with which an execution was answered 401; empty once it is replaced
@@ -122,20 +137,20 @@ class ExecutionGuard:
 
         | noted in | what |
         |---|---|
-        | `barred` | the codes that are not sent, because an earlier run sent them |
-        | `supplied_trouble` | the reason why no code is sent, such as a journal that was shortened |
-        | `offered` | the codes that an earlier run sent with a wrong token only, so that they may be sent |
+        | `codes_sent_before` | the codes that are not sent, because an earlier run sent them |
+        | `trouble_with_profile_codes` | the reason why no code is sent, such as a journal that was shortened |
+        | `sent_with_wrong_token` | the codes that earlier runs sent with wrong tokens only: they may be sent |
         """
-        self.supplied_trouble = journal.why_not_relied_on() if supplied else ""
+        self.trouble_with_profile_codes = journal.reason_not_to_trust() if supplied else ""
         for code in supplied:
             forbidding_entry = journal.entry_that_forbids(code)
             if forbidding_entry:
-                self.barred[code] = forbidding_entry
+                self.codes_sent_before[code] = forbidding_entry
                 continue
             entry = journal.entry(code)
             if entry and entry.outcome is Outcome.OFFERED:
-                self.offered.add(code)
-            if not self.supplied_trouble:
+                self.sent_with_wrong_token.add(code)
+            if not self.trouble_with_profile_codes:
                 yield code
 
     def find_unknown_outcomes(self) -> None:
@@ -180,20 +195,23 @@ class ExecutionGuard:
     def _close_preparation(self, journal: Journal, request: str, exchange: Exchange) -> None:
         """Write to the journal how a request that prepares a transfer ended: with a transaction code, or without one.
 
-        `request` is the name of the request in the journal, such as `exchange 7 of run 1a2b`, as long as there is no
-        code. An entry for the code replaces it. If the journal cannot be written, `journal_trouble` is set, and no code
-        is sent any more.
+        As long as no code is known, the journal has the name of the request in the place of a code. `request` is this
+        name, such as `exchange 7 of run 1a2b`. If the answer has a code, an entry for the code replaces it.
+
+        If the journal cannot be written, `journal_trouble` is set, and no code is sent any more.
         """
-        operation, code_at = self._budget.prepares  # the operation whose answers have codes, and the JSON pointer to it
-        gives_a_code = exchange.operation == operation and is_granted(exchange)
+        # Only answers of the operation that the profile names at `transactions.prepare` have a code that may be sent.
+        gives_a_code = exchange.operation == self._budget.preparing_operation and is_granted(exchange)
         code = ""
         if exchange.response and gives_a_code:
-            code = code_in(exchange.response, code_at)
+            code = code_in(exchange.response, self._budget.code_at)
         try:
             if code:
-                self._write(code, Outcome.PREPARED, closes=journal.digest(canonical(request)))
+                # The digest in `closes` tells a later reader of the journal which entry this one replaces.
+                digest_of_request = journal.digest(canonical(request))
+                self._write(code, Outcome.PREPARED, closes=digest_of_request)
             else:
-                self._write(request, Outcome.ANSWERED)
+                self._write(request, Outcome.ANSWERED_WITHOUT_CODE)
         except JournalError as error:
             self.journal_trouble = str(error)
         except NotSentError:
@@ -209,7 +227,10 @@ class ExecutionGuard:
         | the code was sent before, by this run or another one | money could move twice |
         | two executions in a row had an unknown outcome | the service may move money and not say so |
         | an execution was answered 401, and no new token is accepted so far | the code would be refused, and lost |
-        | a wrong token got the result of an execution before, and this request has one, too | one proof is enough |
+        | the service gave the result of an execution to a wrong token before, and this token is wrong | see below |
+
+        In the last row the report has its proof already that the service does not check the token. A further wrong
+        token would only move money.
 
         One code is an exception: after the first execution, its code is sent again with wrong tokens, because nothing
         is left to execute. JournalError is raised if the journal cannot be used.
@@ -220,6 +241,7 @@ class ExecutionGuard:
         if self.journal:
             sending.resources.enter_context(self.journal.locked())
         is_first_executed_code = code == self.first_executed
+        # `executes` is true for a real code with the valid token, which moves money.
         sending.resends_executed_code = is_first_executed_code and not sending.executes
         self._refuse_spent(code, resends_executed_code=sending.resends_executed_code)
         if self._unknown_in_a_row >= _MOST_UNKNOWN:
@@ -255,10 +277,10 @@ class ExecutionGuard:
         """
         is_supplied = not self.prepared.has(code)
         if is_supplied:
-            self.supplied_trouble = journal.why_not_relied_on()
+            self.trouble_with_profile_codes = journal.reason_not_to_trust()
         trouble = self.journal_trouble
         if not trouble and is_supplied:
-            trouble = self.supplied_trouble
+            trouble = self.trouble_with_profile_codes
         if trouble:
             raise NotSentError(trouble)
         forbidding_entry = journal.entry_that_forbids(code)
@@ -278,7 +300,7 @@ class ExecutionGuard:
             return False
         if len(self.token_refused) >= _MOST_REFUSED_TOKENS or self._token() == self._refused_token:
             return True
-        answer = self.read_again()
+        answer = self._read_again()
         if answer and is_granted(answer):
             self._refused_token = ""
         return bool(self._refused_token)
@@ -323,9 +345,13 @@ class ExecutionGuard:
     def recording_execution(self, sending: Sending, number: int) -> Iterator[None]:
         """Write to the journal that a real transaction code is sent, let the request be sent, then write its outcome.
 
-        The request is sent inside the `with` block. If the run is killed meanwhile, the journal shows that the code was
-        sent. A code with a wrong token is written and counted as well, because the service may execute it. Until the
-        answer is noted, the outcome is unknown.
+        The request is sent inside the `with` block. Before it, one or two lines are written:
+
+        1. OFFERED, if this run sends the code for the first time, with whatever token: nothing is executed so far
+        2. SENT, if the token is valid: from now on the transfer may be executed
+
+        If the run is killed meanwhile, the last of these lines tells a later run whether money may have moved. A code
+        with a wrong token counts against limits.executions as well, because a faulty service may execute it.
 
         Raises LimitError if limits.executions is reached, JournalError if the journal cannot be written: then nothing
         is sent. A request without a real code, or with one that was executed before, moves no money and just passes.
@@ -347,8 +373,12 @@ class ExecutionGuard:
         try:
             yield
         finally:
-            is_own = self.prepared.has(code)
-            outcome = outcome_of(sending.exchange, executes=sending.executes, is_own=is_own, before=outcome_before)
+            outcome = outcome_of(
+                sending.exchange,
+                executes=sending.executes,
+                was_prepared_by_this_run=self.prepared.has(code),
+                before=outcome_before,
+            )
             self._note_outcome(sending, code, outcome)
 
     def _note_outcome(self, sending: Sending, code: str, outcome: Outcome) -> None:
@@ -380,7 +410,7 @@ class ExecutionGuard:
         | outcome | what is noted |
         |---|---|
         | SUCCESS | one transfer more was executed |
-        | SUCCESS with a wrong token | one proof is enough: no further code is sent with a wrong token |
+        | SUCCESS with a wrong token | the fault is proved, so no further code is sent with a wrong token |
         | REFUSED | why the transfer was not executed, for the report |
         | UNKNOWN, twice in a row | no further code is sent |
         | any, if the answer to the valid token is 401 | no code is sent until another token is accepted |

@@ -1,12 +1,15 @@
-"""Accounts and keys that a request may name off a sandbox: those of the profile, synthetic ones, and keys of runs.
+"""Accounts and keys that a request to a real service may name: no account and no key of a stranger.
 
-A synthetic identifier is made up by the suite, so it is the account or key of nobody. It begins with SYNTHETIC_PREFIX
-(`pixconf-`), so that it can be recognised. A key of runs was registered by this run or an earlier one. The profile has
-the settings of a run. "Off a sandbox" means: at a real service, and not at a test system without anybody's keys.
+| permitted | meaning |
+|---|---|
+| of the profile | the accounts and keys in the settings of a run |
+| synthetic | made up by the suite, such as `pixconf-1a2b3c4d` (SYNTHETIC_PREFIX): nobody has it |
+| keys of runs | registered by this run or an earlier one |
 
-The door asks `Identifiers.check` before it sends a request, so that requests drawn at random are checked as well. A
-request is not sent to an account of the profile if a service may take it for a deletion of all keys, or for the
-registration of a key that nobody can delete again.
+The door asks `Identifiers.check` before it sends a request, so that requests drawn at random are checked as well.
+Nothing is checked on a sandbox (a test system without anybody's keys). Also refused are malformed registrations and
+deletions at an account of the profile. Examples are a DELETE with an empty key, which a service may take for a deletion
+of all keys, and a registration of a key with control characters, which nobody can name in a deletion afterwards.
 Source: a rule of the suite; the interface document does not show which accounts and keys a service accepts.
 """
 
@@ -32,13 +35,15 @@ _CHANGE_KEYS = (_REGISTER, "deletePixKey")
 _MEMBERS_WITHOUT_IDENTIFIERS = frozenset({"date", "pixKeyType", "description", "message"})
 """Names of members in a body whose value is never an account or a key, so any value is permitted there."""
 _AMOUNT = "value"
-"""Name of the member whose number is an amount. A text there may be a key."""
+"""Name of the member whose number is an amount, which is checked in amounts.py. A text in this member is checked here,
+because a service may take it for the value of a key."""
 _MADE_BY_THE_SERVICE = ("RANDOM", "EVP")
 """Key types whose empty key asks the service to make one. EVP is the name of the Central Bank for RANDOM."""
 _SYNTHETIC = re.compile(rb"%b[\w-]*" % SYNTHETIC_PREFIX.encode())
 """A synthetic identifier: the mark, and all letters, digits, _ and - that follow it."""
 _MAY_BE_AN_IDENTIFIER = re.compile(rb"[\d@]")
-"""Each key but a RANDOM key has a digit or an at sign, and so has an amount."""
+"""What a body that is not JSON must not have. Amounts, phone numbers, CPFs, CNPJs and practically all UUIDs have a
+digit, and an e-mail address has an @. So a text with neither of them holds no amount and no key."""
 _RANDOM_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 """A UUID of version 4, which is random (RFC 9562 section 5.4)."""
 Leaf = tuple[JsonPath, Any]
@@ -179,7 +184,7 @@ class Identifiers:
 
         - A service may take a deletion without a key for a deletion of all keys.
         - It may register a key that no list shows and no deletion can name.
-        - It may read the body only if the Content-Type is JSON, and find no key in any other deletion.
+        - If the Content-Type of a deletion is not JSON, the service may not read its body, and so find no key in it.
 
         Three kinds of bodies are not malformed: those in which each key can be named in a deletion, a registration that
         asks the service to make a key, and the deletion body of the profile (the settings of the run), even if that has
@@ -187,9 +192,10 @@ class Identifiers:
         """
         keys = list(self._keys_in(sending, leaves))
         can_be_deleted = bool(keys) and all(map(self._is_unambiguous, keys))
-        # A registration without a key that the service can read registers nothing. A deletion may delete all keys then.
-        service_reads_keys = sending.reachable_operations == {_REGISTER} or _is_sent_as_json(sending)
-        is_well_formed = service_reads_keys and can_be_deleted
+        # If the service does not read the body, a registration has no effect, but a deletion may delete all keys.
+        is_only_a_registration = sending.reachable_operations == {_REGISTER}
+        is_harmless_if_not_read = is_only_a_registration or _is_sent_as_json(sending)
+        is_well_formed = is_harmless_if_not_read and can_be_deleted
         if is_well_formed or _asks_for_a_new_key(sending) or self._is_deletion_without_a_key(sending):
             return
         raise ForbiddenError("a malformed registration or deletion to an account of the profile")
@@ -205,7 +211,7 @@ class Identifiers:
         if template and "deletePixKey" in sending.reachable_operations:
             body_without_key = fill(template.json, account="", key="", type="")
             no_keys |= _texts_in(body_without_key)
-        no_keys -= self._profile_keys
+        no_keys -= self._profile_keys  # a CPF may be a key and also the number of an account
         for path, leaf in leaves:
             if not isinstance(leaf, str) or leaf in no_keys:
                 continue
@@ -248,8 +254,9 @@ class Identifiers:
 def _is_permitted_number(path: JsonPath, number: float) -> bool:
     """True if a number at this path of a body is an amount, or cannot be the account or key of anybody.
 
-    0 is no account or key. No account is negative either, but a key may be. So a negative number is permitted only
-    where no service looks for a key: in a member `account`, or as the whole body.
+    Amounts are checked in amounts.py. 0 is no account or key. A negative number is no account, but a service may drop
+    the minus sign of a key: `-11999990001` may be read as the phone number 11999990001. So a negative number is
+    permitted only where no service looks for a key: in a member `account`, or as the whole body.
     """
     is_amount = _AMOUNT in path
     is_whole_body = not path

@@ -42,7 +42,7 @@ from spec.answers import (
     execution_results,
     grants_protected_result,
     is_done,
-    is_partly_unread,
+    may_have_unread_result,
     refusal_or_failure,
     says_done_in_words,
 )
@@ -58,27 +58,31 @@ _WHAT_TO_DO = (
 
 
 class Outcome(StrEnum):
-    """State of a code in the journal.
+    """State of a transaction code in the journal.
 
-    PREPARING -> ANSWERED or PREPARED -> OFFERED -> SENT -> NOT_SENT, SUCCESS, REFUSED or UNKNOWN -> SETTLED
+    1. PREPARING, then PREPARED, or ANSWERED_WITHOUT_CODE
+    2. OFFERED: the code goes to the service, and nothing was executed so far
+    3. SENT, if the token is valid: money may move
+    4. NOT_SENT, SUCCESS, REFUSED or UNKNOWN, after the answer
+    5. SETTLED, if a person has found out what became of an UNKNOWN code
     """
 
-    PREPARING = "preparing"  # for a valid request that prepares, written before it: there is no code so far
-    ANSWERED = "answered"  # closes PREPARING if no code was given: the report of the run says what was prepared
-    PREPARED = "prepared"  # closes PREPARING if a code was given, which was not sent so far
-    OFFERED = "offered"  # written before the code is first sent, with whatever credential
-    SENT = "sent"  # written before the code is sent with the valid token; an unknown outcome if nothing follows
-    NOT_SENT = "not sent"  # closes SENT if there was no connection
+    PREPARING = "preparing"  # before a request that should prepare a transfer: there is no code so far
+    ANSWERED_WITHOUT_CODE = "answered"  # after that request, if its answer has no code; the report names the transfer
+    PREPARED = "prepared"  # after that request, if its answer has a code, which was not sent so far
+    OFFERED = "offered"  # before the code is sent for the first time, with the valid token or a wrong one
+    SENT = "sent"  # before the code is sent with the valid token; if no event follows, the outcome is unknown
+    NOT_SENT = "not sent"  # after SENT, if no connection was made
     SUCCESS = "success"
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    SETTLED = "settled"  # a person has looked the unknown outcome up
+    SETTLED = "settled"
 
 
-NEVER_SENT_WITH_VALID_TOKEN = (Outcome.PREPARING, Outcome.ANSWERED, Outcome.PREPARED, Outcome.OFFERED)
+NEVER_SENT_WITH_VALID_TOKEN = (Outcome.PREPARING, Outcome.ANSWERED_WITHOUT_CODE, Outcome.PREPARED, Outcome.OFFERED)
 """States of a code that was never sent with the valid token, as far as the journal knows. Such a code may be sent.
 
-OFFERED means that the code was sent with a wrong token at most, and that no transfer was executed."""
+OFFERED means that the code was sent with wrong tokens only, and that no transfer was executed."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +138,12 @@ class Journal(EventLog):
 
     # -- trust in the journal ---------------------------------------------------------------------------------
 
-    def why_not_relied_on(self) -> str:
+    def reason_not_to_trust(self) -> str:
         """Reason why the journal cannot show which codes were sent; empty if it can.
 
-        Then the codes in the settings of a run (the profile) must not be sent, because an earlier run may have executed
-        them. Reasons are that others can write to the folder, that the file was edited or shortened, or that it was not
-        started with the option --new-journal. Raises JournalError if the file cannot be read.
+        If there is a reason, the codes in the settings of a run (the profile) must not be sent, because an earlier run
+        may have executed them. Reasons are that others can write to the folder, that the file was edited or shortened,
+        or that it was not started with the option --new-journal. Raises JournalError if the file cannot be read.
         """
         if self._others_may_write_to_its_folder():
             folder = self.path.parent
@@ -240,8 +244,8 @@ class Journal(EventLog):
         """
         with self.locked():
             if self._others_may_write_to_its_folder():
-                raise JournalError(self.why_not_relied_on())
-            if not self.why_not_relied_on():
+                raise JournalError(self.reason_not_to_trust())
+            if not self.reason_not_to_trust():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
             events = [*self.events(), self._new("", _STARTED)]  # "": this event is about no code
             now = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
@@ -331,15 +335,17 @@ def canonical(code: str) -> str:
     return unicodedata.normalize("NFKC", code).casefold()
 
 
-def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, before: Outcome | None = None) -> Outcome:
+def outcome_of(
+    exchange: Exchange, *, executes: bool, was_prepared_by_this_run: bool = False, before: Outcome | None = None
+) -> Outcome:
     """What became of a transaction code, by the answer to GET /v1/execute/pix/{transactionId} with this code.
 
-    `executes` is true if the code was sent with the valid token, `is_own` if this run prepared the code itself.
-    `before` is its outcome in this run before this exchange. The first row that fits counts:
+    `executes` is true if the code was sent with the valid token. `before` is its outcome in this run before this
+    exchange; None if the run has not sent it. The first row that fits counts:
 
     | answer | outcome |
     |---|---|
-    | no connection was made | NOT_SENT; OFFERED (not executed) if it had a wrong token |
+    | no connection was made | NOT_SENT; OFFERED if the token was wrong, see below |
     | none | UNKNOWN: the service may have executed the transfer |
     | a refusal that has an execution result in it | see `_outcome_of_contradiction` |
     | only a part could be read, or a refusal that says DONE in words | UNKNOWN |
@@ -348,8 +354,8 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     | refused with a status 4xx of the service, or with status 200 and a `code` that says so | REFUSED |
     | any other refusal, such as 5xx or a redirect | UNKNOWN: the service may have failed after it moved money |
 
-    The third and fourth row are left out if the code succeeded before: then the service may show the result of the
-    first execution in its refusal.
+    In the first row nothing was executed, whatever the token. NOT_SENT takes back the line SENT of the journal, and
+    that line is only written for the valid token.
     """
     response = exchange.response
     kind = refusal_or_failure(exchange)  # None if the request succeeded
@@ -357,13 +363,18 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
         if kind is not FailureKind.NO_CONNECTION:
             return Outcome.UNKNOWN
         return Outcome.NOT_SENT if executes else Outcome.OFFERED
+    # Rows 3 and 4 do not count if the code succeeded before: its refusal may show the result of the first execution.
     has_succeeded_before = before is Outcome.SUCCESS
     if not has_succeeded_before:
         is_refused = kind is not None
         results = execution_results(response) if is_refused else []
         if results:
-            is_first = is_own and before in (None, Outcome.NOT_SENT)
-            return _outcome_of_contradiction(any(map(is_done, results)), is_first=is_first)
+            # Nobody else knows a code that this run prepared.
+            never_arrived_before = before in (None, Outcome.NOT_SENT)
+            return _outcome_of_contradiction(
+                says_done=any(map(is_done, results)),
+                only_this_request_can_have_executed=was_prepared_by_this_run and never_arrived_before,
+            )
         if _may_hide_an_execution(response, is_refusal=is_refused):
             return Outcome.UNKNOWN
     has_no_answer_of_service = response.status >= 500 or response.status in NO_ANSWER_OF_THE_SERVICE
@@ -376,13 +387,15 @@ def outcome_of(exchange: Exchange, *, executes: bool, is_own: bool = False, befo
     return Outcome.REFUSED if is_clear_refusal else Outcome.UNKNOWN
 
 
-def _outcome_of_contradiction(says_done: bool, *, is_first: bool) -> Outcome:
+def _outcome_of_contradiction(*, says_done: bool, only_this_request_can_have_executed: bool) -> Outcome:
     """Outcome of a code if the service refused the execution, but has an execution result in its answer.
 
-    It is SUCCESS if the result says DONE (`says_done`) and no earlier request can have executed the code (`is_first`):
-    then only this request can have moved the money. Otherwise it is UNKNOWN.
+    It is SUCCESS if the result says DONE, and no earlier request can have executed the code: then this request has
+    moved the money. Otherwise it is UNKNOWN.
     """
-    return Outcome.SUCCESS if is_first and says_done else Outcome.UNKNOWN
+    if says_done and only_this_request_can_have_executed:
+        return Outcome.SUCCESS
+    return Outcome.UNKNOWN
 
 
 def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
@@ -391,10 +404,10 @@ def _may_hide_an_execution(response: Response, *, is_refusal: bool) -> bool:
     It may say so in a part that the suite did not read, or in words such as "DONE". If a limit of the suite cut the
     answer, nobody knows whether it is a success or a refusal, so this holds for any such answer.
     """
-    is_cut_by_suite = response.json.limit
+    is_cut_by_suite = response.json.why_not_read
     if is_cut_by_suite:
         return True
-    return is_refusal and (is_partly_unread(response) or says_done_in_words(response))
+    return is_refusal and (may_have_unread_result(response) or says_done_in_words(response))
 
 
 def _outcome_with_wrong_token(exchange: Exchange, response: Response, *, has_no_answer_of_service: bool) -> Outcome:
@@ -421,22 +434,25 @@ def _add_event_to_states(states: list[JournalEntry], event: Event) -> None:
 
     | event | what changes |
     |---|---|
-    | ANSWERED: a request to prepare a transfer gave no code | all states are removed: there is no code |
+    | ANSWERED_WITHOUT_CODE: a request to prepare a transfer gave no code | all states are removed: there is no code |
     | NOT_SENT: no connection was made | the state SENT is removed, so that the state before it counts again |
-    | the code was not sent with the valid token, but an earlier request had the code in it | nothing is added |
+    | OFFERED, or another event without the valid token, after the code was sent before | nothing |
     | any other | it is appended |
+
+    In the third row the earlier state says more. Example: after REFUSED, OFFERED is written when a later run sends the
+    code again, and the last state stays REFUSED.
     """
     outcome = Outcome(event["event"])
-    if outcome is Outcome.ANSWERED:
+    if outcome is Outcome.ANSWERED_WITHOUT_CODE:
         states.clear()
         return
     if outcome is Outcome.NOT_SENT:
         if states and states[-1].outcome is Outcome.SENT:
             states.pop()
         return
-    # Then the earlier state says more, such as REFUSED. PREPARED says only that the code was made.
-    was_in_a_request_before = any(entry.outcome is not Outcome.PREPARED for entry in states)
-    if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_in_a_request_before:
+    # PREPARED says only that the code was made. Every other state says that it was sent.
+    was_sent_before = any(entry.outcome is not Outcome.PREPARED for entry in states)
+    if outcome in NEVER_SENT_WITH_VALID_TOKEN and was_sent_before:
         return
     entry = JournalEntry(
         event["digest"],

@@ -1,11 +1,12 @@
-"""Permission to register and to delete keys, off a sandbox, by the lists of keys before and after each change.
+"""Stops all registrations and deletions of keys as soon as the lists of keys show that one has harmed another key.
 
 A service may delete another key than the named one, replace the key of an account by a new one, or change the keys of
-another account. So the lists of all accounts of the profile are read around the changes, and as soon as a key that
-existed before the run is missing, nothing more is registered or deleted.
+another account. So the lists of all accounts of the profile are read before and after the changes. As soon as a key
+that existed before the run is missing, nothing more is registered or deleted.
 
-The door asks before every registration and deletion, whoever sends it: a planned test, a request drawn at random,
-`environments cleanup`. Deletions are sent one after the other.
+The door asks `KeyChanges` before every registration and deletion: of a planned test, of a request drawn at random, and
+of `environments cleanup`. Deletions are sent one after the other. `Keys` (run_keys.py) answers another question:
+whether one certain key may be deleted, because it is a key of the run. On a sandbox nothing is stopped.
 
 | word | meaning |
 |---|---|
@@ -25,8 +26,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from environments.door.bodies import key_and_type_in, texts_of
-from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
+from environments.door.run_end import RunEnd
 from environments.door.run_keys import Keys
 from environments.profiles.loading import NO_KEY_AT, NO_LIST
 from spec.answers import is_granted, is_uncertain_registration, registered
@@ -47,28 +48,32 @@ _WAITS_S = (1, 2, 4)
 class KeyChanges:
     """Refuses registrations and deletions that may harm keys that existed before the run. On a sandbox it refuses none.
 
-    `read_list` asks the service for the keys of an account while no other request is under way, and returns None if a
-    limit keeps the request back. `may_read` is true if the settings of the run permit such requests. Only one thread at
-    a time calls the methods.
+    Only one thread at a time calls the methods.
     """
 
     def __init__(
         self,
         keys: Keys,
-        ending: Ending,
+        run_end: RunEnd,
         read_list: Callable[[Sending, str], Exchange | None],
         *,
         is_sandbox: bool,
         may_read: bool,
     ) -> None:
-        """Begin with nothing read and nothing changed; see the class for the arguments."""
+        """Begin with nothing read and nothing changed.
+
+        `read_list(sending, account)` asks the service for the keys of an account, with the same headers as the request
+        that is to change a key (`sending`), and while no other request is on the wire. It returns None if a limit keeps
+        the request back. `may_read` is true if the settings of the run permit such requests.
+        """
         self._keys = keys
-        self._ending = ending
+        self._run_end = run_end
         self._read_list = read_list
         self._is_sandbox = is_sandbox
         self._may_read = may_read
         self._why_deletions_stopped: Text = ""
-        self._compared_types: set[str] = set()  # key types after whose first registration the lists were read
+        # Key types of which a key was registered and the lists were read afterwards.
+        self._compared_types: set[str] = set()
         self._is_deleting = False  # true from the reads before a deletion until the reads after it
 
     @property
@@ -96,7 +101,7 @@ class KeyChanges:
             if self._keys.lists.vanished:
                 raise LimitError(KEY_GONE)
         elif _may_delete(sending):
-            self._ending.wait_for(lambda: not self._is_deleting)
+            self._run_end.wait_for(lambda: not self._is_deleting)
             self._is_deleting = True
             sending.resources.callback(self._end_deletion)
             self._read_lists_before_run(sending)
@@ -192,7 +197,7 @@ class KeyChanges:
         for at_s in _WAITS_S:
             if listing is None or not _shows_any(listing, texts_of_deletion):
                 return
-            self._ending.sleep(at_s - waited_s)  # the waits are counted from the first read
+            self._run_end.sleep(at_s - waited_s)  # the waits are counted from the first read
             waited_s = at_s
             listing = self._read(sending, account)
         if listing is not None and _shows_any(listing, texts_of_deletion):
@@ -223,10 +228,10 @@ class KeyChanges:
         before = self._keys.lists.before.get(account)
         if last is None or before is None:
             return say("the list of keys of before the run could not be read, so no key is deleted")
-        incomplete = before.incomplete or last.incomplete
-        if not incomplete and self._keys.are_listed_elsewhere(account):
-            incomplete = NOT_AT_KEY_AT
-        return say("{why}, so no key is deleted", why=incomplete) if incomplete else ""
+        reason = before.incomplete or last.incomplete  # a text that says why the list is not whole
+        if not reason and self._keys.are_listed_outside_key_at(account):
+            reason = NOT_AT_KEY_AT
+        return say("{why}, so no key is deleted", why=reason) if reason else ""
 
     def _account_of(self, sending: Sending) -> str:
         """The account of the profile (the settings of the run) whose keys the request may change.
@@ -276,7 +281,7 @@ class KeyChanges:
         It is called when this deletion has its final answer and the lists after it were read.
         """
         self._is_deleting = False
-        self._ending.wake_waiting_threads()
+        self._run_end.wake_waiting_threads()
 
 
 def _registers(sending: Sending) -> bool:

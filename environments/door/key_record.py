@@ -45,7 +45,13 @@ class KeyRecord(EventLog):
 
     @as_journal_error()
     def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:
-        """Write to the file what became of a key: `event` is MAYBE, REGISTERED or LATER. GONE removes its line.
+        """Write to the file what became of a key. The new line replaces the earlier line of the same key.
+
+        | `event` | meaning |
+        |---|---|
+        | MAYBE, REGISTERED | the key is perhaps registered, or for certain |
+        | LATER | the service accepted the registration, and may still carry it out after the run |
+        | GONE | the key is not registered: only its earlier line is removed |
 
         `ours` is true if the suite or the service made up the key. Then its value is written as it is, so that a later
         run can delete it. A key of the profile (the settings of a run) is written as a digest alone, because it belongs
@@ -63,7 +69,9 @@ class KeyRecord(EventLog):
                 key=key_in_clear,
                 address=self._address(),
             )
-            lines = [line for line in self._lines() if self._is_kept_beside(new, event_in(line), is_unknown=not value)]
+            lines = [
+                line for line in self._lines() if self._is_about_another_key(event_in(line), new, is_unknown=not value)
+            ]
             if event != GONE:
                 lines.append(json.dumps(new))
             self._write_lines(lines)
@@ -102,19 +110,20 @@ class KeyRecord(EventLog):
         """
         return [event for event in self._events_at_this_address() if event.get("ours")]
 
-    def _is_kept_beside(self, new: Event, old: Event | None, *, is_unknown: bool) -> bool:
-        """True if the old line is kept when the new one is written, because they are about different keys.
+    def _is_about_another_key(self, old: Event | None, new: Event, *, is_unknown: bool) -> bool:
+        """True if an old line of the file is about another key than the new line, so that it is kept.
 
-        `old` is None if its line is damaged; such a line is not kept. `is_unknown` is true if the value of the new key
-        is unknown, because the service made it. All such keys of an account have the same digest, so each run keeps a
-        line of its own for them. A run without a name (`environments cleanup`) replaces the lines of all runs.
+        `old` is None if the old line is damaged; such a line is not kept. `is_unknown` is true if the value of the new
+        key is unknown, because the service made it. All such keys of an account have the same digest, so there the name
+        of the run decides: each run has a line of its own. A run without a name (`environments cleanup`) replaces the
+        lines of all runs.
         """
         if old is None or old["event"] == GONE:
             return False
-        is_same_key = (new["digest"], new["address"]) == (old["digest"], old.get("address"))
-        this_run_has_no_name = self.run == ""
-        is_of_another_run = is_unknown and not this_run_has_no_name and old.get("run") != self.run
-        return not is_same_key or is_of_another_run
+        this_run_has_a_name = self.run != ""
+        if is_unknown and this_run_has_a_name and old.get("run") != self.run:
+            return True
+        return (new["digest"], new["address"]) != (old["digest"], old.get("address"))
 
     def _events_at_this_address(self) -> list[Event]:
         """The events (what became of a key) at the address (`base_url`) that this run tests.

@@ -1,10 +1,20 @@
 """The states of a key that a run registers, and how an answer changes them. Pure functions: no request, no file.
 
 `Keys` (run_keys.py) asks after every exchange. An answer alone proves little: a service may grant a registration and
-forget the key, or refuse it and keep the key. So each function takes the state and the answer or the list, and gives
-the state that both of them permit. If in doubt, the key counts as perhaps registered, so that the report names it.
+forget the key, or refuse it and keep the key. So each function takes the state and an answer or a list, and gives the
+new state. If in doubt, the key counts as perhaps registered, so that the report names it.
 
-    NOT_SENT -> MAYBE (just before it is sent) -> REGISTERED or REFUSED -> DELETED -> KEPT if a list still shows it
+| from | to | when |
+|---|---|---|
+| NOT_SENT | BEFORE | a list shows the key before the run has sent it |
+| NOT_SENT | MAYBE | just before its registration is sent |
+| MAYBE | REGISTERED, REFUSED | the registration is answered |
+| MAYBE, REFUSED | GONE | an answer or a list shows that the key is not registered |
+| any state in which it may be registered | DELETED | a deletion succeeds |
+| DELETED | STILL_LISTED | a list shows it although it was deleted |
+| GONE, REFUSED | MAYBE | a list shows it although it was refused |
+| STILL_LISTED | DELETED | a list does not show it any more |
+| REGISTERED, DELETED | LATER | its registration was accepted, and no list has shown it: it may come after the run |
 
 | word | meaning |
 |---|---|
@@ -34,7 +44,8 @@ _AMBIGUOUS_KEY = re.compile(r"\s*|.{201,}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", 
 """Keys that a service may read as another key: empty or blank, longer than 200 characters, or with control characters
 (C0, DEL, C1) or halves of surrogate pairs. A PIX key has at most 77 characters (an e-mail address)."""
 _SHORTEST_CUT_KEY = 12
-"""Fewest letters and digits by which the beginning of a synthetic key is recognised: its mark, and five more."""
+"""Fewest letters and digits by which a synthetic key is recognised that a service has cut short, such as
+`pixconf-1a2b3`: the seven letters of SYNTHETIC_PREFIX and five characters of the key itself."""
 _NOTHING_WAS_SENT = (FailureKind.NO_CONNECTION, FailureKind.TLS)
 """Failures after which no byte of the request can have reached the service."""
 
@@ -49,13 +60,13 @@ class KeyState(Enum):
     REGISTERED = "registered and not deleted"
     MAYBE = "perhaps registered"
     REFUSED = "perhaps registered: refused, and no list shows that it is not there"
-    KEPT = "deleted, but still listed"
+    STILL_LISTED = "deleted, but still listed"
     LATER = "perhaps registered later: it was granted, and no list has shown it"
 
 
 EVENT_OF_STATE: Mapping[KeyState, str] = {
     KeyState.REGISTERED: REGISTERED,
-    KeyState.KEPT: REGISTERED,
+    KeyState.STILL_LISTED: REGISTERED,
     KeyState.MAYBE: MAYBE,
     KeyState.REFUSED: MAYBE,
     KeyState.LATER: LATER,
@@ -65,19 +76,25 @@ _MAY_STILL_BE_REGISTERED = frozenset(EVENT_OF_STATE)
 """States of keys that may still be registered."""
 REGISTRATION_UNKNOWN = (KeyState.MAYBE, KeyState.REFUSED)
 """States of keys of which no answer says for certain whether they are registered."""
-PERHAPS_REGISTERED_BY_RUN = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT, KeyState.LATER)
+PERHAPS_REGISTERED_BY_RUN = (
+    KeyState.REGISTERED,
+    KeyState.MAYBE,
+    KeyState.DELETED,
+    KeyState.STILL_LISTED,
+    KeyState.LATER,
+)
 """States of keys that are, or were, perhaps registered by this run."""
 _STATE_IF_LISTED: Mapping[KeyState, KeyState] = {
     KeyState.NOT_SENT: KeyState.BEFORE,
     KeyState.GONE: KeyState.MAYBE,
-    KeyState.DELETED: KeyState.KEPT,
+    KeyState.DELETED: KeyState.STILL_LISTED,
     KeyState.REFUSED: KeyState.MAYBE,
     KeyState.LATER: KeyState.REGISTERED,
 }
 """By the state of a key that is not registered as far as the answers tell, its state after a list that shows it."""
 SEEMINGLY_NOT_REGISTERED = frozenset(_STATE_IF_LISTED)
 """States of keys that are not registered, as far as the answers show. A later list may show the key nevertheless."""
-_STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
+_STATE_IF_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.STILL_LISTED: KeyState.DELETED}
 """By the state of a key, its state after a list that does not show it. The other states stay: a key whose registration
 was granted, or was not answered, may be listed later."""
 
@@ -86,7 +103,7 @@ was granted, or was not answered, may be listed later."""
 class RunKey:
     """A key that the run registers, or may register."""
 
-    name: Text  # for people; the value of a key of the profile is not in it
+    label: Text  # for people, such as "EMAIL, number 2 of pix_keys"; the value of a key of the profile is not in it
     type: str
     value: str | None  # None if the service made the key and no answer tells it
     account: str  # the account at which it is registered
@@ -94,9 +111,9 @@ class RunKey:
     disposable: bool = True  # True if the profile lets the run delete it
     state: KeyState = KeyState.NOT_SENT
     exchanges: list[int] = field(default_factory=list)  # numbers of the exchanges that show its state
-    was_accepted: bool = False  # True if the service did not refuse its registration
+    was_accepted: bool = False  # True if an answer to its registration says `Success`, or is a 200 without that member
     was_listed: bool = False  # True if a list showed it
-    was_missed: bool = False  # True if a list did not show it, although its registration was accepted
+    was_absent_after_acceptance: bool = False  # True if a list did not show it, although its registration was accepted
 
     @property
     def is_at_synthetic_account(self) -> bool:
@@ -117,7 +134,7 @@ class RunKey:
 
         Such a service may register keys late, so the key may appear after the run.
         """
-        return self.was_missed and not self.was_listed
+        return self.was_absent_after_acceptance and not self.was_listed
 
 
 @dataclass(frozen=True)
@@ -173,19 +190,21 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     """
     if registered(exchange):
         return KeyState.REGISTERED
+    # The state is MAYBE or REFUSED if no answer to an earlier registration was a success. Else it is REGISTERED or
+    # STILL_LISTED: `Keys` sets MAYBE before each registration of any other key.
     was_registered_already = key.state not in REGISTRATION_UNKNOWN
     if was_registered_already:
         return key.state
     existed_perhaps_before = state_before in _MAY_STILL_BE_REGISTERED
-    if had_no_connection(exchange):
+    if not may_have_arrived(exchange):
         return state_before if existed_perhaps_before else KeyState.GONE
     if exchange.response is None or is_uncertain_registration(exchange):
         return key.state
     if key.was_accepted and existed_perhaps_before:  # the refusal says that the key exists already
         return state_before
-    # No list can show a key whose value is unknown if its account is made up. On a sandbox (where no key has a value)
-    # the same holds for any invalid request. A status from 500 on is no clear refusal: the service may have failed
-    # after it registered the key.
+    # No list can show a key whose text nobody knows if its account is made up. On a sandbox, where keys are worth
+    # nothing, an invalid request for such a key is not followed up either. A status from 500 on is no clear refusal:
+    # the service may have failed after it registered the key.
     is_invalid_on_sandbox = is_sandbox and not exchange.valid
     no_list_can_show_it = key.value is None and (key.is_at_synthetic_account or is_invalid_on_sandbox)
     is_clear_refusal = exchange.response.status < 500
@@ -194,12 +213,13 @@ def state_after_registration(key: RunKey, exchange: Exchange, state_before: KeyS
     return KeyState.REFUSED
 
 
-def had_no_connection(exchange: Exchange) -> bool:
-    """True if the request was never sent, because no connection was made, or its TLS handshake failed.
+def may_have_arrived(exchange: Exchange) -> bool:
+    """True if the service may have got the request, so that it may have registered or deleted something.
 
-    Then the service cannot have registered or deleted anything.
+    False if no connection was made, or if its TLS handshake failed.
     """
-    return exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
+    nothing_was_sent = exchange.failure is not None and exchange.failure.kind in _NOTHING_WAS_SENT
+    return not nothing_was_sent
 
 
 def is_gone_after(key: RunKey, deletion: Exchange) -> bool:
@@ -303,14 +323,16 @@ def profile_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing
     | target | what the lists must show |
     |---|---|
     | real | both are read and hide no characters of keys, the first one is complete, the second one shows the key |
-    | sandbox (nothing there has a value) | the first one is read; a granted registration will do instead |
+    | sandbox (nothing there has a value) | the first one is read, or the state of the key is certain without it |
 
     If the first list shows the key, the state of the key is BEFORE, so it is not deleted.
     """
     if not key.disposable or key.state is KeyState.BEFORE:
         return False
     if is_sandbox:
-        return before is not None or key.state not in REGISTRATION_UNKNOWN
+        # Not MAYBE or REFUSED: an answer or a list showed for certain whether the run registered the key.
+        state_is_certain = key.state not in REGISTRATION_UNKNOWN
+        return before is not None or state_is_certain
     if before is None or before.incomplete or before.hides_keys:
         return False
     if now is None or now.hides_keys:
@@ -318,16 +340,18 @@ def profile_key_may_be_deleted(key: RunKey, before: Listing | None, now: Listing
     return now.may_show(key.value or "")
 
 
-def may_have_become(key: RunKey, text: str) -> bool:
-    """True if a text in a list may be this key in the form in which the service stored it: cut short, or without dots.
+def may_be_stored_as(key: RunKey, text: str) -> bool:
+    """True if the service may have stored this key as another text, and the text in a list is that other text.
 
-    Only keys that the suite made up are compared; they begin with `pixconf-` (SYNTHETIC_PREFIX). The run has to delete
-    the stored key, too. A masked text, such as `pix***@example.com`, only shows the key with hidden characters; it is
-    no other key, unless the key itself has characters that look like a mask.
+    For example the key `pixconf-1a2b3c4d@example.com` may be stored as `pixconf-1a2b3c4d`, cut short, or without its
+    punctuation. The run has to delete the stored text as well. Only keys that the suite made up are compared.
+
+    A masked text, such as `pix***@example.com`, does not count: the service shows the key with hidden characters, but
+    stores it as it is.
     """
     if key.value is None or key.is_of_profile:
         return False
-    is_only_masked = has_mask(text) and not has_mask(key.value)
+    is_only_masked = has_mask(text) and not has_mask(key.value)  # the key itself may have a character such as *
     if is_only_masked:
         return False
     key_is_blank = not key.value.strip()

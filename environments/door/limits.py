@@ -10,11 +10,11 @@ The door counts each request here before it is sent. The profile has the limits 
 | valid body | a body that should prepare a transfer; an invalid one should be refused, but may prepare one |
 | wrong token | what is sent instead of the valid access token |
 | synthetic | made up by the suite, such as the code `pixconf-1a2b3c4d`, so it belongs to nobody |
-| first executed code | after its execution it is sent with wrong tokens, because nothing is left to execute |
+| first executed code | the code of the first transfer that the run executed; it is sent again with wrong tokens |
 | to clean up | to delete the PIX keys that the run registered, and to read lists of keys for that |
 | sandbox | a test system whose keys and money are worth nothing |
 
-Self-tests: environments/door/test_ending.py.
+Self-tests: environments/door/test_run_end.py.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from environments.door.bodies import key_and_type_in
-from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.prepared import may_have_prepared
+from environments.door.run_end import RunEnd
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID
@@ -38,9 +38,10 @@ _LIMIT_IS_REACHED = say("limits.{setting} ({limit}) is spent")
 OPERATIONS_WITH_DOCUMENTED_TOKEN = ("executePix", "registerPixKey")
 """The operations that document the access token (interface document, Authentication 1)."""
 TIMES_FOR_SYNTHETIC = 2
-"""Wrong tokens in requests with synthetic identifiers alone have a limit of their own, this many times
-`limits.wrong_tokens`, because they spend no code and lock no account. With the default limit, all words and signed
-tokens are tried."""
+"""Some requests name only accounts, keys and codes that the suite made up. For wrong tokens in them the limit is this
+many times `limits.wrong_tokens`, because they spend no code and lock no account. With the default of
+`limits.wrong_tokens` that is enough for all `FORMS_FOR_SYNTHETIC_IDENTIFIERS` (wrong_tokens.py): common words such as
+`Bearer test`, and tokens that the suite signs itself."""
 _REQUESTS_FOR_EACH_KEPT_ONE = 20
 """One request of 20 is kept for cleaning up: a run has few keys, and each costs a deletion and a list of keys."""
 _Preparation = tuple[str, bool]
@@ -51,24 +52,28 @@ _Preparation = tuple[str, bool]
 class Budget:
     """Counts requests, transfers, executions and wrong tokens, up to the limits of the profile.
 
-    `prepares` is the operation whose answers have codes to execute, and the JSON pointer to the code; both are empty if
-    the run prepares none. Only one thread at a time calls the methods.
+    Only one thread at a time calls the methods.
 
     Synthetic identifiers are accounts, keys and codes that the suite made up. They belong to nobody.
     """
 
-    def __init__(self, limits: Limits, prepares: tuple[str, str] = ("", ""), *, is_sandbox: bool = False) -> None:
-        """Begin to count from zero, and begin the time of the run (limits.duration).
-
-        `prepares` is the operation that prepares transfers, and the JSON pointer to the transaction code in its
-        answers, such as `("transferP2p", "/data/code")`.
-        """
-        self.prepares, self._is_sandbox = prepares, is_sandbox
-        self.limits, self.ending = limits, Ending(limits.duration)
+    def __init__(
+        self, limits: Limits, *, preparing_operation: str = "", code_at: str = "", is_sandbox: bool = False
+    ) -> None:
+        """Begin to count from zero, and begin the time of the run (limits.duration)."""
+        self.preparing_operation = preparing_operation
+        """The operation by which the run prepares transfers to execute, such as "transferP2p"; empty if it prepares
+        none. The profile names it, because the interface document does not show which answers have a code."""
+        self.code_at = code_at
+        """The JSON pointer to the transaction code in its answers, such as "/data/code"."""
+        self.limits = limits
+        self.run_end = RunEnd(limits.duration)
+        """Knows when limits.duration is over, or whether the run was stopped."""
+        self._is_sandbox = is_sandbox
         self._counts = Counter[str]()  # of "requests" and "executions", and of wrong tokens by operation
         self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
-        # By operation, how many wrong tokens are kept for the first executed code: after its execution it is sent again
-        # with them, because nothing is left to execute.
+        # After the first code is executed, it is sent again with wrong tokens. That is safe, because nothing is left to
+        # execute. So many wrong tokens are reserved for these requests, by operation.
         self._kept_for_executed_code = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
         self._first_without_token: dict[tuple[str, str], Sending] = {}
@@ -90,9 +95,12 @@ class Budget:
     def count_wrong_token(self, sending: Sending) -> None:
         """Count a request with a wrong token against `limits.wrong_tokens`, before it is sent.
 
-        Each of the two operations that document the token has this limit, and another one for requests in which all
-        identifiers (account, key, code) are made up by the suite. Services may lock a caller out after some wrong
-        tokens, so a part of the limit is kept for the first executed code, which is sent with wrong tokens later.
+        The limit exists because a service may refuse everything from a caller who sent some wrong tokens. Each of the
+        two operations that document the token has this limit. Requests in which all identifiers (account, key, code)
+        are made up by the suite have another one.
+
+        A part of the limit is reserved for the first executed code, which is sent with wrong tokens later. Otherwise
+        earlier requests would use up the limit, and the most telling test would be left out.
 
         Raises NotSentError if the limit is reached. It does not raise LimitError: after a LimitError the report says
         that not all requests were sent to the operation. For wrong tokens that is not needed, because each verdict on
@@ -123,25 +131,27 @@ class Budget:
     def _counts_as_wrong_token(self, sending: Sending) -> bool:
         """True if a request without the valid token counts against limits.wrong_tokens.
 
+        The first row that fits counts. A request without an Authorization header, or with an empty one, has no wrong
+        token.
+
         | request | does it count? |
         |---|---|
         | with the code that was executed before | yes |
         | to an operation that does not document the token | if it has a wrong token, and the limit is 0 |
         | all accounts, keys and codes in it are made up by the suite | if it has a wrong token |
-        | the first without any token, for a real code or a key type at a real account | no |
+        | the first without any token, for a real code or a key type at a real account, written as documented | no |
         | any other with a real code or account | yes |
-
-        A request without an Authorization header, or with an empty one, has no wrong token. The fourth row is a test
-        that every run needs, so the limit leaves it out. It must be written as documented, such as without a second
-        slash in its path.
         """
         if sending.resends_executed_code:
             return True
         has_wrong_token = bool(sending.request.headers.get("Authorization"))
         if sending.intent.operation not in OPERATIONS_WITH_DOCUMENTED_TOKEN:
-            return has_wrong_token and not self.limits.wrong_tokens
+            # Few such requests are sent, so they need no limit. But a limit of 0 means: send no wrong token at all.
+            limit_forbids_wrong_tokens = self.limits.wrong_tokens == 0
+            return has_wrong_token and limit_forbids_wrong_tokens
         if not _has_real_code_or_account(sending):
             return has_wrong_token
+        # Without a token and with the documented path, and so on: a test that every run needs, so one request is free.
         is_without_token_as_documented = sending.intent.credential == NO_HEADER and not sending.intent.spelling
         if not is_without_token_as_documented:
             return True
@@ -158,10 +168,10 @@ class Budget:
         """
         if not self.limits.rate:
             return
-        now = self.ending.clock()
+        now = self.run_end.clock()
         this_request_at = max(now, self._next_request_at)
         self._next_request_at = this_request_at + 1 / self.limits.rate
-        self.ending.sleep(this_request_at - now)
+        self.run_end.sleep(this_request_at - now)
 
     def keep_for_executed_code(self, operation: str, tokens: int) -> None:
         """Keep so many wrong tokens of the limit for the first executed code of this operation.
@@ -186,9 +196,8 @@ class Budget:
 
         Other requests pass.
         """
-        if sending.intent.operation in PREPARING_OPERATIONS and not self._has_room_for_transfer(
-            sending, self._prepared
-        ):
+        may_prepare = sending.intent.operation in PREPARING_OPERATIONS
+        if may_prepare and not self._has_room_for_transfer(sending, self._prepared):
             raise LimitError(_LIMIT_IS_REACHED.of(setting="transfers", limit=self.limits.transfers))
 
     def _has_room_for_transfer(self, sending: Sending, counted: Counter[_Preparation]) -> bool:
@@ -203,10 +212,14 @@ class Budget:
         | with a valid body, a later one | a transfer is left beside the kept ones |
         | with an invalid body | a transfer is left, and the equal part of its operation is not used up |
 
-        Kept is one transfer for each operation that still waits for its first valid body. The equal part is the rest of
-        the limit after the valid bodies, divided by the number of operations (`divide_transfers`).
+        One transfer is kept (reserved) for each operation that has not had its first valid body so far. The equal part
+        of an operation is the limit without the transfers by valid bodies, divided by the number of operations
+        (`divide_transfers`). Example: the limit is 10, and 1 transfer was prepared by a valid body. Then each of 3
+        operations may prepare (10 - 1) // 3 = 3 transfers by invalid bodies.
         """
-        if self._is_sandbox and not sending.intent.valid and _is_no_transfer(sending):
+        # Only on a sandbox. A real service may read such a body otherwise than the suite, and prepare a transfer.
+        is_harmless = self._is_sandbox and not sending.intent.valid and _cannot_prepare_transfer(sending)
+        if is_harmless:
             return True
         operation = sending.intent.operation
         limit = self.limits.transfers
@@ -235,7 +248,7 @@ class Budget:
             yield
             return
         preparation = operation, sending.intent.valid
-        self.ending.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
+        self.run_end.wait_for(lambda: not self._depends_on_requests_on_wire(sending))
         self.refuse_transfer(sending)
         if sending.intent.valid:
             self._without_valid_body_so_far.discard(operation)
@@ -243,8 +256,7 @@ class Budget:
         may_be_prepared = True  # also if there is no exchange, because the thread was interrupted
         try:
             yield
-            _, code_at = self.prepares  # the JSON pointer to the transaction code in an answer
-            may_be_prepared = may_have_prepared(sending.exchange, code_at)
+            may_be_prepared = may_have_prepared(sending.exchange, self.code_at)
         finally:
             self._being_prepared[preparation] -= 1
             if may_be_prepared:
@@ -285,7 +297,7 @@ def _has_real_code_or_account(sending: Sending) -> bool:
     return sending.code is not None or (registers and SYNTHETIC_PREFIX not in sending.plain_request.last_segment)
 
 
-def _is_no_transfer(sending: Sending) -> bool:
+def _cannot_prepare_transfer(sending: Sending) -> bool:
     """True if the body is certainly no transfer, so that no service prepares one.
 
     That is so in three cases:

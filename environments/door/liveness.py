@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
+from environments.door.run_end import RunEnd
 from spec.exchange import FailureKind
 from spec.message import say
 
@@ -24,7 +24,7 @@ _MOST_TIMEOUTS = 2
 """Timeouts in a row after which an operation gets no more requests. A single one may have a cause that is over soon."""
 _MOST_FAILED_IN_A_ROW = 5
 """Requests in a row without an answer after which the suite finds out if the target is gone."""
-_RESTART_S = (0.5, 1.0, 2.0)
+_PAUSES_FOR_A_RESTART_S = (0.5, 1.0, 2.0)
 """Seconds before each further check of a service that answered before and accepts no connection now: a supervisor may
 start it again."""
 
@@ -40,12 +40,12 @@ class Liveness:
     that were answered before, and returns true if none of them is answered now. Nothing else is sent meanwhile.
     """
 
-    def __init__(self, find_out_if_gone: Callable[[], bool], ending: Ending) -> None:
+    def __init__(self, find_out_if_gone: Callable[[], bool], run_end: RunEnd) -> None:
         """Begin with a target that has not answered so far, and that counts as reachable."""
         self.why_unreachable = ""
         """Reason why the target is gone; empty while it can be reached."""
         self._find_out_if_gone = find_out_if_gone
-        self._ending = ending
+        self._run_end = run_end
         self._has_answered = False
         # Identifier of the thread that finds out now if the target is gone, or if the token expired; None if none does.
         self._thread_that_checks: int | None = None
@@ -55,8 +55,8 @@ class Liveness:
         self._failed_in_a_row = 0  # requests in a row that got no answer, to whatever operation
 
     @property
-    def is_checking(self) -> bool:
-        """True while one thread checks the target or the token, and all others wait for the result."""
+    def others_are_waiting(self) -> bool:
+        """True while one thread checks the target or the token, and all other threads wait for the result."""
         return self._thread_that_checks is not None
 
     def wait_for_check_of_target(self, sending: Sending) -> None:
@@ -66,7 +66,7 @@ class Liveness:
         calls this method, too, because it sends requests; it must not wait for itself.
         """
         this_thread = threading.get_ident()
-        self._ending.wait_for(lambda: self._thread_that_checks in (None, this_thread))
+        self._run_end.wait_for(lambda: self._thread_that_checks in (None, this_thread))
 
     def refuse_unreachable(self, sending: Sending) -> None:
         """Refuse a request to a target that cannot be reached any more, or to an operation that does not answer.
@@ -116,11 +116,12 @@ class Liveness:
             if other_requests_on_wire == 0:
                 self._timed_out_without_others.add(operation)
         may_be_gone = self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW or failure.kind in NOT_CONNECTED
-        if may_be_gone and self._thread_that_checks is None and not self.why_unreachable:
-            self._failed_in_a_row = 0
-            # Only a service that answered before can be about to start again. For another one there is no pause.
+        is_known_already = self.why_unreachable != ""
+        if may_be_gone and not self.others_are_waiting and not is_known_already:
+            self._failed_in_a_row = 0  # so that the next check comes after five more failures, and not after each
+            # Only a service that answered before can be about to start again. If it never answered, there is no pause.
             may_be_restarting = self._has_answered and failure.kind is FailureKind.NO_CONNECTION
-            pauses_s = _RESTART_S if may_be_restarting else ()
+            pauses_s = _PAUSES_FOR_A_RESTART_S if may_be_restarting else ()
             target_is_gone = self._check_target(pauses_s)
             if target_is_gone:
                 self.why_unreachable = str(failure.message)
@@ -135,7 +136,7 @@ class Liveness:
             is_gone = self._find_out_if_gone()
             for pause_s in pauses_s:
                 if is_gone:
-                    self._ending.sleep(pause_s)
+                    self._run_end.sleep(pause_s)
                     is_gone = self._find_out_if_gone()
             return is_gone
 
@@ -143,11 +144,11 @@ class Liveness:
     def keeping_others_waiting(self) -> Iterator[None]:
         """Keep all other threads from sending until the `with` block ends, in which this thread checks something.
 
-        Only one thread may do so at a time: the caller makes sure of that (`is_checking`).
+        Only one thread at a time may do so. The caller makes sure of that by a look at `others_are_waiting`.
         """
         self._thread_that_checks = threading.get_ident()
         try:
             yield
         finally:
             self._thread_that_checks = None
-            self._ending.wake_waiting_threads()  # the threads that wait for the end of the check
+            self._run_end.wake_waiting_threads()  # the threads that wait for the end of the check

@@ -21,7 +21,7 @@ from environments.credentials import Target, fixed_headers_of, journal_key_of
 from environments.door.amounts import Amounts
 from environments.door.client import Client
 from environments.door.door import Channel, Door, permit_everything
-from environments.door.event_log import LogKey
+from environments.door.event_log import DigestKey
 from environments.door.identifiers import Identifiers
 from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
@@ -49,11 +49,13 @@ def open_door(profile: Profile, target: Target, *, codes_to_resend: Container[st
         record = record_of_keys(profile, run=run)
     journal = None if profile.is_sandbox else journal_of(profile, run=run, codes_to_resend=codes_to_resend)
     preparation = profile.transactions.prepare
-    operation_and_place_of_code = ("", "")
-    if preparation:
-        operation_and_place_of_code = (preparation.operation, preparation.code_at)
-    budget = Budget(profile.limits, operation_and_place_of_code, is_sandbox=profile.is_sandbox)
-    door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
+    budget = Budget(
+        profile.limits,
+        preparing_operation=preparation.operation if preparation else "",
+        code_at=preparation.code_at if preparation else "",
+        is_sandbox=profile.is_sandbox,
+    )
+    door = _door(profile, target, Wire(profile, budget.run_end), budget, journal, record)
     door.guard.find_unknown_outcomes()
     return door
 
@@ -131,21 +133,22 @@ def journal_of(
     one file of this user of the machine. `kind` is ReadJournal if it must not be written. Raises ProfileError if the
     profile takes the secret key of the file from an environment variable that is not set.
     """
-    path, log_key = _journal_file_and_its_key(profile)
-    return kind(path, log_key, environment=profile.name if profile else "", run=run, codes_to_resend=codes_to_resend)
+    path, digest_key = _journal_file_and_digest_key(profile)
+    return kind(path, digest_key, environment=profile.name if profile else "", run=run, codes_to_resend=codes_to_resend)
 
 
-def _journal_file_and_its_key(profile: Profile | None) -> tuple[Path, LogKey]:
+def _journal_file_and_digest_key(profile: Profile | None) -> tuple[Path, DigestKey]:
     """The path of the journal, and the secret key with which the digests in it are made (it is no PIX key).
 
-    If the profile (the settings of the run) names them, these are returned. Otherwise each user of the machine has one
-    journal and one key. Raises ProfileError.
+    The path is the one in the profile (the settings of the run). If the profile names none, each user of the machine
+    has one journal. `DigestKey` uses the secret of the profile, or, if there is none, a file beside the journal
+    (`journal.key` beside `journal.jsonl`). Raises ProfileError.
     """
     path = profile.journal if profile is not None else None
     if path is None:
         path = _state_folder() / "pix-conformance" / "journal.jsonl"
     secret_of_profile = journal_key_of(profile) if profile is not None else None
-    return path, LogKey(path.with_suffix(".key"), secret_of_profile)
+    return path, DigestKey(path.with_suffix(".key"), secret_of_profile)
 
 
 def _state_folder() -> Path:
@@ -160,12 +163,15 @@ def _state_folder() -> Path:
 
 
 def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
-    """Three facts about the journal (the file with the transaction codes that were sent), for a plan (--plan):
+    """Three facts about the journal (the file with the transaction codes that were sent), for a plan (--plan).
+
+    A plan shows what a run would send:
 
     - the file that a run would use, and its number of codes, in words
     - the reason why no code of the profile (the settings of the run) would be sent; empty if there is none
     - the codes of the profile that would not be sent, because earlier runs sent them
 
+    A sandbox (a test system without real money) has no journal, so there the run only knows what it sends itself.
     Nothing is written. If the journal cannot be read, its error is both the first and the second fact.
     """
     codes = profile.transactions.codes
@@ -174,9 +180,11 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
     try:
         journal = journal_of(profile)
         # Only codes of the profile need the earlier journal: a code that the run itself prepares is new.
-        trouble = journal.why_not_relied_on() if codes else ""
-        barred = [] if trouble else [code for code in codes if journal.entry_that_forbids(code)]
-        return f"codes in {journal.path}: {len(journal.entries())}", trouble, barred
+        reason_not_to_send = journal.reason_not_to_trust() if codes else ""
+        codes_sent_before: list[str] = []
+        if not reason_not_to_send:
+            codes_sent_before = [code for code in codes if journal.entry_that_forbids(code)]
+        return f"codes in {journal.path}: {len(journal.entries())}", reason_not_to_send, codes_sent_before
     except ProfileError as error:
         return str(error), str(error), []
 
@@ -187,9 +195,9 @@ def record_of_keys(profile: Profile, *, run: str = "") -> KeyRecord:
     It is a file in the folder of the journal (the file of transaction codes), one for each profile (the settings of a
     run). Raises ProfileError if the profile takes a secret from an environment variable that is not set.
     """
-    journal_path, log_key = _journal_file_and_its_key(profile)
+    journal_path, digest_key = _journal_file_and_digest_key(profile)
     record_path = journal_path.with_name(f"keys-{profile.name}.jsonl")
-    return KeyRecord(record_path, log_key, run=run, environment=profile.name, base_url=profile.base_url)
+    return KeyRecord(record_path, digest_key, run=run, environment=profile.name, base_url=profile.base_url)
 
 
 def open_client(door: Door, profile: Profile) -> Client:

@@ -39,7 +39,7 @@ class Intent:
     operation: str  # such as "listPixKeys"; empty for an undocumented path
     credential: str = VALID  # what is sent as the token: a name such as "no header" or "the token cut short"
     valid: bool = False  # True if the interface document promises success
-    part: str = ""  # of a generated request: the part of the generated traffic that judges its answer; else empty
+    generator: str = ""  # of a generated request: what generated it, `sequences` or an operation; else empty
     spelling: tuple[str, ...] = ()  # unusual ways in which the request is written, such as two slashes in the path
     purpose: Purpose | None = None  # why it is sent
     unusual: tuple[str, str] = ("", "")  # of an invalid request: the part that is invalid, and in which way
@@ -48,9 +48,9 @@ class Intent:
     def is_generated(self) -> bool:
         """True if the request was drawn at random (by Hypothesis or Schemathesis); false if a test planned it.
 
-        Only a drawn request has a `part`, the name of the group of drawn requests to which it belongs.
+        Only a drawn request has a `generator`, the name of the part of the suite that drew it.
         """
-        return bool(self.part)
+        return bool(self.generator)
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ class Sending:
     """One request, from the moment it is asked for until its answer is final.
 
     It may be sent several times, as several attempts. Then `number`, `beside`, `most_at_once`, `exchange` and
-    `wants_fresh_connection` are about the last attempt. The answer is final if no policy (a step of the door) wants
+    `needs_new_connection` are about the last attempt. The answer is final if no policy (a step of the door) wants
     the request to be sent again.
     """
 
@@ -94,8 +94,8 @@ class Sending:
     """Number of other requests that waited for their answers at the same time as this request."""
     most_at_once: int = 0
     """Most requests that might be sent at the same time, when this request was sent. The number falls during a run."""
-    wants_fresh_connection: bool = False
-    """True if the next attempt must use a fresh connection, because the last one got no answer over its connection."""
+    needs_new_connection: bool = False
+    """True if the next attempt must use a new connection, because the last one got no answer over its connection."""
     times_asked_to_wait: int = 0
     """Number of attempts whose answer asked to come back later, such as 429."""
     times_unanswered: int = 0

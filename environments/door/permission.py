@@ -5,7 +5,8 @@ server may read in it, and never by the method alone. Source: a rule of the suit
 
 | word | meaning |
 |---|---|
-| profile | the settings of a run; its `allow` has the permissions, such as `read`, `execute` and `fuzz` |
+| profile | the settings of a run; its `allow` has the permissions, such as `read` and `execute` |
+| `fuzz` | the permission for drawn requests and for altered tokens, which may end up in a log of the service |
 | synthetic | made up by the suite: a text with `pixconf-` in it, such as `pixconf-1a2b3c4d`, which names nobody |
 | known code | a transaction code of the profile, or of a transfer that the run prepared |
 """
@@ -54,12 +55,14 @@ class Permission:
     def check(self, sending: Sending) -> None:
         """Raises ForbiddenError for a request that the profile (the settings of a run) does not permit:
 
-        - to another origin than that of base_url
-        - with a wrong token from which the right one can be restored, such as the token in another letter case, if
-          `allow` does not have `fuzz`: a service may write the tokens that it refuses to a log
-        - that may reach an operation whose permission `allow` does not have
-        - to an undocumented path, unless the suite made up a part of it, because it may be a real operation
-        - with a transaction code that is neither known (of the profile, or prepared by the run) nor made up
+        1. to another origin than that of base_url
+        2. with a wrong token that reveals the right one, such as the token in another letter case
+        3. that may reach an operation whose permission `allow` does not have
+        4. to an undocumented path that has no made-up part
+        5. with a transaction code that is neither known (of the profile, or prepared by the run) nor made up
+
+        The second is permitted if `allow` has `fuzz`. It is dangerous because a service may write refused tokens to a
+        log. The fourth is forbidden because an undocumented path may be a real operation.
         """
         request, path = sending.request, sending.path
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:  # scheme, host and port

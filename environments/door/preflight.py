@@ -14,7 +14,7 @@ from environments.door.client import Client
 from environments.door.liveness import NOT_CONNECTED
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import NO_HEADER, WRONG_TOKEN
-from spec.answers import RefusalKind, may_refuse_any_bad_token, refusal_about_the_caller, refusal_or_failure
+from spec.answers import RefusalKind, may_be_due_to_a_bad_token, refusal_about_the_caller, refusal_or_failure
 from spec.exchange import Exchange, FailureKind, Purpose
 from spec.interface import READ_OPERATIONS
 from spec.observed import indistinguishable
@@ -73,13 +73,15 @@ def _harmless_requests(client: Client) -> Iterator[tuple[str, str]]:
 def _check_if_token_is_refused(client: Client, first: Exchange, path_parameter: str) -> None:
     """Set `client.token_is_refused` if no operation that only reads accepts the token.
 
-    `first` is the first request of the run that was answered. If it does not refuse the token, nothing is sent.
-    Otherwise the same request is sent with a wrong token, and then all harmless requests with the right token. If one
-    of these is not refused in the way in which the wrong token was, the token is accepted, and the search ends.
+    `first` is the first request of the run that was answered. If its answer cannot be a refusal of the token, such as a
+    success or a 500, nothing is sent. Otherwise the same request is sent with a wrong token, and then all harmless
+    requests with the right token. If one of these is not refused as the wrong token was, the token is accepted, and
+    the search ends.
 
     If the run must send no wrong tokens, the request without a token is compared instead.
     """
-    if first.response is None or not may_refuse_any_bad_token(first.response):
+    # Such as 401, 403, 404, or an HTML page to log in: a service may answer every wrong token so.
+    if first.response is None or not may_be_due_to_a_bad_token(first.response):
         return
     invalid_credential = WRONG_TOKEN if client.door.budget.limits.wrong_tokens else NO_HEADER
     # The same purpose for all of them, because the end of the run compares their answers.

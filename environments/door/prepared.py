@@ -29,8 +29,9 @@ from spec.json_text import leaves_of, pointer
 
 PERHAPS_PREPARED = "the answer refuses it, and holds a code or a result: it was perhaps prepared"
 _NOT_SENT = "its code was not sent"
-_NO_CLEAR_REFUSAL = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
-"""None for an answer that does not refuse, and the kinds of refusals after which a transfer may be prepared."""
+_MAY_HAVE_HAD_EFFECT = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
+"""Kinds of answers after which a transfer may be prepared: refusals that do not say that the service did nothing, and
+None for an answer that is no refusal."""
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Prepared:
 
     codes: dict[int, str] = field(default_factory=dict)
     """By number of the exchange that prepared, the code in its answer; empty if it has none that may be sent."""
-    _reasons: dict[str | None, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
+    _reasons: dict[str, str] = field(default_factory=lambda: {"": "no code at transactions.prepare.code_at"})
     """By code, why it was not executed; an empty text if it was, or may have been."""
 
     def learn(self, number: int, code: str) -> None:
@@ -74,20 +75,25 @@ class Prepared:
         codes = [self.codes.get(exchange.number, "") for exchange in exchanges]
         return [code for code in codes if code]
 
-    def not_executed(self, exchanges: Iterable[Exchange], code_at: str = "") -> Iterator[tuple[Exchange, str]]:
+    def outcomes_of_preparations(
+        self, exchanges: Iterable[Exchange], code_at: str = ""
+    ) -> Iterator[tuple[Exchange, str]]:
         """Each exchange that may have prepared a transfer, with the reason why the transfer was not executed.
 
-        The report names these transfers, because they may still be executed. The reason is an empty text if the
-        transfer was executed, or may have been. `exchanges` are all exchanges of the run. `code_at` is the JSON pointer
-        to the transaction code in an answer.
+        The reason is an empty text if the transfer was executed, or may have been. The report names the transfers that
+        have a reason, because somebody may still execute them. `exchanges` are all exchanges of the run. `code_at` is
+        the JSON pointer to the transaction code in an answer.
         """
         for exchange in exchanges:
             if exchange.operation not in PREPARING_OPERATIONS or not may_have_prepared(exchange, code_at):
                 continue
             if is_refused_with_a_transfer(exchange, code_at):
                 yield exchange, PERHAPS_PREPARED
+            elif exchange.number not in self.codes:
+                # Nobody looked for a code in this answer, so no code of it was sent.
+                yield exchange, _NOT_SENT
             else:
-                code = self.codes.get(exchange.number)  # None: no code was looked for in this answer
+                code = self.codes[exchange.number]
                 yield exchange, self._reasons.get(code, _NOT_SENT)
 
 
@@ -106,9 +112,12 @@ def may_have_prepared(exchange: Exchange, code_at: str = "") -> bool:
         return True
     kind = refusal_or_failure(exchange)
     if exchange.response is None:
-        return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
+        was_sent = exchange.number > 0  # a request that a limit kept back has the number 0
+        return was_sent and kind is not FailureKind.NO_CONNECTION
     token_is_accepted = exchange.credential == VALID or not refusal_about_the_caller(exchange.response)
-    may_have_had_effect = kind in _NO_CLEAR_REFUSAL or exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    # 408 and 499 are refusals by their status, but a gateway sends them while the service may go on.
+    gateway_gave_up = exchange.response.status in NO_ANSWER_OF_THE_SERVICE
+    may_have_had_effect = kind in _MAY_HAVE_HAD_EFFECT or gateway_gave_up
     return token_is_accepted and may_have_had_effect
 
 

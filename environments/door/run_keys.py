@@ -1,19 +1,24 @@
 """The keys that a run registers or deletes: which key a request names, and what became of it.
 
-The door gives every exchange (a request with its answer) to `Keys`, and whoever wants to delete a key asks `Keys` if
-that is permitted. Three modules help it:
+The door gives every exchange (a request with its answer) to `Keys`. Whoever wants to delete a key of the run asks
+`Keys.may_be_deleted` about this one key. Its neighbours:
 
 | module | what it has |
 |---|---|
 | `key_states.py` | pure functions that tell the next state of a key |
 | `account_lists.py` | the lists of keys of each account, before the run and now |
 | `key_record.py` | a file with the keys that were not deleted, for later runs |
+| `key_changes.py` | stops the registrations and deletions of all keys as soon as a list shows that a key was harmed |
 
 | word | meaning |
 |---|---|
 | key of the profile | a PIX key in the settings of the run (the profile); it belongs to a person who tests |
 | synthetic key or account | made up by the suite, such as `pixconf-1a2b3c4d@example.com`; it belongs to nobody |
 | key of unknown value | a RANDOM key, which the service made, and which no answer has shown |
+| value of a key | the text that identifies it, such as `a@b.example`; a report shows its label instead |
+| a registration is granted | its answer is no refusal |
+| a key is registered | the answer says so: `Success` is true |
+| a key is accepted | it is registered, or its registration is granted by an answer without `Success` |
 | list | the answer to GET /v1/pix/keys/{accountId}, which has the keys of an account |
 | record | a file with the keys that runs registered and did not delete (key_record.py) |
 | sandbox | a test system whose keys and money are worth nothing |
@@ -35,10 +40,10 @@ from environments.door.key_states import (
     KeyState,
     Presence,
     RunKey,
-    had_no_connection,
     is_gone_after,
     is_unambiguous,
-    may_have_become,
+    may_be_stored_as,
+    may_have_arrived,
     presence_of,
     profile_key_may_be_deleted,
     state_after_deletion,
@@ -54,9 +59,9 @@ from spec.interface import KEY_TYPES, SYNTHETIC_PREFIX
 from spec.key_list import Listing, has_mask, plain
 from spec.message import Text, say
 
-_LONGEST_NAME = 80
+_LONGEST_LABEL = 80
 """Most characters that a report shows of a synthetic key: some of these keys fill a line."""
-_MADE = say("RANDOM, made by the service")
+_LABEL_OF_MADE_KEY = say("RANDOM, made by the service")
 
 
 class Keys:
@@ -84,20 +89,20 @@ class Keys:
         self.last_registration = 0
         """Number of the exchange of the last registration; 0 if there is none. A list with a lower number was read
         before this registration, so it is read again before a deletion."""
-        self.may_tell_random_by_lists = is_sandbox or any(
+        self.new_listed_key_is_of_run = is_sandbox or any(
             key.type == "RANDOM" and key.disposable for key in keys_of_profile
         )
         """True if a new key in a list counts as the RANDOM key that the run asked for.
 
-        At a real account somebody else may register a key at the same time. `disposable` at a RANDOM key of the profile
-        says that nobody else does."""
+        At a real account somebody else may register a key at the same time. If the profile has `disposable: true` at a
+        RANDOM key, the operator promises that nobody else registers keys at this account."""
         self._is_sandbox = is_sandbox
         self._record = record
         self._profile_keys: dict[str, RunKey] = {}  # the keys of the profile, by value
         for place, key in enumerate(keys_of_profile):
             if key.key:  # a RANDOM key has no value in the profile
                 self._profile_keys[key.key] = RunKey(
-                    name_of(keys_of_profile, place),
+                    label_of(keys_of_profile, place),
                     key.type,
                     key.key,
                     self.account,
@@ -127,7 +132,7 @@ class Keys:
         if operation == "listPixKeys":  # the list of a made-up account shows nothing
             return bool(keys_left) and SYNTHETIC_PREFIX not in sending.plain_request.last_segment
         texts = texts_of(sending.plain_request.body) if keys_left else []
-        return any(_is_named_in(texts, key.value) for key in keys_left)
+        return any(_key_is_named_in(texts, key.value) for key in keys_left)
 
     def was_there_before(self, value: str | None) -> bool:
         """True if the key was registered before the run, so that it belongs to somebody and must not be deleted.
@@ -162,13 +167,14 @@ class Keys:
 
         | key | further conditions |
         |---|---|
-        | made up by the suite or the service | off a sandbox: no service takes it for another key (`is_unambiguous`) |
+        | made up by the suite or the service | at a real service, it cannot be read as another key (`is_unambiguous`) |
         | of the profile (the settings of the run) | see `profile_key_may_be_deleted` |
         """
         if value not in self._profile_keys:
             is_read_by_all_in_the_same_way = self._is_sandbox or is_unambiguous(value)
             return is_read_by_all_in_the_same_way and not self.was_there_before(value)
         key = self._profile_keys[value]
+        # On a sandbox only the account at which the run registers counts, because nothing there belongs to anybody.
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
@@ -202,7 +208,7 @@ class Keys:
             if event.get("key"):
                 yield PixKey(event["type"], event["key"])
 
-    def are_listed_elsewhere(self, account: str) -> bool:
+    def are_listed_outside_key_at(self, account: str) -> bool:
         """True if the last list of an account shows a key of a run at another place than `key_at`.
 
         `key_at` is the JSON pointer to the keys in a list, as the settings of the run have it. If it is wrong, the list
@@ -231,7 +237,7 @@ class Keys:
         still_listed = []
         for deletion in deletions:
             states = map(self._state_of, texts_of(deletion.request.body))
-            if KeyState.KEPT in states:  # "deleted, but still listed"
+            if KeyState.STILL_LISTED in states:  # "deleted, but still listed"
                 still_listed.append(deletion)
         return still_listed
 
@@ -295,22 +301,24 @@ class Keys:
         return False
 
     def learn_value(self, key: RunKey, value: str | None) -> None:
-        """Note the value of a RANDOM key, which the service made, so that the run can delete the key.
+        """Note the value of a key that the service made, so that the run can delete the key.
 
-        `value` is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, is no value,
-        and neither is the value of a key of the profile: both are ignored. In the record of keys, the line of the key
-        is replaced by one with its new value. Raises JournalError.
+        A service may also make a key for a registration of another type, so the key gets the type RANDOM here. `value`
+        is None if it turned out that no answer shows the value. A masked text, such as `1a2b****`, is no value, and
+        neither is the value of a key of the profile: both are ignored. In the record of keys, the line of the key is
+        replaced by a line with its new value. Raises JournalError.
         """
         is_masked = value is not None and has_mask(value)
         if value == key.value or value in self._profile_keys or is_masked:
             return
         state = key.state
         self._set_state(key, KeyState.GONE)  # removes the line with the old value from the record
-        key.name = _MADE
+        key.label = _LABEL_OF_MADE_KEY
         key.type = "RANDOM"
         key.value = value
+        # Values are mostly learned from a list. That an earlier list lacked another value says nothing about this one.
         key.was_listed = value is not None
-        key.was_missed = False
+        key.was_absent_after_acceptance = False
         self._set_state(key, state)  # writes a line with the new value
 
     def set_last_states(self) -> None:
@@ -335,7 +343,7 @@ class Keys:
         values_of_run = {key.value for key in self._keys if key.account == account}
         texts_before = before.texts if before else frozenset()
         for text in sorted(listing.texts - values_of_run - texts_before):
-            origin = next((key for key in self._keys if may_have_become(key, text)), None)
+            origin = next((key for key in self._keys if may_be_stored_as(key, text)), None)
             if origin is not None:
                 self._add_listed(origin, text, account)
 
@@ -345,8 +353,8 @@ class Keys:
         The service stored the key `origin`, which the run sent, with this value or at this account. So the exchanges of
         `origin` registered it.
         """
-        name = _name_of_synthetic(origin.type, value)
-        key = RunKey(name, origin.type, value, account, exchanges=[*origin.exchanges], was_listed=True)
+        label = _label_of_synthetic(origin.type, value)
+        key = RunKey(label, origin.type, value, account, exchanges=[*origin.exchanges], was_listed=True)
         self._keys.append(key)
         self._set_state(key, KeyState.MAYBE)
 
@@ -379,22 +387,19 @@ class Keys:
 
         Returns None for a key that was registered before the run: its registration changes nothing, and the run must
         not delete it.
-
-        After the first registration of a key of the profile (the settings of the run), a list does not show any longer
-        whether the key was there before the run. A made-up key cannot have been there.
-
-        If an earlier registration has registered the key, or may have, the key keeps its account, because it has to be
-        deleted there. If it is registered for certain, it also keeps its state: REGISTERED, or KEPT (deleted, but
-        a list still shows it).
         """
         if key.is_of_profile:
+            # A later list does not show whether this key was there before the run. A made-up key cannot have been
+            # there.
             self.lists.run_may_have_changed_keys = True
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
+        # If an earlier registration may have registered the key at another account, it has to be deleted there.
         if not key.may_still_exist:
             key.account = account
-        if key.state not in (KeyState.REGISTERED, KeyState.KEPT):
+        # If it is registered for certain, a further registration does not make that doubtful.
+        if key.state not in (KeyState.REGISTERED, KeyState.STILL_LISTED):
             self._set_state(key, KeyState.MAYBE)
         return key
 
@@ -437,17 +442,19 @@ class Keys:
     def _update_by_registration(self, exchange: Exchange, key: RunKey, state_before: KeyState) -> None:
         """Change the state of a key by the answer to its registration (`exchange`).
 
-        `state_before` is its state before the request was sent. If this exchange has registered the key, or may have,
-        its number is kept with the key, for the report. An answer with status 200 that does not say if the key was
-        registered (no `Success`) counts as accepted: the service may register the key later.
+        `state_before` is its state before the request was sent. If this exchange has registered the key, or may have
+        registered it, its number is kept with the key, for the report.
         """
         was_unknown = key.state in REGISTRATION_UNKNOWN
+        # Status 200 without `Success`: the service may register the key later.
         may_be_registered_later = is_granted(exchange) and is_uncertain_registration(exchange)
         is_accepted = registered(exchange) or may_be_registered_later
         self._set_state(key, state_after_registration(key, exchange, state_before, is_sandbox=self._is_sandbox))
         key.was_accepted = key.was_accepted or is_accepted
+        # Unknown before and after: a key that was registered before this exchange is not registered by it, and neither
+        # is a key that is certainly not registered after it.
         is_still_unknown = was_unknown and key.state in REGISTRATION_UNKNOWN
-        may_be_registered_by_exchange = is_still_unknown and not had_no_connection(exchange)
+        may_be_registered_by_exchange = is_still_unknown and may_have_arrived(exchange)
         if registered(exchange) or may_be_registered_by_exchange:
             key.exchanges.append(exchange.number)
 
@@ -497,15 +504,17 @@ class Keys:
     def _update_by_own_account(self, key: RunKey, presence: Presence) -> None:
         """Change the state of a key by a list of its account. `presence` says whether the list shows the key.
 
-        If the registration was accepted and the key is certainly not in the list, that is noted (`was_missed`): the
-        service may register the key later, or not at all.
+        If the registration was accepted and the key is certainly not in the list, that is noted in the key: the service
+        may register the key later, or not at all.
         """
-        if presence.may_be_shown:
+        if presence.may_be_shown:  # in doubt it counts as listed, so that the key is not said to come late
             key.was_listed = True
+        # `is_absent` looks for the exact key, also masked. `may_be_shown` is looser for a key of the profile: it is
+        # also true if only the last eight digits of a phone number are equal.
         is_certainly_absent = presence.is_absent and not presence.may_be_shown
         should_be_listed = key.was_accepted and key.state in (KeyState.REGISTERED, KeyState.MAYBE)
         if is_certainly_absent and should_be_listed:
-            key.was_missed = True
+            key.was_absent_after_acceptance = True
         self._set_state(key, state_after_list(key, presence, is_sandbox=self._is_sandbox))
 
     def _update_by_other_account(self, key: RunKey, value: str, presence: Presence, account: str) -> None:
@@ -536,18 +545,26 @@ class Keys:
         return not was_shown_before and self._key_with_value(value, account) is None
 
     def _update_key_without_value(self, key: RunKey, listing: Listing, account: str) -> None:
-        """Decide by a list whether a refused registration of a RANDOM key, whose value is unknown, registered a key.
+        """Decide by a list whether a refused registration of a RANDOM key registered a key nevertheless.
 
-        The key counts as "not registered" if every text that is new in the list, since the registration, is another key
-        of the run. A further new text might be this key. Nothing can be said if the list shows another account, or if
-        no list was read before the run. Texts are compared without letter case and punctuation (`plain`), because a
-        list may show a key in another form.
+        The value of that key is unknown. So the list is searched for a new text that is no other key of the run:
+
+        | the list before | the list now | what follows |
+        |---|---|---|
+        | A | A, B, and B is another key of this run | the refused registration made no key: GONE |
+        | A | A, B, and the run does not know B | B may be the key: its state stays REFUSED |
+
+        Nothing can be said if the list shows another account, or if no list was read before the run. Texts are compared
+        without letter case and punctuation (`plain`), because a list may show a key in another form.
         """
         is_its_account = account == key.account or not key.account  # a key without an account may be at any
         can_compare = is_its_account and self.list_before_run is not None
         if key.state is not KeyState.REFUSED or not can_compare:
             return
-        new_texts = {plain(text) for text in listing.texts if self.lists.may_be_made_since(text, key.exchanges[0])}
+        registration = key.exchanges[0]  # the number of its exchange
+        new_texts = {
+            plain(text) for text in listing.texts if self.lists.may_be_random_key_made_since(text, registration)
+        }
         texts_of_run = set(map(plain, self.values_perhaps_registered))
         if new_texts <= texts_of_run:
             self._set_state(key, KeyState.GONE)
@@ -585,8 +602,8 @@ class Keys:
         return event
 
 
-def name_of(keys: tuple[PixKey, ...], place: int) -> Text:
-    """Name of a key of the profile in reports, without its value, which is personal: `EMAIL, number 2 of pix_keys`.
+def label_of(keys: tuple[PixKey, ...], place: int) -> Text:
+    """What a report calls a key of the profile, without its value, which is personal: `EMAIL, number 2 of pix_keys`.
 
     `place` is its index in the list `pix_keys` of the profile (the settings of the run).
     """
@@ -600,15 +617,15 @@ def _new_key(value: str | None, key_type: str, account: str) -> RunKey:
     """
     documented_type = key_type if key_type in KEY_TYPES else ""
     if value is not None:
-        name = _name_of_synthetic(documented_type, value)
+        label = _label_of_synthetic(documented_type, value)
     elif documented_type:
-        name = _MADE
+        label = _LABEL_OF_MADE_KEY
     else:
-        name = say("a key that its request does not name")
-    return RunKey(name, documented_type, value, account)
+        label = say("a key that its request does not name")
+    return RunKey(label, documented_type, value, account)
 
 
-def _is_named_in(texts: list[str], value: str | None) -> bool:
+def _key_is_named_in(texts: list[str], value: str | None) -> bool:
     """True if one of these texts, which come from a request body, has the key with this value in it.
 
     False if the value is unknown (None) or empty, because every text has an empty text in it.
@@ -618,10 +635,10 @@ def _is_named_in(texts: list[str], value: str | None) -> bool:
     return any(contains_key(text, value) for text in texts)
 
 
-def _name_of_synthetic(key_type: str, value: str) -> Text:
-    """Name of a made-up key in reports, with its value in ASCII, such as `EMAIL pixconf-1a2b3c4d@example.com`.
+def _label_of_synthetic(key_type: str, value: str) -> Text:
+    """What a report calls a made-up key: its type and its value in ASCII, `EMAIL pixconf-1a2b3c4d@example.com`.
 
     The value may be shown, because it belongs to nobody. A long one is cut.
     """
     value_in_ascii = ascii(value)[1:-1]  # without the quotes
-    return f"{key_type or 'key'} {value_in_ascii}"[:_LONGEST_NAME]
+    return f"{key_type or 'key'} {value_in_ascii}"[:_LONGEST_LABEL]

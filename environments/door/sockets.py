@@ -28,7 +28,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import InvalidHeader
 
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 from spec.exchange import HTTP_1_0
 
 KEPT_S = 3.0
@@ -50,12 +50,12 @@ class Watchdog:
     """Checks the deadlines of all requests, in one thread. A thread for each request would take a twentieth of the time
     of a run.
 
-    `seconds` is the time for the whole answer to each request. `ending` knows if the run ends, and so cuts it short.
+    `seconds` is the time for the whole answer to each request. `run_end` knows if the run ends, and so cuts it short.
     """
 
-    def __init__(self, seconds: float, ending: Ending) -> None:
+    def __init__(self, seconds: float, run_end: RunEnd) -> None:
         """Begin without requests to watch. The thread is started with the first request."""
-        self.seconds, self.ending = seconds, ending
+        self.seconds, self.run_end = seconds, run_end
         self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
@@ -84,34 +84,35 @@ class Deadline:
 
     The request is sent within `with deadline:`.
 
-    | argument | meaning |
-    |---|---|
-    | `afresh` | true if the request must use a new connection; afterwards true if it used a new one |
-    | `sends` | false to open a connection and send nothing |
-    | `is_http_1_0` | true to write the version HTTP/1.0 into the request |
+    It also tells the connection what the request needs, and learns there what became of it.
     """
 
     head: Any = None
-    """The response of `http.client`, as soon as its status and headers are read."""
+    """The response of `http.client`, as soon as its status and headers are read. So they can be reported if the body
+    cannot be read."""
+    used_new_connection = False
+    """True if the request was sent over a connection that no other request had used."""
 
     def __init__(
-        self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True, is_http_1_0: bool = False
+        self, watchdog: Watchdog, *, needs_new_connection: bool = False, sends: bool = True, is_http_1_0: bool = False
     ) -> None:
         """Begin the time for the answer to a request: `watchdog.seconds`, or less if the run ends before.
 
-        If the run is stopped already, the time is up at once, because nothing may be sent any more. `afresh` asks for a
-        connection that no other request has used. `sends` is false if a connection is only opened, to see whether the
-        target can be reached. `is_http_1_0` is true for a request in HTTP/1.0.
+        If the run is stopped already, the time is up at once, because nothing may be sent any more.
+
+        `needs_new_connection` asks for a connection that no other request has used. `sends` is false if a connection is
+        only opened, to see whether the target can be reached. `is_http_1_0` is true for a request in HTTP/1.0.
         """
-        self.afresh, self.sends = afresh, sends
+        self.needs_new_connection = needs_new_connection
+        self.sends = sends
         self.is_http_1_0 = is_http_1_0
         self.may_have_left = False
         """True once there is a connection to the target, or to a proxy that passes the request on. Before
         that, the request cannot have moved money."""
-        self.expired = watchdog.ending.is_stopped  # after the stop of a run nothing is sent any more
+        self.expired = watchdog.run_end.is_stopped  # after the stop of a run nothing is sent any more
         self.sock: socket.socket | None = None
         """The socket of the request; None until there is one."""
-        self._until = time.monotonic() + min(watchdog.seconds, watchdog.ending.longest_answer_s)
+        self._until = time.monotonic() + min(watchdog.seconds, watchdog.run_end.longest_answer_s)
         self._watchdog = watchdog
 
     def shut_down_if_over(self) -> None:
@@ -119,7 +120,7 @@ class Deadline:
 
         If there is no socket so far, `expired` is noted, and `watch` shuts the socket down as soon as there is one.
         """
-        if time.monotonic() >= self._until or self._watchdog.ending.cuts_requests_off:
+        if time.monotonic() >= self._until or self._watchdog.run_end.cuts_requests_off:
             self.expired = True
         if self.expired and self.sock is not None:
             _shut_down(self.sock)
@@ -134,7 +135,7 @@ class Deadline:
 
     def __enter__(self) -> Deadline:
         """Begin to watch the request: its connection finds this deadline in the data of its thread."""
-        _of_this_thread.deadline = self
+        _thread_data.deadline = self
         self._watchdog.deadlines.append(self)
         self._watchdog.start()
         return self
@@ -144,8 +145,8 @@ class Deadline:
         self._watchdog.deadlines.remove(self)
 
 
-class _OfThisThread(threading.local):
-    """What each thread has of its own."""
+class _ThreadData(threading.local):
+    """Data of which each thread has its own."""
 
     deadline: Deadline
     """The deadline of the request that the thread sends."""
@@ -153,7 +154,7 @@ class _OfThisThread(threading.local):
     """The connection of its last request; None before the first one."""
 
 
-_of_this_thread = _OfThisThread()
+_thread_data = _ThreadData()
 
 
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
@@ -182,7 +183,7 @@ def _close_and_wait_for_service(connection: Any) -> None:
     A service may accept few connections at a time, and would refuse the next one while this one is still open there.
     To wait is to read until the end: `recv` returns no bytes as soon as the service has closed.
     """
-    _of_this_thread.deadline.watch(connection.sock)  # ends the loop below if the service keeps sending
+    _thread_data.deadline.watch(connection.sock)  # ends the loop below if the service keeps sending
     _shut_down(connection.sock, socket.SHUT_WR)
     sock = _plain_socket_of(connection.sock)
     sock.settimeout(_CLOSES_WITHIN_S)
@@ -190,7 +191,7 @@ def _close_and_wait_for_service(connection: Any) -> None:
         while socket.socket.recv(sock, 65_536):
             pass
     connection.close()
-    _of_this_thread.deadline.sock = None
+    _thread_data.deadline.sock = None
 
 
 class MalformedHeaderError(HTTPException):
@@ -247,10 +248,10 @@ class _FinalResponse(HTTPResponse):
         Raises MalformedHeaderError if a line is no header, InvalidHeader if the Content-Length is no number.
         """
         file: Any = self.fp
-        self.fp = _Head(file)  # type: ignore[assignment]  # limits the head, has the methods that reading it needs
+        self.fp = _Head(file)  # type: ignore[assignment]  # no file, but it has the methods that `http.client` calls
         super().begin()
         self.fp = file  # the body is read without that limit
-        _of_this_thread.deadline.head = self
+        _thread_data.deadline.head = self  # so that the status and the headers are known if the body cannot be read
         if self.headers.defects:
             raise MalformedHeaderError
         if not self.headers.get("Content-Length", "0").strip().isdigit():
@@ -280,7 +281,7 @@ class _Watched:
     def _new_conn(self) -> socket.socket:
         """A new socket to the service or the proxy. It is watched from now on, so also while TLS begins."""
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        _of_this_thread.deadline.watch(sock)
+        _thread_data.deadline.watch(sock)
         return sock
 
     def request(self, *args: Any, **kwargs: Any) -> None:
@@ -289,7 +290,7 @@ class _Watched:
         Raises ConnectedError if only a connection was asked for (`Deadline.sends`). It connects first, so that
         `may_have_left` is set only if there is a connection: before that, nothing can have reached the service.
         """
-        deadline = _of_this_thread.deadline
+        deadline = _thread_data.deadline
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined]
         if not deadline.sends:
@@ -329,31 +330,33 @@ class _PoolOfRecentConnections:
 
     pool: Any
     """The free connections of `urllib3`, as a queue whose last one is taken first; None once it is closed."""
-    found_closed = False
-    """True if the service closed a connection without having said that it would."""
+    service_closes_unannounced = False
+    """True once the service has closed a connection without having announced it (by the header `Connection: close`)."""
     _taking = threading.Lock()
     """Lets one thread at a time take a connection."""
 
     def _get_conn(self, timeout: float | None = None) -> Any:
         """A connection for the request of this thread. If it has no socket, it connects anew when it sends.
 
-        A connection that was idle for too long is closed first, and so is any connection if the request must use a new
-        one (`Deadline.afresh`). `found_closed` is set if the service has closed a connection that it did not announce
-        to close: the connection answered before, and has no socket now.
+        A connection that was idle for too long is closed first. So is any connection if the request needs a new one
+        (`Deadline.needs_new_connection`).
+
+        If a connection answered before and has no socket now, the service has closed it without announcing that
+        (`service_closes_unannounced`): a connection whose end was announced is not kept in the pool.
         """
         with self._taking:
-            self._move_to_end_of_queue(_of_this_thread.last_connection)
+            self._move_to_end_of_queue(_thread_data.last_connection)
             connection = super()._get_conn(timeout)  # type: ignore[misc]
-        _of_this_thread.last_connection = connection
-        deadline = _of_this_thread.deadline
+        _thread_data.last_connection = connection
+        deadline = _thread_data.deadline
         has_no_socket = connection.sock is None  # it is new, or `urllib3` found it closed by the service
         if has_no_socket:
             has_answered_before = connection.answered_at > 0
             if has_answered_before:
-                self.found_closed = True
-        elif deadline.afresh or _is_idle_for_too_long(connection):
+                self.service_closes_unannounced = True
+        elif deadline.needs_new_connection or _is_idle_for_too_long(connection):
             _close_and_wait_for_service(connection)
-        deadline.afresh = connection.sock is None
+        deadline.used_new_connection = connection.sock is None  # without a socket it connects when it sends
         return connection
 
     def _move_to_end_of_queue(self, connection: Any) -> None:

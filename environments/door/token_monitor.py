@@ -10,7 +10,7 @@ are refused, nothing more is sent, and the refusals that the expired token may h
 |---|---|
 | read | a request that changes nothing, such as GET /v1/accounts |
 | valid request | a request for which the interface document promises success |
-| refusal of the caller | an answer about who asks and not about what is asked, such as 401 or 403 |
+| refused because of the caller | the answer says who must not ask (401, 403), and not what is wrong in the request |
 | to fetch the token | to get the access token from its source again: a command, a file or a variable |
 """
 
@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from environments.door.outgoing import NotSentError, Sending
 from environments.profiles.model import ProfileError
 from environments.secret_values import Secrets
-from spec.answers import is_granted, may_refuse_any_bad_token, refusal_about_the_caller
+from spec.answers import is_granted, may_be_due_to_a_bad_token, refusal_about_the_caller
 from spec.exchange import VALID, Exchange, Response
 from spec.interface import READ_OPERATIONS
 from spec.message import Text, say
@@ -41,39 +41,45 @@ each check the number doubles, because some services refuse every invalid reques
 
 
 class TokenMonitor:
-    """Watches if the service accepts the access token. Only one thread at a time calls its methods.
-
-    | argument | what it does |
-    |---|---|
-    | `refresh` | fetches the token from its source, and returns true if it is another one |
-    | `repeat_alone` | sends the request of an exchange once more, while no other request is under way |
-    | `wait_for_empty_wire` | waits until every request that was sent is answered |
-    | `pausing` | waits for some seconds, and keeps all other threads from sending inside its `with` block |
-    | `disregard` | makes sure that nothing judges the exchanges with these numbers, for this reason |
-    """
+    """Watches if the service accepts the access token. Only one thread at a time calls its methods."""
 
     def __init__(
         self,
         secrets: Secrets,
+        *,
         refresh: Callable[[], bool],
         repeat_alone: Callable[[Exchange], Exchange | None],
         wait_for_empty_wire: Callable[[], None],
-        pausing: Callable[[float], AbstractContextManager[None]],
+        pause_and_keep_others_waiting: Callable[[float], AbstractContextManager[None]],
         disregard: Callable[[Collection[int], Text], None],
     ) -> None:
-        """Begin with a token that was neither accepted nor refused so far; see the class for the arguments."""
+        """Begin with a token that was neither accepted nor refused so far.
+
+        `secrets` has the token. The other arguments are methods of the door and of the token source:
+
+        - `refresh` fetches the token from its source, and returns true if it is another one.
+        - `repeat_alone` sends the request of an exchange once more, while no other request is on the wire.
+        - `wait_for_empty_wire` waits until every request that was sent is answered.
+        - `pause_and_keep_others_waiting` waits for some seconds, and only this thread sends in its `with` block.
+        - `disregard` makes sure that nothing judges the exchanges with these numbers, for this reason.
+        """
         self.last_granted_read: Exchange | None = None
         """The last read that succeeded, which shows later if the token has expired."""
         self.has_ended_the_run = False
         """True if every read refuses the token, and no other one can be fetched."""
         self.excused: set[int] = set()
         """Numbers of the valid requests that were refused because the token had expired, so not by a fault."""
-        self._secrets, self._refresh = secrets, refresh
-        self._repeat_alone, self._wait_for_empty_wire = repeat_alone, wait_for_empty_wire
-        self._pausing, self._disregard = pausing, disregard
+        self._secrets = secrets
+        self._refresh = refresh
+        self._repeat_alone = repeat_alone
+        self._wait_for_empty_wire = wait_for_empty_wire
+        self._pause_and_keep_others_waiting = pause_and_keep_others_waiting
+        self._disregard = disregard
         self._granted_reads: dict[str, Exchange] = {}  # the last one, by operation
-        self._refused_since_granted: list[int] = []  # numbers of the refusals of the caller, whatever the request was
-        self._invalid_in_a_row = 0  # invalid requests among them that had the token, since the last check
+        # Numbers of the exchanges that were refused because of the caller since the last success.
+        self._refused_since_granted: list[int] = []
+        # How many invalid requests with the token were refused because of the caller, in a row, since the last check.
+        self._invalid_in_a_row = 0
         self._check_token_after = _FIRST_CHECK_AFTER
         self._expired_at = 0  # number of the exchange that showed it; 0 after a later success
         self._lines_about_fetching: list[Text] = []
@@ -111,34 +117,41 @@ class TokenMonitor:
     def fetch_another_if_expired(self, sending: Sending) -> bool:
         """Note whether an answer accepts the token, and fetch another token if this one seems to have expired.
 
-        It seems so if a valid request is refused because of the token, or many invalid requests in a row. Returns true
-        if there is another token, and the request is to be sent again with it. A request with a transaction code is
-        never sent again, because it may move money.
+        It seems to have expired if one valid request, or many invalid requests in a row, are refused in a way that may
+        be about the token. Returns true if there is another token, and the request is to be sent again with it. A
+        request with a transaction code is never sent again, because it may move money.
         """
-        exchange, response = sending.exchange, sending.exchange.response
+        exchange = sending.exchange
+        response = exchange.response
         if response is None:
             return False
         self._note_refusal_of_caller(exchange, response)
         if exchange.credential != VALID or self.has_ended_the_run:
             return False
-        may_be_about_token = may_refuse_any_bad_token(response)  # such as 401, or an HTML page to log in
+        # A status such as 401. Also an HTML page to log in, which has the status 200 and so looks granted.
+        may_be_about_token = may_be_due_to_a_bad_token(response)
         if is_granted(exchange) and not may_be_about_token:
             self._note_grant(exchange)
             return False
-        is_doubtful = exchange.valid or self._count_and_ask_for_check(response)
-        if is_doubtful and sending.with_token and may_be_about_token:
-            read = self.last_granted_read  # None: no read succeeded so far, so the token may never have been right
-            has_another_token = read is not None and self._fetch_another(sending, read)
-            if has_another_token or self._expired_at:  # then this refusal is no fault of the service
-                self.excused.add(exchange.number)
-            return has_another_token and not sending.code
-        return False
+        if not exchange.valid:
+            self._count_refusal_of_invalid_request(response)
+        token_is_in_doubt = exchange.valid or self._begin_check_if_due()
+        if not (token_is_in_doubt and sending.with_token and may_be_about_token):
+            return False
+        if self.last_granted_read is None:  # no read succeeded so far, so the token may never have been right
+            has_another_token = False
+        else:
+            has_another_token = self._fetch_another(sending, self.last_granted_read)
+        token_was_at_fault = has_another_token or self._expired_at > 0
+        if token_was_at_fault:
+            self.excused.add(exchange.number)  # this refusal is no fault of the service
+        return has_another_token and not sending.code
 
     def _note_refusal_of_caller(self, exchange: Exchange, response: Response) -> None:
-        """Note an exchange that was refused because of the caller: the expired token may be the cause.
+        """Note an exchange that was refused because of who sent it (401, 403), and not because of what was sent.
 
-        If it turns out that the token expired for good, these exchanges are not judged. This may be known already when
-        an answer arrives; then the answer is not judged either.
+        An expired token may be the cause. So if the token has expired and no other token can be fetched, these
+        exchanges are not judged. If that is known already when an answer arrives, the answer is not judged either.
         """
         if refusal_about_the_caller(response) is None:
             return
@@ -158,15 +171,17 @@ class TokenMonitor:
         if exchange.operation in READ_OPERATIONS:
             self.last_granted_read = self._granted_reads[exchange.operation] = exchange
 
-    def _count_and_ask_for_check(self, response: Response) -> bool:
-        """Count an invalid request that was refused because of the caller, such as with 401.
+    def _count_refusal_of_invalid_request(self, response: Response) -> None:
+        """Count an invalid request with the token if it was refused because of the caller, such as with 401."""
+        if refusal_about_the_caller(response) is not None:
+            self._invalid_in_a_row += 1
 
-        Returns true if there were so many in a row that the token must be checked: first five, then ten, and so on. The
-        number doubles with each check, because some services refuse every invalid request in this way.
+    def _begin_check_if_due(self) -> bool:
+        """Begin a new count if so many invalid requests in a row were refused that the token must be checked now.
+
+        Returns true if so. It is due after five refusals, then after ten more, and so on. The number doubles, because
+        some services refuse every invalid request in this way.
         """
-        if refusal_about_the_caller(response) is None:
-            return False
-        self._invalid_in_a_row += 1
         if self._invalid_in_a_row < self._check_token_after:
             return False
         self._invalid_in_a_row = 0
@@ -185,23 +200,25 @@ class TokenMonitor:
         request_has_newest_token = self._secrets.token() in authorization
         if request_has_newest_token and not self._expired_at:
             repetition = self._repeat_alone(last_granted_read)
-            if repetition and repetition.response and may_refuse_any_bad_token(repetition.response):
+            if repetition and repetition.response and may_be_due_to_a_bad_token(repetition.response):
                 self._fetch(sending.exchange.number)
         return self._secrets.token() not in authorization
 
     def _fetch(self, number: int) -> None:
-        """Fetch the token from its source again. If the source gives no other one, the token has expired.
+        """Fetch the token from its source again. If the source gives no other token, check if this one has expired.
 
         `number` is the number of the exchange that was refused, which the report names.
         """
+        is_another = False
         try:
             is_another = self._refresh()
         except ProfileError as error:
-            self._lines_about_fetching, is_another = [str(error)], False
+            # Only this line is kept: a person has to mend the source, whatever was fetched before.
+            self._lines_about_fetching = [str(error)]
         if is_another:
             self._lines_about_fetching.append(REFRESHED.of(number=number))
         else:
-            self._expired_at = number
+            self._expired_at = number  # the check resets it if the service still accepts the token
             self._end_if_every_read_is_refused(number)
 
     def _end_if_every_read_is_refused(self, number: int) -> None:
@@ -218,7 +235,7 @@ class TokenMonitor:
         `number` is the number of the exchange whose refusal led to this check.
         """
         for pause_s in _LOOKS_AFTER_S:
-            with self._pausing(pause_s):
+            with self._pause_and_keep_others_waiting(pause_s):
                 for read in self._granted_reads.values():
                     repetition = self._repeat_alone(read)
                     if repetition is None or repetition.response is None:

@@ -1,18 +1,20 @@
 """One attempt over the wire: a total deadline, a limit on the body, and a clear word for every failure.
 
 Requests share kept connections, which stay open after an answer for the next request. A service may close such a
-connection at any time, and then nobody knows if the request arrived. So these are sent over a fresh connection, which
-no other request has used:
+connection at any time, and then nobody knows if the request arrived. So some requests are sent over a new connection,
+which no other request has used:
 
-- a request that may move money, except a transaction code
-- a request that is sent again after it got no answer
-- the first transaction code, and every code if the run uses a proxy
-- every code, once the service closed a kept connection without saying so in the answer before
+| request | needs a new connection |
+|---|---|
+| without a transaction code | if it may prepare a transfer, or is sent again after it got no answer |
+| with the first transaction code of the run | always |
+| with a later code | if the run uses a proxy, or the service has closed a kept connection unannounced |
 
-Other codes are sent over a kept connection that was used a moment ago, because some services check the token only in
-the first request of a connection.
+Later codes are sent over kept connections on purpose: some services check the token only in the first request of a
+connection, and the suite must find that fault.
 
-The weight of the answers is an estimate of the work to judge them. A run limits it, see `MOST_WEIGHT`.
+Answers that would take too long to judge are not read to their end, see `MOST_WEIGHT`. The sockets and their deadlines
+are in `sockets.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import exceptions
 
 from environments.credentials import passphrase_of
-from environments.door.ending import Ending
 from environments.door.outgoing import Sending
+from environments.door.run_end import RunEnd
 from environments.door.sockets import POOLS, ConnectedError, Deadline, MalformedHeaderError, Watchdog
 from environments.profiles.model import Profile, ProfileError
 from spec.exchange import HTTP_1_0, Failure, FailureKind, Response
@@ -65,15 +67,15 @@ class Wire(HTTPAdapter):
     """Sends requests to the service, and reads their answers. It is a transport adapter of the library `requests`.
 
     It never repeats a request, follows no redirect, and reads no more of an answer than the limits of the settings (the
-    profile) permit. `ending` knows if the run ends: then requests that wait for an answer are cut off.
+    profile) permit. `run_end` knows if the run ends: then requests that wait for an answer are cut off.
     """
 
-    def __init__(self, profile: Profile, ending: Ending) -> None:
+    def __init__(self, profile: Profile, run_end: RunEnd) -> None:
         """Prepare to send to the address of the profile (the settings of the run); nothing is connected so far."""
         self._limits = profile.limits
         proxy = profile.proxy
         timeout = profile.limits.timeout
-        self._watchdog = Watchdog(timeout, ending)  # shuts a connection down when its deadline has passed
+        self._watchdog = Watchdog(timeout, run_end)  # shuts a connection down when its deadline has passed
         needs_no_tls = profile.base_url.startswith("http:") and not proxy
         self._context = None if needs_no_tls else _tls_context(profile)
         self._send_options: Any = {
@@ -82,10 +84,11 @@ class Wire(HTTPAdapter):
             "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
             "proxies": {"http": proxy, "https": proxy},
         }
-        # True while codes may go over kept connections. A proxy may send a request again that got lost behind it.
+        # True while codes may go over kept connections. With a proxy they may not: it may repeat a request whose
+        # connection to the service broke, and so execute a code twice.
         self._codes_may_use_kept_connections = proxy is None
-        self._first_code = ""
-        self._weight = 0  # of the long bodies that were read so far
+        self._first_code = ""  # the first transaction code that is sent; empty before that
+        self._weight_of_long_bodies = 0  # in bytes, of those that were read so far (`_note_weight`)
         self._operations_with_long_bodies = set[str]()
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=profile.limits.parallel)
 
@@ -128,19 +131,22 @@ class Wire(HTTPAdapter):
 
         A failure on a kept connection (one that earlier requests used) has `on_reused_connection`, because the service
         may have closed that connection just before. After such a failure of a request with a transaction code, all
-        later codes are sent over fresh connections.
+        later codes are sent over new connections.
         """
         code = sending.code
         if code and not self._first_code:
             self._first_code = code
-        afresh = self._needs_fresh_connection(sending)
-        uses_kept_connection = not afresh
-        if code and uses_kept_connection:
+        needs_new_connection = self._needs_new_connection(sending)
+        if code and not needs_new_connection:
             time.sleep(_WAIT_FOR_CLOSING_S)  # if the service is about to close the connection, this shows it
-        deadline = Deadline(self._watchdog, afresh=afresh, is_http_1_0=HTTP_1_0 in sending.intent.spelling)
+        deadline = Deadline(
+            self._watchdog,
+            needs_new_connection=needs_new_connection,
+            is_http_1_0=HTTP_1_0 in sending.intent.spelling,
+        )
         result = self._exchange(sending.request, deadline, sending.intent.operation)
-        used_fresh_connection = deadline.afresh  # also if there was no kept one
-        if used_fresh_connection or not isinstance(result, Failure):
+        # A new connection is also used if there is no kept one.
+        if deadline.used_new_connection or not isinstance(result, Failure):
             return result
         if code:
             self._codes_may_use_kept_connections = False
@@ -148,7 +154,7 @@ class Wire(HTTPAdapter):
         kind = FailureKind.DROPPED if result.kind is FailureKind.TLS else result.kind
         return replace(result, on_reused_connection=True, kind=kind)
 
-    def _needs_fresh_connection(self, sending: Sending) -> bool:
+    def _needs_new_connection(self, sending: Sending) -> bool:
         """True if the request must be sent over a new connection, and not over one that earlier requests used.
 
         The service may close a used connection at any moment, and then nobody knows whether the request arrived.
@@ -157,52 +163,54 @@ class Wire(HTTPAdapter):
         |---|---|
         | with no real transaction code | if it may prepare a transfer, or its last attempt got no answer |
         | with the first code of the run | yes |
-        | with a later code | if the service has closed a used connection unannounced, or if there is a proxy |
+        | with a later code | if there is a proxy, or the service closes connections without `Connection: close` |
 
-        Later codes use kept connections, because some services answer differently there. A proxy may send a request a
-        second time if it gets no answer.
+        Otherwise later codes are sent over kept connections on purpose: some services have faults only there, such as
+        a token that is checked in the first request of a connection alone, and the suite must find them. A proxy may
+        send a request a second time if it gets no answer.
         """
         code = sending.code
         if not code:
-            return sending.wants_fresh_connection or not sending.is_safe_to_repeat
+            return sending.needs_new_connection or not sending.is_safe_to_repeat
         if code == self._first_code or not self._codes_may_use_kept_connections:
             return True
         pools = self.poolmanager.pools
-        return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it has no __iter__
+        return any(pools[key].service_closes_unannounced for key in pools.keys())  # noqa: SIM118 - it has no __iter__
 
     def _exchange(
         self, request: requests.PreparedRequest, deadline: Deadline, operation: str = ""
     ) -> Response | Failure:
         """Send a request and read its answer. Returns a response, or a failure if there is none.
 
-        If the status and headers could be read and the body could not, the result is a response whose `broken` says
-        why. `operation` is the documented operation, by which the limit for the body is chosen.
+        If only the body is malformed, such as a body that breaks off, the result is a response whose `broken` says why.
+        An answer that is not complete in time is always a failure. `operation` is the documented operation, by which
+        the limit for the body is chosen.
         """
         raw: Any = None  # the answer as urllib3 has it
         body = b""
         limit_that_cut = ""
-        why_broken = ""  # a template that may name {coding}; empty if the body can be read
+        why_body_is_broken = ""  # a template that may name {coding}; empty if the body can be read
         with deadline:
             try:
                 raw = self.send(request, **self._send_options).raw
-                most, limit = self._most_bytes_for(operation)
-                body, limit_that_cut = _body_of(raw, most, limit)
+                most_bytes, limit_in_words = self._most_bytes_for(operation)
+                body, limit_that_cut = _body_of(raw, most_bytes, limit_in_words)
                 self._note_weight(operation, body)
                 if deadline.expired:  # the answer ends where the watchdog shut the connection down
                     raise TimeoutError
             except _ERRORS as error:
                 failure = _failure_of(error, deadline, self._limits.timeout)
                 raw = deadline.head  # the status and the headers; None if they were not read
-                # NOT_HTTP after the headers means that only the body is malformed, such as one that breaks off.
-                if raw is None or failure.kind is not FailureKind.NOT_HTTP:
+                only_the_body_is_malformed = raw is not None and failure.kind is FailureKind.NOT_HTTP
+                if not only_the_body_is_malformed:
                     return failure
-                why_broken = str(failure.message)
+                why_body_is_broken = str(failure.message)
         coding = _content_coding_of(raw)
         if coding in _CODINGS_NOT_ASKED_FOR:
             body = b""
-            why_broken = "the content coding is {coding}, which was not asked for"
+            why_body_is_broken = "the content coding is {coding}, which was not asked for"
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
-        broken = say(why_broken, coding=coding) if why_broken else ""
+        broken = say(why_body_is_broken, coding=coding) if why_body_is_broken else ""
         return Response(raw.status, headers, body, limit_that_cut, broken)
 
     def _most_bytes_for(self, operation: str) -> tuple[int, str]:
@@ -211,10 +219,10 @@ class Wire(HTTPAdapter):
         Usually that is limits.response_bytes. If the run has read very much already (MOST_WEIGHT), it is less, so that
         a run ends in time. But at least one long answer to each operation is read whole, so that there is one to judge.
         """
-        most = self._limits.response_bytes
-        if self._weight > MOST_WEIGHT and operation in self._operations_with_long_bodies:
-            return min(most, ALWAYS_READ), "longer than the suite reads after many long answers"
-        return most, f"longer than limits.response_bytes ({most} bytes)"
+        most_bytes = self._limits.response_bytes
+        if self._weight_of_long_bodies > MOST_WEIGHT and operation in self._operations_with_long_bodies:
+            return min(most_bytes, ALWAYS_READ), "longer than the suite reads after many long answers"
+        return most_bytes, f"longer than limits.response_bytes ({most_bytes} bytes)"
 
     def _note_weight(self, operation: str, body: bytes) -> None:
         """Add a long body to the weight of all bodies that were read, which estimates the work to judge them.
@@ -226,7 +234,7 @@ class Wire(HTTPAdapter):
         if len(body) > ALWAYS_READ:
             about_values = body.count(b",") + body.count(b"[") + body.count(b"{")
             judged_values = min(about_values, MAX_VALUES)  # the suite judges no more values of a body
-            self._weight += len(body) + _WEIGHT_OF_A_VALUE * judged_values
+            self._weight_of_long_bodies += len(body) + _WEIGHT_OF_A_VALUE * judged_values
             self._operations_with_long_bodies.add(operation)
 
 
@@ -254,26 +262,25 @@ def _tls_context(profile: Profile) -> ssl.SSLContext:
 def _content_coding_of(raw: urllib3.BaseHTTPResponse) -> str:
     """The content coding of an answer, such as gzip: the first of `_CODINGS` that its header Content-Encoding names.
 
-    "deflate" if the header names none of them: the name is used only if a body could not be decoded, and gzip and
-    deflate are the only codings that are decoded here. The name is also used to find a coding that the request did not
-    ask for.
+    "deflate" if the header names none of them. Only a message about a body that could not be decoded shows this name.
+    Such a body was gzip or deflate, because no other coding is decoded here.
     """
     content_encoding = raw.headers.get("Content-Encoding", "").lower()
     return next((name for name in _CODINGS if name in content_encoding), "deflate")
 
 
-def _body_of(raw: urllib3.BaseHTTPResponse, most: int, limit: str) -> tuple[bytes, str]:
-    """Read the body of an answer, at most `most` bytes after its content coding (such as gzip) is undone.
+def _body_of(raw: urllib3.BaseHTTPResponse, most_bytes: int, limit_in_words: str) -> tuple[bytes, str]:
+    """Read the body of an answer, at most `most_bytes` after its content coding (such as gzip) is undone.
 
-    Returns the body and an empty text. If the body is longer, returns its beginning and `limit`, the limit in words;
-    the rest is not read, and the connection is closed. Otherwise the connection is kept for the next request.
+    Returns the body and an empty text, and the connection is kept for the next request. If the body is longer, returns
+    its beginning and `limit_in_words`. Then the rest is not read, and the connection is closed.
     """
     body = bytearray()
     while chunk := raw.read(_READ_AT_ONCE, decode_content=True):
         body += chunk
-        if len(body) > most:
+        if len(body) > most_bytes:
             raw.close()
-            return bytes(body[:_BYTES_OF_A_TOO_LONG_BODY]), limit
+            return bytes(body[:_BYTES_OF_A_TOO_LONG_BODY]), limit_in_words
     raw.release_conn()
     return bytes(body), ""
 

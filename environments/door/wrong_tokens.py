@@ -375,7 +375,7 @@ INVALID_CREDENTIALS: Mapping[str, str] = {
 """Headers that are not well formed. A service that reads them carelessly breaks on them."""
 
 
-def permitted_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
+def permitted_credential_forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
     """Those of the forms `among` that may be sent. A form is a kind of wrong token, such as "the token cut short".
 
     A form from which somebody could restore the right token is permitted only if `allow` of the profile (the settings
@@ -403,11 +403,13 @@ def authorization(credential: str, token: str) -> str | None:
     if credential in INVALID_CREDENTIALS:
         return INVALID_CREDENTIALS[credential]
     form = FORMS_BY_NAME[credential]
-    has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)
+    has_the_right_token = form in (_WITH_THE_RIGHT_TOKEN, *OTHER_SCHEMES)  # those are wrong by their scheme alone
     if has_the_right_token:
         return form.scheme + token
-    has_no_token_of_its_own = form.make is None  # such as "an empty bearer", or `Bearer test`, which is all scheme
-    if has_no_token_of_its_own:
+    # RFC 9110 section 5.5 does not permit a blank at the end of a header, such as behind an empty token. So it is
+    # removed.
+    is_whole_in_scheme = form.make is None  # such as "an empty bearer", whose scheme is "Bearer ", or "Bearer test"
+    if is_whole_in_scheme:
         return form.scheme.rstrip()
     tokens_by_form = wrong_tokens(token)
     wrong_token = tokens_by_form.get(form.name, tokens_by_form[WRONG_TOKEN])
@@ -424,8 +426,9 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
     `FORMS` are sent with real codes and keys, `FORMS_FOR_SYNTHETIC_IDENTIFIERS` with made-up ones alone. A form is left
     out if it cannot be made from this token, such as "the token without its signature" if the token has none.
 
-    No service that decodes a wrong token gets the right one: they differ in more than white space, spare bits of
-    base64, or the letter case of a hexadecimal number.
+    A service that decodes a wrong token must not get the right one by chance. So each entry of `FORMS` changes more
+    than a decoder may ignore. For example "the token cut short" also lacks the padding `=` of base64, and "the token in
+    another letter case" is not made from a hexadecimal number, in which the letter case says nothing.
     """
     tokens_by_form = {}
     for form in (*FORMS, *FORMS_FOR_SYNTHETIC_IDENTIFIERS):
@@ -438,32 +441,47 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 # -- ways to write the request --------------------------------------------------------------------------------------
 
 FOR_A_REGISTERED_KEY = "a key that is registered"
-"""The way that changes nothing in the request. It is special because its key is registered already when it is sent."""
-_SCHEME_OF_HEADER = ("Authorization", r"^\w+ ?")
-"""What a way replaces to change the scheme: the header, and the pattern of the first word and the space behind it."""
+"""A name in `WAYS` that changes nothing in how a request is written: it says that the key in the request is registered
+already when it is sent. It stands there because tests and reports name it beside the ways."""
 _SEGMENT_PIX = "pix/(?=(keys/)?[^/]*$)"
 """The segment `pix` of the documented path. The address may have another segment `pix` before it, in base_url."""
 Replacement = str | Callable[[re.Match[str]], str]
 """The text that replaces a part of a request, or a function that makes it from that part."""
-WAYS: Mapping[str, tuple[str, str, Replacement]] = {
-    "the scheme bearer": (*_SCHEME_OF_HEADER, "bearer "),
-    "the scheme BEARER": (*_SCHEME_OF_HEADER, "BEARER "),
-    "two spaces behind the scheme": (*_SCHEME_OF_HEADER, "Bearer  "),
-    "a query": ("url", "$", "?pixconf=1"),
-    "a slash at the end": ("url", "$", "/"),
-    _CHUNKED_BODY: ("Transfer-Encoding", "", "chunked"),
-    HTTP_1_0: ("", "", ""),  # the wire writes the version
-    "two slashes": ("url", "(?<=/v1)/", "//"),
-    "an encoded letter": ("url", _SEGMENT_PIX, "pi%78/"),
-    "another letter case": ("url", "/(execute/pix|pix/keys)/(?=[^/]*$)", lambda path: path[0].upper()),
-    "an encoded slash": ("url", "/(?=(pix|keys)/[^/]*$)", "%2F"),
-    "a dot segment": ("url", "(?<=/v1)/", "/./"),
-    "a matrix parameter": ("url", "$", MATRIX_PARAMETER),
-    "another Accept": ("Accept", "^.*", "text/html, */*;q=0.1"),
-    FOR_A_REGISTERED_KEY: ("", "", ""),
+
+
+class Way(NamedTuple):
+    """A way to write a request: what is replaced in the documented request. An empty `part` replaces nothing."""
+
+    part: str = ""
+    """`url`, or the name of a header."""
+    pattern: str = ""
+    """The regular expression whose first match in that part is replaced."""
+    replacement: Replacement = ""
+
+
+def _with_scheme(scheme: str) -> Way:
+    """The way in which the header Authorization has another word, such as "bearer ", in the place of "Bearer "."""
+    return Way("Authorization", r"^\w+ ?", scheme)
+
+
+WAYS: Mapping[str, Way] = {
+    "the scheme bearer": _with_scheme("bearer "),
+    "the scheme BEARER": _with_scheme("BEARER "),
+    "two spaces behind the scheme": _with_scheme("Bearer  "),
+    "a query": Way("url", "$", "?pixconf=1"),
+    "a slash at the end": Way("url", "$", "/"),
+    _CHUNKED_BODY: Way("Transfer-Encoding", "", "chunked"),
+    HTTP_1_0: Way(),  # the wire writes the version
+    "two slashes": Way("url", "(?<=/v1)/", "//"),
+    "an encoded letter": Way("url", _SEGMENT_PIX, "pi%78/"),
+    "another letter case": Way("url", "/(execute/pix|pix/keys)/(?=[^/]*$)", lambda path: path[0].upper()),
+    "an encoded slash": Way("url", "/(?=(pix|keys)/[^/]*$)", "%2F"),
+    "a dot segment": Way("url", "(?<=/v1)/", "/./"),
+    "a matrix parameter": Way("url", "$", MATRIX_PARAMETER),
+    "another Accept": Way("Accept", "^.*", "text/html, */*;q=0.1"),
+    FOR_A_REGISTERED_KEY: Way(),
 }
-"""Ways on which a check of the token may depend. By name of the way: `url` or a header, the pattern that is replaced
-once in it, and the replacement.
+"""Ways on which a check of the token may depend, by name.
 
 The ways of the scheme come first: a request without a header has no scheme, so these ways are tried only with a wrong
 token. The others are in the order in which services are likely to fail. A scheme is spelled as RFC 9110 sections 11.1
@@ -477,7 +495,7 @@ def write_in_way(request: PreparedRequest, way: str) -> None:
     `WAYS` has what is replaced for each name. Another name changes nothing, because the caller has written the request
     in that way already.
     """
-    part, pattern, replacement = WAYS.get(way, ("", "", ""))
+    part, pattern, replacement = WAYS.get(way, Way())
     if part == "url":
         request.url = re.sub(pattern, replacement, request.url or "", count=1)
     elif part:
@@ -494,28 +512,34 @@ def ways_with_the_documented_path(*, has_a_body: bool) -> list[str]:
     body.
     """
     ways = []
-    for way, (part, _, replacement) in WAYS.items():
-        changes_request = way != FOR_A_REGISTERED_KEY  # that name only says which key the request has
-        keeps_scheme_and_path = part != "Authorization" and _way_keeps_path(part, replacement)
-        if changes_request and keeps_scheme_and_path and _can_be_written_in_way(way, has_a_body=has_a_body):
-            ways.append(way)
+    for name in _ways_to_write(has_a_body=has_a_body):
+        way = WAYS[name]
+        if not _changes_scheme(way) and _keeps_path(way):
+            ways.append(name)
     return ways
 
 
-def _way_keeps_path(part: str, replacement: Replacement) -> bool:
-    """True if an unusual way to write a request keeps its path: it changes a header, or adds a query to the address.
+def _ways_to_write(*, has_a_body: bool) -> list[str]:
+    """The names of the ways in which a request can be written. A request without a body cannot be sent in chunks."""
+    ways = []
+    for name in WAYS:
+        is_a_way_to_write = name != FOR_A_REGISTERED_KEY  # that name only says which key the request has
+        needs_a_body = name == _CHUNKED_BODY
+        if is_a_way_to_write and (has_a_body or not needs_a_body):
+            ways.append(name)
+    return ways
 
-    `part` is what the way changes: "url" or the name of a header. `replacement` is what is put there: a text, or a
-    function that changes a part of the path.
-    """
-    if part != "url":
+
+def _changes_scheme(way: Way) -> bool:
+    """True if a way to write a request changes the scheme, which is the word `Bearer` in the header Authorization."""
+    return way.part == "Authorization"
+
+
+def _keeps_path(way: Way) -> bool:
+    """True if a way to write a request keeps its path: it changes a header, or adds a query to the address."""
+    if way.part != "url":
         return True
-    return isinstance(replacement, str) and replacement.startswith("?")  # it adds a query
-
-
-def _can_be_written_in_way(way: str, *, has_a_body: bool) -> bool:
-    """True if a request can be written in this unusual way. Only one with a body can have its body sent in chunks."""
-    return has_a_body or way != _CHUNKED_BODY
+    return isinstance(way.replacement, str) and way.replacement.startswith("?")
 
 
 class UnauthorizedRequest(NamedTuple):
@@ -534,20 +558,16 @@ def table_of_unauthorized_requests(credentials: list[str], *, has_a_body: bool) 
     each way (how the request is written, such as "two slashes" in its path). `has_a_body` is true if the request has a
     body.
 
-    A limit may cut the table short. So each form and each way is tried once, before any pair of a form and a way that
-    were both tried already:
+    A limit may cut the table short. So each form and each way comes alone first, and their combinations come last:
 
-    1. the first form, no header, and all other forms, as documented
-    2. no header in each way that is not about the scheme
+    1. the first form, no header, and all other forms, written as documented
+    2. no header in each way, but not in those that change the scheme: without a header there is no scheme
     3. each form in each way, the first form first
     """
-    ways = []
-    for way in WAYS:
-        if way != FOR_A_REGISTERED_KEY and _can_be_written_in_way(way, has_a_body=has_a_body):
-            ways.append(way)
+    ways = _ways_to_write(has_a_body=has_a_body)
     as_documented = [UnauthorizedRequest(credential) for credential in credentials]
-    # WAYS[way][:2] is what the way replaces. Without a header there is no scheme, such as Bearer, to be replaced.
-    without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways if WAYS[way][:2] != _SCHEME_OF_HEADER]
+    ways_without_header = [way for way in ways if not _changes_scheme(WAYS[way])]
+    without_header = [UnauthorizedRequest(NO_HEADER, (way,)) for way in ways_without_header]
     in_each_way = [UnauthorizedRequest(credential, (way,)) for credential, way in product(credentials, ways)]
     table = [as_documented[0], UnauthorizedRequest(NO_HEADER), *as_documented[1:], *without_header, *in_each_way]
     return list(dict.fromkeys(table))  # without repetitions

@@ -271,6 +271,8 @@ class ProfileFile:
 
         Returns them in the form in which requests are sent to them, so that they can be compared as texts.
         """
+        # As in `_check_base_url`: a setting that is wrong itself is missing in `info.data`, and permits everything
+        # here.
         insecure = info.data.get("insecure", True)
         exact = info.data.get("base_url_is_exact", True)
         normalized = tuple(map(normalized_address, addresses))

@@ -1,7 +1,8 @@
-"""The operations of the sandbox.
+"""The operations of the sandbox: one method for each, such as `register_pix_key` for registerPixKey.
 
-A request with a wrong field in its body is refused with 400, and the refusal repeats nothing of the request. The
-package's own docstring lists what the sandbox chooses, because the interface document does not show it.
+protocol.py has what all operations share, and double_entry.py the accounts, keys and transfers. The docstring of the
+package (`__init__.py`) lists what the sandbox chooses, because the interface document does not show it. A request with
+a wrong field in its body is refused with 400, and the refusal repeats nothing of the request.
 
 Self-tests: environments/test_sandbox.py.
 """

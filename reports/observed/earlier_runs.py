@@ -200,7 +200,7 @@ def record_of(environment: str, accepted: Behaviour) -> Record:
     )
 
 
-def accepting(was: Behaviour, now: Behaviour) -> Behaviour:
+def merged_behaviour(was: Behaviour, now: Behaviour) -> Behaviour:
     """The behaviour to write into the record (the file of accepted behaviour) when somebody accepts the run `now`.
 
     It has what this run observed. What this run did not test is taken from the record so far, `was`.

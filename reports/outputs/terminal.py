@@ -25,7 +25,7 @@ from spec.message import Text, joined, texts_in_values
 _MOST_REASONS = 5
 """Most lines about requirements that were not exercised, one for each reason. A choice: the report has all of them."""
 _MALFORMED_OPERATION = "malformed_operation"
-"""Name of a value in messages that `why_only_on_a_sandbox` makes (tests/traffic/robustness.py).
+"""Name of a value in messages that `why_invalid_requests_showed_nothing` makes (tests/traffic/robustness.py).
 
 Such a message says why a requirement was not tested: the service answered malformed requests to an operation like valid
 requests for an unknown account. The value is that operation."""

@@ -25,7 +25,7 @@ from environments.secret_values import patterns_of_filled_texts
 from reports.showing.json_tokens import Token, is_json_like, tokens
 from reports.showing.show import END_OF_CUT_BODY, MOST_BYTES_SHOWN, Display, printable, shape
 from spec.exchange import Request
-from spec.facts import is_name
+from spec.facts import is_surely_no_data
 from spec.interface import SYNTHETIC_PREFIX, personal_fields
 from spec.json_text import folded
 
@@ -311,7 +311,7 @@ def _name_of_variable(token: Token, number_of_variables: Counter[str]) -> str:
     It is the name of the JSON member that has the value. `number_of_variables` counts the variables by that name, and
     is increased here. A name that interfaces do not commonly use may be data, so `member` is used instead.
     """
-    name = token.member[:_LONGEST_VARIABLE] if is_name(token.member) else "member"
+    name = token.member[:_LONGEST_VARIABLE] if is_surely_no_data(token.member) else "member"
     number_of_variables[name] += 1
     number = number_of_variables[name]
     return name if number == 1 else f"{name} {number}"

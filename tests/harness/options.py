@@ -106,15 +106,18 @@ def whole_number(least: int, most: int = 10**12) -> Callable[[str], int]:
     return number_in
 
 
-def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
-    """How many requests are generated for each operation: as the command line says, else as the profile says.
+def examples_of(config: pytest.Config, profile: Profile) -> int:
+    """How many requests are generated for each operation. If nobody asks for a number, it is DEFAULT_EXAMPLES."""
+    return examples_asked_for(config, profile) or DEFAULT_EXAMPLES
 
-    If neither says it, the number is `otherwise`.
+
+def examples_asked_for(config: pytest.Config, profile: Profile) -> int:
+    """The number of requests to generate for each operation, as the command line says, else as the profile says.
+
+    It is 0 if neither says it.
     """
     on_command_line: int | None = config.getoption("examples")
-    if on_command_line:
-        return on_command_line
-    return profile.limits.examples or otherwise
+    return on_command_line or profile.limits.examples or 0
 
 
 def refuse_options(config: pytest.Config) -> None:

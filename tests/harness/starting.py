@@ -230,7 +230,7 @@ def _open_run(config: pytest.Config, profile: Profile, codes_to_resend: Containe
     run = _run_that_sends(config, profile, target.base_url)
     door = open_door(profile, target, codes_to_resend=codes_to_resend)
     config.add_cleanup(door.close)
-    interruption = Interruption(door.ending.stop)  # Ctrl-C stops the sending, and the report is still written
+    interruption = Interruption(door.run_end.stop)  # Ctrl-C stops the sending, and the report is still written
     config.add_cleanup(interruption.restore)
     session = session_of(run, door, open_client(door, profile))
     config.stash[SESSION] = session

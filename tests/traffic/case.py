@@ -2,8 +2,8 @@
 
 - A synthetic identifier is one that the suite makes up. It begins with `pixconf-` (`SYNTHETIC_PREFIX`), so that no
   service takes it for an account, a key or a code of somebody.
-- An invalid request has a class: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
-  class was drawn by Schemathesis. This has nothing to do with a class of Python.
+- An invalid request has a kind: which part of it is invalid, and how, such as ("pixKey", "missing"). A case without a
+  kind was drawn by Schemathesis.
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
 
 A number cannot have the prefix, and may be the account or the key of somebody. So each function that makes a body says
@@ -249,25 +249,25 @@ def names_own_account(operation: str, profile: Profile) -> bool:
     return profile.is_sandbox and operation in PREPARING_OPERATIONS and bool(profile.accounts)
 
 
-def documented_members(operation: str, profile: Profile) -> Members | None:
+def usual_body(operation: str, profile: Profile) -> Members | None:
     """The names and values in a complete, usual body of an operation; None if the operation has no body.
 
     They are from the interface document, or from the body that the profile has in `requests`. The values name
     nobody, with two exceptions: the account that a registration is for and, on a sandbox, the account that pays.
     """
     accounts = profile.accounts if names_own_account(operation, profile) else ()
-    return _members_with_payer(operation, profile, accounts)
+    return _usual_body_with_payer(operation, profile, accounts)
 
 
-def members_with_synthetic_values(operation: str, profile: Profile) -> Members | None:
-    """The names and values in a complete body, like `documented_members`, but the payer of a transfer is made up.
+def usual_body_with_synthetic_payer(operation: str, profile: Profile) -> Members | None:
+    """The names and values in a complete body, like `usual_body`, but the payer of a transfer is made up.
 
     For requests without a valid token: if the service accepted one, it would move no money of the profile.
     """
-    return _members_with_payer(operation, profile, ())
+    return _usual_body_with_payer(operation, profile, ())
 
 
-def _members_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
+def _usual_body_with_payer(operation: str, profile: Profile, accounts: Sequence[str]) -> Members | None:
     """The names and values in a complete, usual body, in which the first of these accounts pays for a transfer.
 
     If `accounts` is empty, a made-up account pays. None if the operation has no body.
@@ -319,7 +319,7 @@ def texts_that_name_own_account(operation: str, profile: Profile) -> frozenset[s
     """
     if not names_own_account(operation, profile):
         return frozenset()
-    leaves = leaves_of(documented_members(operation, profile))
+    leaves = leaves_of(usual_body(operation, profile))
     # All other texts of this body have the prefix, also a description or a date in words.
     return frozenset(text for _, text in leaves if isinstance(text, str) and SYNTHETIC_PREFIX not in text)
 
@@ -412,7 +412,7 @@ def greatest_amount(operation: str, profile: Profile) -> float:
 
     One cent if the body has no amount.
     """
-    leaves = leaves_of(documented_members(operation, profile))
+    leaves = leaves_of(usual_body(operation, profile))
     amounts = [number for path, number in leaves if AMOUNT in path and _is_json_number(number)]
     return max(amounts, default=_SMALLEST_AMOUNT)
 

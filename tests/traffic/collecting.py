@@ -22,7 +22,8 @@ from spec.exchange import Exchange, FailureKind
 from spec.findings import Finding, Judgement
 from spec.message import Text, joined_keeping_repeats, say
 from spec.requirements import requirements
-from spec.rules import RULES, Reproduction, robustness_of
+from spec.rules import RULES, robustness_of
+from spec.rules.reproduction import Reproduction
 from tests.traffic.case import Case
 
 _FindingKey = tuple[str, str, Finding]

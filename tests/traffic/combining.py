@@ -24,10 +24,10 @@ from tests.traffic.case import (
     TYPES_EXCEPT_RANDOM,
     Case,
     Members,
-    documented_members,
     harmless_path_parameter,
     has_permitted_amounts,
     texts_that_name_own_account,
+    usual_body,
     with_synthetic_identifiers,
 )
 from tests.traffic.unusual_texts import HALF_A_PAIR, LETTERS, LONG_WITH_ALL_UNUSUAL, ONE_DIGIT
@@ -60,7 +60,7 @@ _KEYS_OF_NO_TYPE = ("", ONE_DIGIT, LONG_WITH_ALL_UNUSUAL)
 
 def has_several_members(operation: str, profile: Profile) -> bool:
     """True if the usual body of an operation has two members or more, so that several of them can be unusual."""
-    members = documented_members(operation, profile)
+    members = usual_body(operation, profile)
     return members is not None and len(members) > 1
 
 
@@ -102,7 +102,7 @@ def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[A
 
 def _usual_members(operation: str, profile: Profile) -> Members:
     """Names and values of the members of a usual body; empty if the operation has no body."""
-    return documented_members(operation, profile) or {}
+    return usual_body(operation, profile) or {}
 
 
 def _safe_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:

@@ -5,7 +5,7 @@ several unusual members.
 
 - Schema: the interface document leaves most types open, so what Schemathesis draws from the schema as it is has few of
   the documented members. For drawing alone, a body has no other members than the documented ones, and a member whose
-  type is not shown may have any JSON type. Each member has an example from a complete body (`documented_members` in
+  type is not shown may have any JSON type. Each member has an example from a complete body (`usual_body` in
   `case.py`), so that the cases of the coverage phase differ from this body in one member each. (The coverage phase of
   Schemathesis tries each value that a schema lists, one member at a time.)
 - Hooks: they leave out what may never be sent, and replace drawn identifiers by synthetic ones.
@@ -55,12 +55,12 @@ from tests.traffic.case import (
     TYPES_EXCEPT_RANDOM,
     Case,
     Members,
-    documented_members,
     greatest_amount,
     harmless_path_parameter,
     has_permitted_amounts,
     synthetic_path_parameter,
     texts_that_name_own_account,
+    usual_body,
     with_synthetic_identifiers,
 )
 from tests.traffic.combining import (
@@ -159,7 +159,7 @@ _ONE_USUAL_MEMBER = "one usual member"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
 _KINDS = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
-"""Kinds of bodies, compared with the example body: a complete, usual one (`documented_members` in `case.py`).
+"""Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
 - One usual member: it makes these bodies, too. Each has one of the usual members, and no other one.
@@ -262,7 +262,7 @@ def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     for methods in document["paths"].values():
         for item in methods.values():
             operation = item.get("operationId") if isinstance(item, dict) else None
-            example_body = documented_members(operation, profile) if operation else None
+            example_body = usual_body(operation, profile) if operation else None
             if operation and example_body:
                 body_schema = _body_schemas(operation, example_body, profile)[kind]
                 item["requestBody"] = {"required": True, "content": {JSON: {"schema": body_schema}}}
@@ -428,7 +428,7 @@ class Drawing:
         """
         if operations()[operation].path_parameter is None:
             return []
-        members = documented_members(operation, self._profile)
+        members = usual_body(operation, self._profile)
         body = None
         if members:
             body = as_bytes(with_synthetic_identifiers(dict(members), operation, self._profile))
@@ -452,7 +452,7 @@ class Drawing:
         only the first one is sent. Requests that the tables of `invalid.py` have are left out, because they are sent
         anyway. Empty for an operation without a body: `_strategy` draws the texts in its path.
         """
-        if documented_members(operation, self._profile) is None:
+        if usual_body(operation, self._profile) is None:
             return []
         schema_cases = [
             *self._covered(operation, _ONE_UNUSUAL_MEMBER, list(GenerationMode)),
@@ -496,7 +496,7 @@ class Drawing:
         Schemathesis, are those that break the schema. `one_of` draws from each of its strategies equally often.
         """
         path_parameter = _example_of_path_parameter(operation, self._profile)
-        example_body = documented_members(operation, self._profile)
+        example_body = usual_body(operation, self._profile)
 
         def cases(kind: str, mode: GenerationMode = GenerationMode.POSITIVE, **fixed: Any) -> st.SearchStrategy[Any]:
             """The Hypothesis strategy for requests with bodies of one kind, such as "all members".

@@ -23,9 +23,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, WRONG_TOKEN, UnauthorizedRequest, permitted_forms
+from environments.door.wrong_tokens import (
+    NO_HEADER,
+    OTHER_SCHEMES,
+    WRONG_TOKEN,
+    UnauthorizedRequest,
+    permitted_credential_forms,
+)
 from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -176,7 +182,7 @@ class _Executions:
             for credential in (NO_HEADER, WRONG_TOKEN):
                 send(credential=credential)
         if self._selection_includes(_SCHEME, *_ROBUST):
-            other_schemes = permitted_forms(self._profile, among=OTHER_SCHEMES)
+            other_schemes = permitted_credential_forms(self._profile, among=OTHER_SCHEMES)
             sends: list[Send] = [partial(send, credential=form.name) for form in other_schemes]
             self._together.send_each_with_a_companion(EXECUTE, *sends)
 
@@ -289,7 +295,7 @@ class _Executions:
             number=number_of_all - number_sent,
             in_all=number_of_all,
         )
-        self._door.note(NoteAbout.CUT, note, EXECUTE)
+        self._door.note(NoteSubject.CUT, note, EXECUTE)
         return note
 
     def _size_of_pair(self) -> int:
@@ -329,10 +335,10 @@ class _Executions:
         if preparations:
             return _why_a_preparation_gave_no_code(preparations[-1])
         guard = self._door.guard
-        trouble = guard.journal_trouble or guard.supplied_trouble
+        trouble = guard.journal_trouble or guard.trouble_with_profile_codes
         if trouble:
             return trouble
-        return SENT_BEFORE if guard.barred else NO_CODE
+        return SENT_BEFORE if guard.codes_sent_before else NO_CODE
 
     # -- real codes without the valid token -------------------------------------------------------------------------
 
@@ -476,7 +482,7 @@ class _Executions:
                 "with it before",
                 number=spent[0].number,
             )
-            self._door.note(NoteAbout.SET_UP, note)
+            self._door.note(NoteSubject.SET_UP, note)
 
     # -- executions: requests with the valid token --------------------------------------------------------------------
 

@@ -128,10 +128,10 @@ class _EvidenceInLog:
         """Every request that was sent to an operation, or to any operation if none is given, without generated ones.
 
         The judgement is made twice: while the run sends requests, and later in a test. Requests that Schemathesis
-        generates are sent in between. They are left out, so that both judgements are the same. A generated request has
-        the name of an operation as its `part`.
+        generates are sent in between. They are left out, so that both judgements are the same. Their `generator` is the
+        name of their operation.
         """
-        return [exchange for exchange in self.log.attempts(operation) if exchange.part not in operations()]
+        return [exchange for exchange in self.log.attempts(operation) if exchange.generator not in operations()]
 
     def best_answers(self, operation: str) -> list[Exchange]:
         """The exchanges that can show that an endpoint exists even if they were refused, the most reliable first.

@@ -17,7 +17,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import WRONG_TOKEN
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Purpose
-from tests.traffic.refused_credentials import IDENTIFIERS_WITH_ONE_WRONG_TOKEN
+from tests.traffic.refused_credentials import MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN
 from tests.traffic.scenario import Traffic, scenario
 
 _EXECUTE = "executePix"
@@ -125,7 +125,7 @@ def identifiers_with_one_wrong_token(operation: str, profile: Profile) -> list[s
     service may register an empty key if it cannot read the body of a registration.
     """
     own = profile.accounts if operation == _REGISTER and profile.is_sandbox else ()
-    return [*own, synthetic(), synthetic()][:IDENTIFIERS_WITH_ONE_WRONG_TOKEN]
+    return [*own, synthetic(), synthetic()][:MOST_IDENTIFIERS_WITH_ONE_WRONG_TOKEN]
 
 
 def _request(traffic: Traffic, operation: str, code_or_account: str) -> _Request:

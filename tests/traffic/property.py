@@ -24,11 +24,12 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
 from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
 from tests.traffic.case import SMALLER, Case, safe_cases
 from tests.traffic.collecting import Findings
-from tests.traffic.invalid import invalid_requests, with_transfers_last
+from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
 from tests.traffic.together import Together
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ once in 30 runs (0.75 to the power of 12). That is enough, because such a fault 
 _FEWEST_READS = 4
 """Valid requests for each read that are sent in any case: two for each of two accounts."""
 MOST_SMALLER = 40
-"""Requests that look for a smaller case of one finding. They are enough for each fault of the self-test
+"""Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
 _MOST_SMALLER_IN_ALL = 120
-"""Requests that look for smaller cases of all findings, so that a service with many faults is not asked without end."""
+"""Requests that search smaller cases of all findings, so that a service with many faults is not asked without end."""
 
 
 class Generated(Purpose):
@@ -69,18 +70,22 @@ def _purpose_of(case: Case) -> Generated:
 class Generation:
     """The generated traffic of a run: draws the requests, sends them, and judges the answers.
 
-    To some operations a scenario sends the invalid requests whose answers the report observes. These operations are
-    `observed`: the same requests are not sent to them again.
+    The scenario `send_invalid` sends some invalid requests to an operation: those whose answers the report observes.
+    They are not sent again here.
     """
 
     def __init__(
-        self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
+        self,
+        client: Client,
+        profile: Profile,
+        reproduction: Reproduction,
+        operations_of_send_invalid: Collection[str] = (),
     ) -> None:
-        """`observed` are operations to which scenarios send invalid requests already, so none are sent again here."""
+        """`operations_of_send_invalid` are the operations to which the scenario `send_invalid` sends requests."""
         self._client = client
         self._profile = profile
         self._reproduction = reproduction  # judges answers, and knows which deviations were seen twice
-        self._observed = observed
+        self._with_observed_requests = operations_of_send_invalid
         self._examples: dict[str, int] = {}  # by operation, the number of requests to draw; 0 means the default
         self._seed = 0  # decides what is drawn
         self._drawing: Drawing | None = None  # draws with Schemathesis
@@ -130,9 +135,10 @@ class Generation:
         examples, profile = self._examples[operation], self._profile
         if operation in READ_OPERATIONS:
             yield from _valid_reads(operation, profile, examples or _DEFAULT_READS)
-        is_sent_by_scenarios = operation in self._observed
-        observed = False if is_sent_by_scenarios else None  # False: without what scenarios send; None: all
-        yield from invalid_requests(operation, profile, observed=observed)
+        if operation in self._with_observed_requests:  # a scenario sends the observed requests to this operation
+            yield from other_invalid_requests(operation, profile)
+        else:
+            yield from invalid_requests(operation, profile)
         yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
@@ -141,16 +147,17 @@ class Generation:
         `together` sends many requests at once. If `begin` was not called, everything is drawn now.
         """
         drawn = self._drawn.result() if self._drawn else self._draw_all()
-        cases = with_transfers_last(list(self._without_reads_that_are_enough(drawn)))
+        cases = with_transfers_last(list(self._without_superfluous_reads(drawn)))
         sends = [partial(self._send, case, _purpose_of(case)) for case in cases]
         answers = together.send_all(sends)
         self._sent = list(zip(cases, answers, strict=True))
 
-    def _without_reads_that_are_enough(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases (requests) without superfluous valid reads: other parts of the run have sent such reads already.
+    def _without_superfluous_reads(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """The cases (requests) without the valid reads that are too many, because scenarios and sequences read, too.
 
-        Together with these reads there are then _DEFAULT_READS to each operation, and at least _FEWEST_READS from here.
-        If the user asks for a number of requests (--examples), all reads are sent.
+        Scenarios, sequences and this class together send _DEFAULT_READS valid reads to each operation. This class sends
+        at least _FEWEST_READS of them, because scenarios read the first and the last account only. If the user asks
+        for a number of requests (--examples), all reads are sent.
         """
         reads_so_far = Counter[str]()  # by operation
         for case in cases:
@@ -169,7 +176,7 @@ class Generation:
 
         It is marked as generated traffic to its operation, so that other judgements leave it out.
         """
-        return case.send(self._client.of_part(case.operation).with_purpose(purpose))
+        return case.send(self._client.of_generator(case.operation).with_purpose(purpose))
 
     # -- smaller cases ----------------------------------------------------------------------------------------------
 
@@ -184,7 +191,7 @@ class Generation:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
             for requirement_id, finding, case in self.judge(operation).found_by_drawn_requests_alone():
-                search = _Search(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
+                search = _SmallestCaseSearch(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
                 self._drawing.search_for_smaller_case(case, search.shows)
                 requests_left -= search.times_sent
 
@@ -244,7 +251,7 @@ def _moves_no_money(operation: str, profile: Profile) -> bool:
 
 
 @dataclass
-class _Search:
+class _SmallestCaseSearch:
     """A search for the smallest request that shows a finding (a deviation from a requirement)."""
 
     generation: Generation
@@ -256,7 +263,7 @@ class _Search:
     times_sent: int = 0
     """Requests that were sent for it."""
     answers: dict[Case, list[Exchange]] = field(default_factory=dict)
-    """Answers by case, of all that was sent to the operation before, too."""
+    """By case, the answers of this search, and the answers to all generated requests to the operation before it."""
 
     def __post_init__(self) -> None:
         """Copy the answers that the run has already, so that no equal request is sent again."""

@@ -25,7 +25,7 @@ from environments.door.client import Client
 from environments.profiles.model import Profile
 from spec.log import Log
 from spec.message import Text
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.together import Send, Together
 

@@ -17,7 +17,8 @@ from environments.door.client import Client
 from environments.profiles.model import PixKey, Profile
 from spec.exchange import Exchange, Purpose
 from spec.findings import Finding
-from spec.rules import Reproduction, judge
+from spec.rules import judge
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import Selection
 from tests.traffic.case import SMALLER, WITH_EXECUTION, Case
 from tests.traffic.collecting import Findings, requirements_of
@@ -71,7 +72,7 @@ class DrawnSequences:
 
     def __init__(self, client: Client, profile: Profile, selection: Selection, reproduction: Reproduction) -> None:
         """`reproduction` judges the answers; it knows which deviations were seen a second time."""
-        self.client = client.of_part(SEQUENCES)  # its requests are marked as those of sequences
+        self.client = client.of_generator(SEQUENCES)  # its requests are marked as those of sequences
         self.profile = profile
         self.selection = selection  # the requirements that the command line selects, and their operations
         self.registrar = Registrar(self.client, profile)  # registers and deletes keys

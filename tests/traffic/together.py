@@ -248,8 +248,8 @@ def _kind_of_doubt(exchange: Exchange) -> Hashable | None:
     refuses_the_caller = is_invalid_with_the_token and outcome in ABOUT_THE_CALLER
     is_doubtful = is_lost or exchange.expects_success or refuses_the_caller
     if outcome and is_doubtful:
-        # `part` is the name of the part of generated traffic. It is empty for any other request.
-        return exchange.operation, outcome, exchange.part or exchange.number
+        # `generator` names what generated the request. It is empty for any other request.
+        return exchange.operation, outcome, exchange.generator or exchange.number
     deviations_from_robustness = _deviations(exchange, robustness_of(exchange.operation))
     return next(deviations_from_robustness, None)
 

@@ -236,7 +236,7 @@ def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     The text is shown for a test that is skipped. If all answers were errors of the moment, such as a server error, the
     reason has only the answers, because the profile is not the cause.
     """
-    valid = [exchange for exchange in log.targeted(operation) if exchange.expects_success]
+    valid = [exchange for exchange in log.sent_by_scenarios(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
     are_all_of_the_moment = not any(map(is_evidence, valid))
     if valid and are_all_of_the_moment:

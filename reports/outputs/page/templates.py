@@ -35,7 +35,7 @@ _NOT_TRANSLATED = Markup('<span translate="no">{}</span>')
 _IN_ENGLISH = Markup('<span lang="en">{}</span>')
 
 
-def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
+def template_of_page(table_script: str, language_tag: str = ENGLISH) -> Template:
     """The template of the whole page. pytest-html fills in its table of tests, which `table_script` draws.
 
     The page has a Content-Security-Policy. It permits only the two scripts, by their digests, and no requests to other

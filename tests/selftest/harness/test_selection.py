@@ -126,7 +126,8 @@ def requirements_by_traffic(names):
     for name in names:
         exchanges = plan_of(SANDBOX, {name}, generated=True).exchanges
         traffic = Counter(
-            (exchange.operation, exchange.valid, exchange.credential, bool(exchange.part)) for exchange in exchanges
+            (exchange.operation, exchange.valid, exchange.credential, bool(exchange.generator))
+            for exchange in exchanges
         )
         groups[frozenset(traffic.items()), selection_of({name}, SANDBOX).operations].add(name)
     return groups

@@ -167,7 +167,7 @@ def test_an_address_other_than_that_of_the_profile_has_a_line(service, run_at_ba
     run = run_at_base_url("http://127.0.0.1:9", f"--base-url={service.base_url}")
 
     assert f"at {service.base_url} {NOT_THAT_OF_THE_PROFILE}: " in line_below_the_verdict(run)
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
 
 
 def test_a_plan_names_an_address_other_than_that_of_the_profile(service, run_at_base_url):
@@ -193,7 +193,7 @@ def test_with_base_url_the_profile_of_the_sandbox_only_reads(service, monkeypatc
     run = run_in_this_process("--no-report", READS_OR_EXECUTES, f"--base-url={service.base_url}")
     [line] = re.findall("^! (--base-url: .*)$", run.output, re.MULTILINE)
 
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
     assert f"at {service.base_url} {NOT_THAT_OF_THE_PROFILE}: " in line_below_the_verdict(run)
     assert line == (
         "--base-url: environments/sandbox.yaml is for the embedded sandbox, this run only reads; keys, codes and bodies "

@@ -15,7 +15,7 @@ import pytest
 
 import spec.exchange
 from environments.door import wire
-from environments.door.event_log import LogKey, event_in
+from environments.door.event_log import DigestKey, event_in
 from environments.door.journal import outcome_of
 from environments.door.key_record import MAYBE, REGISTERED, KeyRecord
 from environments.door.wire import ALWAYS_READ
@@ -154,7 +154,7 @@ def test_a_line_of_the_key_record_is_read_once(tmp_path):
     The key record is a file with the keys that runs registered. Each of 50 registrations adds two lines to it: before
     the request, and after the answer.
     """
-    record = KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), run="now")
+    record = KeyRecord(tmp_path / "keys.jsonl", DigestKey(tmp_path / "key"), run="now")
     event_in.cache_clear()
     for event in (MAYBE, REGISTERED):
         for number in range(50):
@@ -302,7 +302,7 @@ def test_a_run_reads_a_bounded_weight_of_long_answers(tmp_path, monkeypatch):
         balances = [manual_run.client.send("getBalance", "pixconf-1").response for _ in range(8)]
         first_of_another = manual_run.client.send("listAccounts").response
 
-    reasons_why_json_is_cut = {response.json.limit for response in balances if response.cut}
+    reasons_why_json_is_cut = {response.json.why_not_read for response in balances if response.cut}
 
     assert len(service.BODY) > ALWAYS_READ
     assert [response.cut for response in balances] == [""] * 3 + [BEYOND] * 5

@@ -26,9 +26,11 @@ from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_making import profile_path, with_keys
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import (
-    UNUSED_ADDRESS,
+    ALL_TESTS,
+    TARGETED_TESTS,
     FakeBank,
     profile_of_bank,
+    profile_of_sandbox,
     report_notes,
     run_suite_in_memory,
 )
@@ -43,8 +45,6 @@ ALLOW = ["read", "register-keys", "delete-keys", "fuzz"]
 ALLOW_WITHOUT_READ = ["register-keys", "delete-keys", "fuzz"]
 KEY_AT = "/data/keys/*/pixKey"
 """key_at of a profile: where the values of the keys are in a list of keys."""
-AS_A_SANDBOX = {"sandbox": UNUSED_ADDRESS}
-"""Change of a profile: it calls its target a sandbox, where nothing is worth anything."""
 OF_THE_PROFILE = (("PHONE", PHONE), ("EMAIL", EMAIL), ("RANDOM", ""), ("CNPJ", "45000001000174"))
 RANDOM_KEY_LEFT = "RANDOM, made by the service: registered and not deleted"
 """The line of the report about a RANDOM key that is left."""
@@ -56,15 +56,19 @@ def keys_of_first_account(service: Service) -> set[str]:
         return {key.key for key in ledger.keys("ac-0001")}
 
 
-def run_of_keys(service, folder, only=VALID_REQUESTS, *, disposable=False, among=(False,), **changes):
-    """The record of a run about keys, against a service that the profile does not call a sandbox.
+def run_of_keys(
+    service, folder, selected=VALID_REQUESTS, *, disposable=False, is_sandbox=False, tests=TARGETED_TESTS, **changes
+):
+    """The record of a run about keys.
 
-    `only` is an expression of -k. `disposable` holds for all keys of the profile. `among` is (False,) for targeted
-    requests and has True for generated ones. `changes` are those of the profile.
+    `selected` is an expression of -k. `disposable` holds for all keys of the profile. `is_sandbox` says whether the
+    profile calls its target a sandbox, where nothing is worth anything. `tests` says whether generated requests are sent,
+    too. `changes` are those of the profile.
     """
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
-    return run_suite_in_memory(service, profile_of_bank(folder, **changes), only, among)
+    profile = profile_of_sandbox(folder, **changes) if is_sandbox else profile_of_bank(folder, **changes)
+    return run_suite_in_memory(service, profile, selected, tests)
 
 
 def keys_left(model):
@@ -91,7 +95,7 @@ def test_a_key_in_the_list_before_the_run_is_not_registered(make, tmp_path):
     """
     service = with_keys(make(), **WERE_THERE)
     keys_before = keys_of_first_account(service)
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
     result = result_of(model, "registerPixKey.pixKeyType.EMAIL")
     failing = [requirement.id for requirement, result in result_of_run(model).results if result.verdict == "fail"]
 
@@ -204,28 +208,30 @@ class TakesAnything(FakeBank):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{}, AS_A_SANDBOX, {**AS_A_SANDBOX, "pix_keys": None}],
-    ids=["a bank", "a sandbox", "no key of the profile"],
+    ("is_sandbox", "changes"),
+    [
+        (False, {"pix_keys": [{"type": "RANDOM", "key": "", "disposable": True}]}),
+        (True, {}),
+        (True, {"pix_keys": None}),
+    ],
+    ids=["a bank", "a sandbox", "a sandbox, and no key in the profile"],
 )
-def test_no_key_stays_that_the_run_made_up(changes, tmp_path):
+def test_no_key_stays_that_the_run_made_up(is_sandbox, changes, tmp_path):
     """After a run no account of the profile has a key that the run made up, even if the service registers anything.
 
-    Invalid registrations succeed here, and so do generated ones, which are sent to the bank alone. At accounts that the
-    suite made up, a bank (a target that is no sandbox) may keep keys whose values nobody can know.
+    Invalid registrations succeed here, too, and so do generated ones, which this test sends only to a bank (a target that
+    is no sandbox). Some keys may stay at accounts that the suite made up, which nobody has: no answer gives the value of
+    a key that the service made there.
     """
     service = TakesAnything()
-    changes = changes or {"pix_keys": [{"type": "RANDOM", "key": "", "disposable": True}]}
-    is_bank = not changes.get("sandbox")
-    run_of_keys(
-        service, tmp_path, OPERATIONS_OF_KEYS, disposable=True, key_at=KEY_AT, among=(is_bank, False), **changes
-    )
-
+    tests = TARGETED_TESTS if is_sandbox else ALL_TESTS
+    changes = {"disposable": True, "key_at": KEY_AT, **changes}
+    run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, is_sandbox=is_sandbox, tests=tests, **changes)
     accounts_with_keys = {account for account, _ in service.held}
     accounts_that_the_suite_made_up = {
         account for account in accounts_with_keys if account.startswith(SYNTHETIC_PREFIX)
     }
-    may_keep_keys = accounts_that_the_suite_made_up if is_bank else set()
+    may_keep_keys = set() if is_sandbox else accounts_that_the_suite_made_up
 
     assert accounts_with_keys - may_keep_keys == set()
 
@@ -261,7 +267,7 @@ def test_a_random_key_is_deleted_if_the_answer_or_the_list_gives_it(make, tmp_pa
     """
     service = make()
     keys_before = keys_of_first_account(service)
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
 
     assert keys_left(model) == []
     assert keys_of_first_account(service) == keys_before
@@ -277,17 +283,18 @@ class MasksItsList(TakesAnything):
         return result
 
 
-@pytest.mark.parametrize("changes", [{}, AS_A_SANDBOX], ids=["a bank", "a sandbox"])
-@pytest.mark.parametrize("key_at", [KEY_AT, None])
-def test_no_deletion_names_a_masked_key(key_at, changes, tmp_path):
+@pytest.mark.parametrize("is_sandbox", [False, True], ids=["a bank", "a sandbox"])
+@pytest.mark.parametrize("key_at", [KEY_AT, None], ids=["with key_at", "without key_at"])
+def test_no_deletion_names_a_masked_key(key_at, is_sandbox, tmp_path):
     """No deletion has a masked text of a list, such as `pix****abcd`, as its key, because it may stand for several
     keys.
 
-    The registrations pass without a message, because a list may mask its keys.
+    That is so whether or not key_at of the profile says where the keys are in a list. The registrations pass without a
+    message, because a list may mask its keys.
     """
     service = MasksItsList()
     keys = [{"type": "RANDOM", "key": "", "disposable": True}, {"type": "PHONE", "key": PHONE, "disposable": True}]
-    model = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, key_at=key_at, pix_keys=keys, among=(False,), **changes)
+    model = run_of_keys(service, tmp_path, OPERATIONS_OF_KEYS, is_sandbox=is_sandbox, key_at=key_at, pix_keys=keys)
     bodies_of_deletions = [request.body.decode() for request in service.received if request.method == "DELETE"]
     result_of_registrations = result_of(model, "registerPixKey.status")
 
@@ -302,7 +309,7 @@ def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
     """
     service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
     keys_before = keys_of_first_account(service)
-    model = run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
+    model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
     keys_of_somebody_else = set(service.past)
 
     assert keys_before | keys_of_somebody_else <= keys_of_first_account(service)
@@ -371,7 +378,7 @@ def test_after_a_random_key_without_a_value_no_other_is_registered(tmp_path):
     _, number_after_first_run = message_and_number_of_random_keys(key_at=None)
     message_without_key_at, number_after_second_run = message_and_number_of_random_keys(key_at=None)
     message_with_key_at, number_after_third_run = message_and_number_of_random_keys(key_at=KEY_AT)
-    run_of_keys(service, tmp_path, key_at=KEY_AT, **AS_A_SANDBOX)
+    run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
     lines_of_key_record = (tmp_path / "keys-profile.jsonl").read_text("utf-8").splitlines()
     types_in_key_record = [json.loads(line)["type"] for line in lines_of_key_record]
 
@@ -394,7 +401,7 @@ def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable,
     makes such a key for the type EVP, and for digits in the place of a type.
     """
     service = EvpAndDigitsAreTheOneRandomKey()
-    service.new_key = Service().new_key
+    service.new_key = Service().new_key  # a new key each time, in the place of the same key for every registration
     keys_before = keys_of_first_account(service)
     keys = [{"type": "RANDOM", "key": "", "disposable": is_disposable}]
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, pix_keys=keys)
@@ -526,7 +533,7 @@ class RegistersBehindNoContent(TakesAnything):
 
     def respond(self, request):
         if request.method == "POST" and request.path.startswith("/v1/pix/keys/"):
-            if self.is_granted(request):
+            if self.has_valid_token(request):
                 return Response(422, b"{}")
             account, key = request.path.rpartition("/")[2], json_members(request).get("pixKey")
             if isinstance(key, str):
@@ -540,7 +547,7 @@ def test_the_alert_about_a_registration_without_token_says_how_it_was_answered(t
 
     The answer is 204 (no content) here.
     """
-    model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, **AS_A_SANDBOX)
+    model = run_of_keys(RegistersBehindNoContent(), tmp_path, "registerPixKey", key_at=KEY_AT, is_sandbox=True)
     beginning = "a registration was answered 204 without a media type"
 
     assert [note for note in report_notes(model) if note.startswith(beginning)] != []

@@ -73,9 +73,9 @@ def profile_at(base_url, folder, **changes):
     return write_profile(folder, base_url, **off_sandbox(folder, **changes))
 
 
-def run_off_sandbox(service, folder, among=TARGETED_TESTS, **changes):
+def run_off_sandbox(service, folder, tests=TARGETED_TESTS, **changes):
     """The result of a run against the service, in memory."""
-    return result_in_memory(service, folder, OPERATIONS_OF_KEYS, among, **off_sandbox(folder, **changes))
+    return result_in_memory(service, folder, OPERATIONS_OF_KEYS, tests, **off_sandbox(folder, **changes))
 
 
 def left_behind(result):

@@ -23,7 +23,7 @@ class Locks(SocketService):
         self.most, self.requests, self.wrong, self.locked, self.refused = most, requests, 0, 0, []
 
     def answer(self, connection, request):
-        is_valid = self.is_granted(request)
+        is_valid = self.has_valid_token(request)
         if self.locked:
             self.locked -= 1
             self.refused += [request.path] * (is_valid and has_real_code(request.path))
@@ -46,8 +46,8 @@ def test_no_code_is_sent_again_to_a_service_that_locks(status, wrong_tokens_befo
         manual_run = ManualRun(service, tmp_path, requests=400)
         log = manual_run.execute_all(profile_with_codes(tmp_path, CODES))
     refused_answers = [answer for answer in answers_to_real_codes(log) if answer.response.status != 200]
-    codes_received = service.executions + service.refused
-    first_execution, *_ = service.executions
+    codes_received = service.executions_with_valid_token + service.refused
+    first_execution, *_ = service.executions_with_valid_token
     executions_were_left_out = {ASKED_TO_COME_BACK_LATER: {"executePix"}} if refused_answers else {}
 
     assert service.wrong >= wrong_tokens_before_a_lock
@@ -67,6 +67,6 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path):
         manual_run = ManualRun(service, tmp_path)
         manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
     assert manual_run.outcomes_in_journal.count("sent") == 1
     assert manual_run.door.unsent == {ASKED_TO_COME_BACK_LATER: {"executePix"}}

@@ -2,7 +2,7 @@
 
 An execution is a request with a code of a prepared transfer; with the valid token it moves the money. Its outcome is
 unknown if no answer tells whether it did. `manual_run` is a run whose requests the test sends one by one.
-`guard.unknown_outcomes` has the numbers of the exchanges with an unknown outcome. `service.executions` has the codes that
+`guard.unknown_outcomes` has the numbers of the exchanges with an unknown outcome. `service.executions_with_valid_token` has the codes that
 arrived with the valid token.
 """
 
@@ -65,7 +65,7 @@ def test_an_execution_without_an_answer_reaches_the_service_once(service, proxie
     exchange = manual_run.execute()
     repeated = manual_run.execute()
 
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
     assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.outcomes_in_journal == ["sent", "unknown"]
     assert "is not sent again" in repeated.failure.message
@@ -83,7 +83,7 @@ def test_an_execution_whose_success_breaks_off_has_a_known_outcome(service, manu
     assert exchange.response.status == 200
     assert exchange.response.broken
     assert repeated.response is None
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
     assert manual_run.door.guard.unknown_outcomes == []
 
 
@@ -99,7 +99,7 @@ def test_an_execution_whose_refusal_breaks_off_has_an_unknown_outcome(service, m
     assert exchange.response.status == 400
     assert exchange.response.broken
     assert repeated.response is None
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
     assert manual_run.door.guard.unknown_outcomes == [exchange.number]
 
 
@@ -128,7 +128,7 @@ def test_a_refusal_that_carries_a_result_bars_the_code(service, manual_run, tmp_
     started_journal(tmp_path).write(CODE, "settled")
     error_after_settling = error_after_a_later_run()
 
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
     assert manual_run.door.guard.unknown_outcomes == [exchange.number]
     assert manual_run.outcomes_in_journal[:2] == ["sent", "unknown"]
     for error in (error_before_settling, error_after_settling):
@@ -190,8 +190,8 @@ def test_the_report_counts_transfers_that_may_have_been_executed(kind, tmp_path)
 
     notes_of_both_runs = [*report_notes(first_run), *report_notes(second_run)]
 
-    assert first_bank.executions == [CODE, OTHER_CODE]
-    assert second_bank.executions == [THIRD_CODE]
+    assert first_bank.executions_with_valid_token == [CODE, OTHER_CODE]
+    assert second_bank.executions_with_valid_token == [THIRD_CODE]
     assert first_run.executions == first_run.unknown_outcomes == len(alerts) == 2
     assert [alert for alert in alerts if "it may have moved money" not in alert] == []
     assert "resend" not in str(notes_of_both_runs)
@@ -233,7 +233,7 @@ def test_a_redirected_execution_is_not_followed(service, manual_run):
     answer_to_execution = manual_run.execute()
 
     assert (answer_to_list.response.status, answer_to_execution.response.status) == (307, 307)
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
 
 
 @served_by(trouble.SlowsAnExecutionDown)
@@ -249,7 +249,7 @@ def test_an_execution_that_is_answered_429_is_not_sent_again(service, manual_run
     assert first.response.status == 429
     assert repeated.response is None
     assert with_another_code.response.status == 200
-    assert service.executions == [CODE, OTHER_CODE]
+    assert service.executions_with_valid_token == [CODE, OTHER_CODE]
     assert manual_run.door.guard.unknown_outcomes == []
 
 
@@ -264,7 +264,7 @@ def test_a_wrong_token_without_an_answer_spends_the_code(service, manual_run, tm
     ManualRun(service, tmp_path, name="two").execute()
 
     assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
 
 
 @served_by(trouble.BreaksOnARefusal)
@@ -279,7 +279,7 @@ def test_a_500_to_a_wrong_token_costs_one_code(service, tmp_path):
     [with_wrong_token] = log.sent("executePix", Execution.UNAUTHORIZED_BEFORE_EXECUTION)
     statuses_of_executions = [answer.response.status for answer in answers_to_real_codes(log)]
 
-    assert service.executions == [CODE, THIRD_CODE]
+    assert service.executions_with_valid_token == [CODE, THIRD_CODE]
     assert manual_run.door.guard.unknown_outcomes == [with_wrong_token.number]
     assert statuses_of_executions == [200, 200]
 
@@ -293,7 +293,7 @@ def test_a_redirect_of_a_wrong_token_costs_no_code(service, tmp_path):
     manual_run = ManualRun(service, tmp_path)
     manual_run.execute_all(profile_with_codes(tmp_path, CODES))
 
-    assert service.executions == list(CODES)
+    assert service.executions_with_valid_token == list(CODES)
     assert manual_run.door.guard.unknown_outcomes == []
 
 
@@ -502,7 +502,7 @@ def test_after_two_unknown_outcomes_in_a_row_no_code_is_sent(status, tmp_path):
     codes_sent = {code for code, _ in real_codes_received(bank)}
     first_note, second_note, *other_notes = report_notes(model)
 
-    assert bank.executions == [CODE, OTHER_CODE]
+    assert bank.executions_with_valid_token == [CODE, OTHER_CODE]
     assert codes_sent == {CODE, OTHER_CODE}
     assert model.executions == 2
     assert first_note.startswith("OUTCOME UNKNOWN of exchange ")
@@ -525,7 +525,7 @@ def test_a_code_that_was_executed_without_the_token_is_not_sent_again(service, m
     ManualRun(service, tmp_path, name="two").execute(OTHER_CODE)
 
     assert [code for code, _ in real_codes_received(service)] == list(CODES)
-    assert service.executions == [CODE, THIRD_CODE]
+    assert service.executions_with_valid_token == [CODE, THIRD_CODE]
     assert manual_run.door.guard.executions == 3
 
 
@@ -540,7 +540,7 @@ def test_an_execution_without_a_token_counts_against_limits_executions(service, 
     with_valid_token = manual_run.execute(OTHER_CODE)
 
     assert str(with_valid_token.failure.message) == "limits.executions (1) is spent"
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
 
 
 def test_only_executed_codes_count_against_limits_executions(tmp_path):
@@ -555,9 +555,9 @@ def test_only_executed_codes_count_against_limits_executions(tmp_path):
     bank = FakeBank()
     models = [run_suite_in_memory(bank, profile, ONLY_EXECUTIONS) for _ in CODES]
     notes_on_codes_left_out = [note for model in models for note in report_notes(model) if "leaves out" in note]
-    wrong_tokens_received = len(real_codes_received(bank)) - len(bank.executions)
+    wrong_tokens_received = len(real_codes_received(bank)) - len(bank.executions_with_valid_token)
 
-    assert bank.executions == list(CODES)
+    assert bank.executions_with_valid_token == list(CODES)
     assert [model.executions for model in models] == [1, 1, 1]
     assert wrong_tokens_received > 3
     assert notes_on_codes_left_out == [

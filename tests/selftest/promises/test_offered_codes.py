@@ -37,7 +37,7 @@ class ExecutesAndRefuses(FakeBank):
         """Anybody may."""
 
     def finish(self, request, operation, response):
-        return response if self.is_granted(request) else self.refusal(Refusal(401, "No."))
+        return response if self.has_valid_token(request) else self.refusal(Refusal(401, "No."))
 
 
 class Overlapping(SocketService):
@@ -132,7 +132,7 @@ def test_the_first_code_is_executed_first_and_the_second_is_offered_before(
     offers = [credential for code in codes for credential in credentials_before_execution[code]]
     wrong_tokens_with_a_code = [credential for credential in offers if credential]
 
-    assert service.executions == codes
+    assert service.executions_with_valid_token == codes
     assert [code for code in codes if credentials_before_execution[code]] == offered_codes
     assert [code for code in offered_codes if "" not in credentials_before_execution[code]] == []
     assert len(wrong_tokens) <= limit_of_wrong_tokens
@@ -173,7 +173,7 @@ def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
     """
     log_of_executions(service, tmp_path, CODES, sandbox=sandbox, allow=allow, wrong_tokens=6)
     requests_beside_valid_executions = [
-        len(beside) for execution, *beside in service.beside if service.is_granted(execution)
+        len(beside) for execution, *beside in service.beside if service.has_valid_token(execution)
     ]
     paths_of_executions_not_alone = [execution.path for execution, *beside in service.beside if beside]
     requests_beside = [request for _, *beside in service.beside for request in beside]
@@ -184,7 +184,7 @@ def test_a_code_never_meets_another_code(service, sandbox, allow, tmp_path):
     if not sandbox:
         assert paths_of_executions_not_alone == [EXECUTION_PATH + THIRD]
         assert real_codes_beside == []
-        assert [request for request in executions_beside if service.is_granted(request)] == []
+        assert [request for request in executions_beside if service.has_valid_token(request)] == []
 
 
 @pytest.mark.parametrize("codes", [CODES[:1], CODES[:3]], ids=["one code", "three codes"])
@@ -230,9 +230,9 @@ def test_a_whole_run_keeps_to_limits_wrong_tokens_and_hides_the_token(make, allo
     profile = profile_with(tmp_path, CODES[:3], allow=allow, wrong_tokens=limit)
     start_journal(profile)
     model = run_suite_in_memory(
-        service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", among=ALL_TESTS
+        service, profile, "executePix or registerPixKey or listAccounts or deletePixKey", tests=ALL_TESTS
     )
-    refused = [request for request in service.received if not service.is_granted(request)]
+    refused = [request for request in service.received if not service.has_valid_token(request)]
     with_wrong_token = [request for request in refused if request.header("Authorization")]
     naming_somebody, naming_nobody = Counter(), Counter()
     for request in with_wrong_token:
@@ -274,7 +274,7 @@ def test_a_real_code_is_offered_as_often_as_the_limit_says(
     profile = profile_with(tmp_path, CODES[:3], wrong_tokens=limit, sandbox=sandbox)
     begin_journal(profile)
     run_suite_in_memory(bank, profile, "executePix.token.required or registerPixKey.token.required")
-    refused = [request for request in bank.received if not bank.is_granted(request)]
+    refused = [request for request in bank.received if not bank.has_valid_token(request)]
     requests_with_a_code = [request for request in refused if any(code in unquote(request.path) for code in CODES)]
     paths_without_token = {request.path for request in requests_with_a_code if not request.header("Authorization")}
     free_requests = {path for path in paths_without_token if path.removeprefix(EXECUTION_PATH) in CODES}
@@ -301,7 +301,7 @@ def test_wrong_tokens_are_sent_only_if_a_requirement_about_them_is_selected(sele
     """
     bank = FakeBank()
     run_suite_in_memory(bank, profile_with(tmp_path, CODES[:3], sandbox=UNUSED_ADDRESS), selected)
-    without_valid_token = [request for request in bank.received if not bank.is_granted(request)]
+    without_valid_token = [request for request in bank.received if not bank.has_valid_token(request)]
 
     if has_wrong_tokens:
         assert len(without_valid_token) > 5

@@ -15,7 +15,7 @@ import pytest
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.findings import Conclusion
-from spec.rules import Reproduction
+from spec.rules.reproduction import Reproduction
 from tests.harness.selection import ids_of
 from tests.selftest.exchanges import answer, unanswered
 from tests.selftest.proof.directly import try_in_memory
@@ -77,7 +77,7 @@ class IsDown(SocketService):
         self.timer = threading.Timer(self.SECONDS, self.is_up_again.set)
 
     def answer(self, connection, request):
-        if self.timer.ident is None and b'"PHONE"' in request.body and self.is_granted(request):
+        if self.timer.ident is None and b'"PHONE"' in request.body and self.has_valid_token(request):
             self.timer.start()
         if self.timer.ident is not None and not self.is_up_again.is_set():
             connection.sendall(response_bytes(Response(503, b"{}", (("Content-Type", "application/json"),))))
@@ -173,7 +173,7 @@ def test_the_note_about_refused_codes_gives_the_answer(response, answer_in_words
         """Answers each execution with the valid token with this response."""
 
         def answer(self, connection, request):
-            is_execution = has_real_code(request.path) and self.is_granted(request)
+            is_execution = has_real_code(request.path) and self.has_valid_token(request)
             connection.sendall(response_bytes(response if is_execution else self.sandbox.respond(request)))
 
     with RefusesExecutions() as service:
@@ -336,7 +336,7 @@ class EndsAtAKeyOfNull(SocketService):
         return True
 
     def answer(self, connection, request):
-        if request.method == "POST" and b'"pixKey": null' in request.body and self.is_granted(request):
+        if request.method == "POST" and b'"pixKey": null' in request.body and self.has_valid_token(request):
             self.end()
         else:
             super().answer(connection, request)

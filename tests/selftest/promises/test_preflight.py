@@ -295,12 +295,12 @@ def test_nothing_is_sent_with_a_token_that_expired(requests_before, tmp_path):
     tested before keeps its verdict, and no verdict rests on a refused request.
     """
     service = ExpiresAfter(requests_before)
-    model = run_suite_in_memory(service, profile_of_bank(tmp_path), among=ALL_TESTS)
+    model = run_suite_in_memory(service, profile_of_bank(tmp_path), tests=ALL_TESTS)
     result = result_of_run(model)
     judged = [row for _, row in result.results if row.verdict in TESTED]
     exchanges_of_verdicts = [number for row in judged for number in row.exchanges]
     reasons = {str(row.why).split(" (")[0] for _, row in result.results if row.verdict == Verdict.NOT_EXERCISED}
-    refused_with_token = [request for request in service.refused if service.is_granted(request)]
+    refused_with_token = [request for request in service.refused if service.has_valid_token(request)]
     refused_reads = [request for request in refused_with_token if request.method == "GET"]
     refused_writes = [request for request in refused_with_token if request.method != "GET"]
 
@@ -348,7 +348,7 @@ def test_only_reads_are_sent_if_a_wrong_token_gets_the_same_answer(status, body,
     """
     bank = TakesTheTokenFor()
     bank.finish = lambda *_: Response(status, body)
-    run_suite_in_memory(bank, profile_of_bank(tmp_path), among=ALL_TESTS)
+    run_suite_in_memory(bank, profile_of_bank(tmp_path), tests=ALL_TESTS)
 
     assert bank.methods == {"GET"}
     assert len(bank.received) == 3 + len(READ_OPERATIONS)
@@ -361,14 +361,14 @@ def test_a_token_that_is_refused_everywhere_ends_the_run(tmp_path):
     wrong token.
     """
     service = TakesTheTokenFor()
-    model = run_suite_in_memory(service, profile_of_bank(tmp_path), among=ALL_TESTS)
+    model = run_suite_in_memory(service, profile_of_bank(tmp_path), tests=ALL_TESTS)
     operations_tried = [name for name in operations() if name in (*READ_OPERATIONS, "executePix")]
     *first_names, last_name = operations_tried
     failing = [requirement.id for requirement, result in result_of_run(model).results if result.fails]
 
     assert service.methods == {"GET"}
     assert len(service.received) == 2 + len(operations_tried)
-    assert (service.executions, model.not_cleaned_up, model.transfers_not_executed) == ([], [], [])
+    assert (service.executions_with_valid_token, model.not_cleaned_up, model.transfers_not_executed) == ([], [], [])
     assert result_of_run(model).verdict is RunVerdict.INCOMPLETE
     assert failing == []
     assert report_notes(model) == [
@@ -434,7 +434,7 @@ def test_where_no_path_is_known_no_code_and_no_key_is_sent(changes, tmp_path):
     bank = AnswersNotFoundTo(operations())
     profile = profile_of_bank(tmp_path, transactions={"codes": [CODE]}, **changes)
     started_journal(tmp_path)
-    result = result_of_run(run_suite_in_memory(bank, profile, among=ALL_TESTS))
+    result = result_of_run(run_suite_in_memory(bank, profile, tests=ALL_TESTS))
     failing = {requirement.id for requirement, row in result.results if row.fails}
     without_path_parameter = {name for name, operation in operations().items() if operation.path_parameter is None}
     ids_of_existence = {f"{name}.exists" for name in without_path_parameter}

@@ -153,7 +153,7 @@ def test_codes_of_a_stopped_run_are_not_sent_again(stopped_run):
     """
     profile = load(str(stopped_run.folder / "profile.yaml"), folder=ROOT)
     journal_of_later_run = journal_of(profile, run="a later one")
-    codes = stopped_run.service.executions
+    codes = stopped_run.service.executions_with_valid_token
     codes_that_may_be_sent_again = [code for code in codes if not journal_of_later_run.entry_that_forbids(code)]
 
     assert len(codes) == len(set(codes))
@@ -210,7 +210,7 @@ def test_a_killed_run_leaves_its_prepared_codes_in_the_journal(tmp_path, capsys)
     outcomes_at_the_end = [entry.outcome for entry in journal_after.entries()]
 
     assert process.returncode == -signal.SIGKILL
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
     assert (prepared.outcome, perhaps_prepared.outcome) == ("prepared", "preparing")
     assert (status_of_journal, status_of_settling, journal_after.fault()) == (0, 0, "")
     assert printed_by_journal == [

@@ -39,7 +39,7 @@ from tests.selftest.services.one_run import (
     run_suite_in_memory,
 )
 from tests.selftest.services.waiting import HANG_LIMIT_S, ThreadWithResult
-from tests.traffic.invalid import invalid_requests
+from tests.traffic.invalid import invalid_requests, observed_invalid_requests
 
 OWN_ACCOUNTS = ("ac-0001", "ac-0002")
 """The accounts of the profile."""
@@ -107,7 +107,7 @@ def run_off_sandbox(service, folder, allow, limits=None):
     """
     limits = {"requests": 5000, "transfers": LIMIT} | (limits or {})
     return run_suite_in_memory(
-        service, profile_of_bank(folder, allow=allow, limits=limits, transactions=None), among=ALL_TESTS
+        service, profile_of_bank(folder, allow=allow, limits=limits, transactions=None), tests=ALL_TESTS
     )
 
 
@@ -186,7 +186,7 @@ def test_on_a_sandbox_every_kind_of_invalid_request_is_sent(tmp_path):
     limits = {"requests": 2000, "timeout": 60}
     allow = ["read", "create-pix", "transfer", "fuzz"]
     profile = profile_of_sandbox(tmp_path, allow=allow, transactions=None, limits=limits)
-    model = run_suite_in_memory(service, profile, among=ALL_TESTS)
+    model = run_suite_in_memory(service, profile, tests=ALL_TESTS)
     messages = {row.id: str(result.message) for row, result in result_of_run(model).results}
     robustness_ids = [f"{operation}.{ending}" for operation, ending in product(PREPARING_OPERATIONS, ROBUSTNESS)]
     transfers_by_operation = Counter(name for name, _ in service.prepared)
@@ -292,7 +292,7 @@ def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused
     """
     manual_run = ManualRun(service, tmp_path, transfers=1, parallel=2)
     second_waits = threading.Event()
-    wait_for = manual_run.door.ending.wait_for
+    wait_for = manual_run.door.run_end.wait_for
 
     def note_and_wait_for(is_so):
         """Wait as usual until `is_so()` is true. Note it if a request has to wait at all."""
@@ -305,7 +305,7 @@ def test_a_request_beyond_the_limit_waits_until_a_request_on_the_wire_is_refused
         assert second_waits.wait(HANG_LIMIT_S)
         return Answer(400, (), b"")
 
-    monkeypatch.setattr(manual_run.door.ending, "wait_for", note_and_wait_for)
+    monkeypatch.setattr(manual_run.door.run_end, "wait_for", note_and_wait_for)
     monkeypatch.setattr(manual_run.door.wire, "attempt", refuse_once_second_waits)
     threads = [ThreadWithResult(partial(manual_run.client.send, "createPix", json={})) for _ in range(2)]
 
@@ -503,7 +503,7 @@ def test_requests_without_the_token_name_only_synthetic_keys_and_accounts(servic
     Its body has the mark of the suite (`pixconf-`). An operation may need no token, so such a request may take effect.
     """
     service, _ = service_and_profile
-    without_valid_token = [request for request in service.received if not service.is_granted(request)]
+    without_valid_token = [request for request in service.received if not service.has_valid_token(request)]
     bodies_of_writes = [request.body for request in without_valid_token if request.method != "GET"]
 
     assert bodies_of_writes != []
@@ -535,7 +535,7 @@ def test_invalid_requests_whose_answer_is_observed_have_no_amount_from_0(operati
     A service that ignores the Content-Type then moves no money.
     """
     profile = profile_of_sandbox(tmp_path)
-    cases = invalid_requests(operation, profile, observed=True)
+    cases = observed_invalid_requests(operation, profile)
     values = [_body_value(case.body) for case in cases if case.body]
     amounts = [value.get("value") for value in values if isinstance(value, dict)]
 
@@ -556,7 +556,7 @@ def test_only_a_prepared_code_is_executed_twice(tmp_path):
     transactions = {"codes": [CODE], "prepare": HOW_TO_PREPARE}
     profile = profile_of_sandbox(tmp_path, allow=sorted(ALL_PERMISSIONS), transactions=transactions)
     model = run_suite_in_memory(service, profile, "executePix", ALL_TESTS)
-    executions_by_code = Counter(service.executions)
+    executions_by_code = Counter(service.executions_with_valid_token)
     executions_of_profile_code = executions_by_code.pop(CODE)
     facts_about_repetition = [
         observation.facts for observation in model.observations if observation.id == "executePix.repeated"

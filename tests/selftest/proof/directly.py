@@ -181,8 +181,8 @@ class _AskedLog(Log):
     def with_purpose(self, *purposes: Purpose) -> list[Exchange]:
         return self._noted(super().with_purpose(*purposes))
 
-    def valid(self, operation: str, part: str = "") -> list[Exchange]:
-        return self._noted(super().valid(operation, part))
+    def valid(self, operation: str, generator: str = "") -> list[Exchange]:
+        return self._noted(super().valid(operation, generator))
 
     def attempts(self, operation: str | None = None) -> list[Exchange]:
         return self._noted(super().attempts(operation))
@@ -247,9 +247,9 @@ def try_with_threads(service: Service, environment: str = "sandbox", parallel: i
 
 def _sent_in_a_tenth_of_the_time(run: Run, door: Door) -> SentInTrial:
     """The traffic of a trial. Waits of the door, which are whole seconds, take a tenth."""
-    start, sleep = time.monotonic(), door.ending.sleep
-    door.ending.clock = lambda: start + 10 * (time.monotonic() - start)
-    door.ending.sleep = lambda seconds: sleep(seconds / 10)
+    start, sleep = time.monotonic(), door.run_end.sleep
+    door.run_end.clock = lambda: start + 10 * (time.monotonic() - start)
+    door.run_end.sleep = lambda seconds: sleep(seconds / 10)
     return _send(run, door, conformance_tests())
 
 
@@ -404,8 +404,8 @@ def conformance_tests(ids: Container[str] | None = None, *, generated: bool = Fa
 
 
 def _sent_in_no_time(run: Run, door: Door, items: Sequence[Any]) -> SentInTrial:
-    with _in_no_time() as door.ending.sleep:
-        door.ending.clock = time.monotonic
+    with _in_no_time() as door.run_end.sleep:
+        door.run_end.clock = time.monotonic
         return _send(run, door, items)
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from environments.door.client import Client
 from environments.door.door import Door, permit_everything
-from environments.door.event_log import LogKey
+from environments.door.event_log import DigestKey
 from environments.door.journal import NEVER_SENT_WITH_VALID_TOKEN, Journal, Outcome
 from environments.door.limits import Budget
 from environments.door.wire import Wire
@@ -66,12 +66,12 @@ class ManualRun:
         sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
         budget = Budget(Limits(**{**sizes, **limits}), is_sandbox=is_sandbox)
         proxy = service.base_url if proxied else None
-        budget.ending = EndsWhenSet()
-        budget.ending.silent = getattr(service, "silent", EndsWhenSet.silent)
+        budget.run_end = EndsWhenSet()
+        budget.run_end.silent = getattr(service, "silent", EndsWhenSet.silent)
         self.secrets = Secrets({"code": (CODE, OTHER_CODE)})
         self.secrets.learn_token(token or service.sandbox.token)
         tls = Tls(ca_bundle=ca_bundle)
-        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
+        wire = Wire(SimpleNamespace(base_url=base_url, limits=budget.limits, tls=tls, proxy=proxy), budget.run_end)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
             budget=budget, check_amounts=permit_everything, check_identifiers=permit_everything, journal=journal, is_sandbox=is_sandbox,
@@ -103,7 +103,7 @@ class ManualRun:
 def started_journal(folder, *, run="another", **options) -> Journal:
     """The journal of this folder. If there is none, it is started as with --new-journal."""
     path = folder / "journal.jsonl"
-    journal = Journal(path, LogKey(folder / "journal.key"), run=run, **options)
+    journal = Journal(path, DigestKey(folder / "journal.key"), run=run, **options)
     if folder.is_dir() and not path.exists() and not path.with_suffix(".key").exists():
         journal.start()
     return journal
@@ -129,18 +129,19 @@ class FakeBank(Service):
 
     def serve(self, request: Request, connection: object) -> Response | None:
         self.received.append(request)
-        is_execution = has_real_code(request.path) and self.is_granted(request)
+        is_execution = has_real_code(request.path) and self.has_valid_token(request)
         return self.execute(request) if is_execution else self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
         """Say what a lawful service says; None hangs up."""
         return self.respond(request)
 
-    def is_granted(self, request: Request) -> bool:
+    def has_valid_token(self, request: Request) -> bool:
+        """True if a request has the valid token."""
         return request.header("Authorization") == f"Bearer {self.token}"
 
     @property
-    def executions(self) -> list[str]:
+    def executions_with_valid_token(self) -> list[str]:
         """The codes of executions with the valid token."""
         return [code for code, credential in real_codes_received(self) if credential == f"Bearer {self.token}"]
 
@@ -161,23 +162,23 @@ def profile_of_sandbox(folder, **changes) -> Profile:
 
 
 def run_suite_in_memory(
-    service: Service, profile: Profile, only: str = "", among: tuple[bool, ...] = TARGETED_TESTS
+    service: Service, profile: Profile, selected: str = "", tests: tuple[bool, ...] = TARGETED_TESTS
 ) -> Model:
     """The model of a whole run against a service in this process.
 
-    `only` is an expression of -k; `among` says which tests run.
+    `selected` is an expression of -k; `tests` are TARGETED_TESTS, GENERATED_TESTS or ALL_TESTS.
     """
-    ids = ids_of(only) if only else requirements()
+    ids = ids_of(selected) if selected else requirements()
 
     def is_selected(item) -> bool:
         is_generated = item.get_closest_marker("property") is not None
-        return is_generated in among and item.get_closest_marker("requirement").args[0] in ids
+        return is_generated in tests and item.get_closest_marker("requirement").args[0] in ids
 
     return run_tests_in_memory(service, profile, is_selected)
 
 
 def result_in_memory(
-    service: Service, folder: Path, only: str = "", among: tuple[bool, ...] = TARGETED_TESTS, **changes
+    service: Service, folder: Path, selected: str = "", tests: tuple[bool, ...] = TARGETED_TESTS, **changes
 ) -> RunResult:
     """The result of such a run as a user sees it: conformance.json in the folder, and the last lines as its output.
 
@@ -186,7 +187,7 @@ def result_in_memory(
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
     service.token = TOKEN_VARIABLES["PIX_TOKEN"]
-    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), only, among)
+    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), selected, tests)
     document = document_of(model)
     deviations_from_schema = schema_deviations(document)
     assert not deviations_from_schema, deviations_from_schema

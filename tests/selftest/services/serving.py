@@ -36,12 +36,14 @@ class SocketService:
         return f"{self.host}:{self._listener.getsockname()[1]}"
 
     @property
-    def executions(self) -> list[str]:
+    def executions_with_valid_token(self) -> list[str]:
         """The codes of executions with the valid token."""
-        executions = [request for request in self.received if has_real_code(request.path) and self.is_granted(request)]
+        executions = [
+            request for request in self.received if has_real_code(request.path) and self.has_valid_token(request)
+        ]
         return [request.path.removeprefix(EXECUTION_PATH) for request in executions]
 
-    def is_granted(self, request: Request) -> bool:
+    def has_valid_token(self, request: Request) -> bool:
         """True if a request has the valid token."""
         return request.header("Authorization") == f"Bearer {self.sandbox.token}"
 

@@ -29,7 +29,7 @@ class Trouble(SocketService):
         self.silent = threading.Event()
 
     def answer(self, connection, request):
-        if has_real_code(request.path) and self.is_granted(request) is self.granted:
+        if has_real_code(request.path) and self.has_valid_token(request) is self.granted:
             self.execute(connection, request)
         else:
             super().answer(connection, request)

@@ -2,7 +2,7 @@
 
 import threading
 
-from environments.door.ending import Ending
+from environments.door.run_end import RunEnd
 
 HANG_LIMIT_S = 60
 """Seconds until a test that would hang for ever fails. No test depends on it."""
@@ -10,8 +10,8 @@ _LOOKS_AFTER_S = 0.1
 """Seconds between two looks if the process still runs. No test depends on it."""
 
 
-class EndsWhenSet(Ending):
-    """An ending that cuts a request as soon as its event `silent` is set, as if its time were over."""
+class EndsWhenSet(RunEnd):
+    """The end of a run, which cuts a request as soon as its event `silent` is set, as if its time were over."""
 
     silent = threading.Event()
 

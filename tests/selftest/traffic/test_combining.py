@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS
-from tests.traffic.case import documented_members, safe_cases
+from tests.traffic.case import safe_cases, usual_body
 from tests.traffic.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
@@ -58,7 +58,7 @@ def test_all_members_of_some_bodies_are_alike(operation, value):
     """
     bodies = bodies_of(cases_of_every_run(operation, SANDBOX))
 
-    assert dict.fromkeys(documented_members(operation, SANDBOX), value) in bodies
+    assert dict.fromkeys(usual_body(operation, SANDBOX), value) in bodies
 
 
 def test_each_type_of_key_has_keys_that_fit_none():
@@ -82,7 +82,7 @@ def test_a_round_has_each_value_in_each_member(operation):
     """
     types_by_member = defaultdict(set)
     for body in bodies_of(drawn_round(operation, VALUES_OF_FURTHER_ROUNDS)):
-        for name in documented_members(operation, SANDBOX):
+        for name in usual_body(operation, SANDBOX):
             types_by_member[name].add(type(body[name]) if name in body else "missing")
 
     for types in types_by_member.values():

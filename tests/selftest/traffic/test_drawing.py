@@ -15,7 +15,7 @@ import pytest
 from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS, SYNTHETIC_PREFIX, operations
 from spec.json_text import read_json
-from tests.traffic.case import JSON, Case, documented_members, safe_cases
+from tests.traffic.case import JSON, Case, safe_cases, usual_body
 from tests.traffic.invalid import invalid_requests
 
 SANDBOX = load("sandbox")
@@ -52,7 +52,7 @@ WITH_BODIES = ["registerPixKey", "deletePixKey", *PREPARING_OPERATIONS]
 
 def part_with_a_documented_member(operation: str, bodies: list[Mapping[str, Any]]) -> float:
     """Which part of the bodies have a documented member: 0.5 is one half."""
-    members = set(documented_members(operation, SANDBOX))
+    members = set(usual_body(operation, SANDBOX))
     bodies_with_a_member = [body for body in bodies if members & body.keys()]
     return len(bodies_with_a_member) / len(bodies)
 

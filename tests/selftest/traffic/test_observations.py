@@ -102,7 +102,7 @@ def test_the_same_service_is_observed_alike(tmp_path):
 GRANTED = answer("listEntries", {"entries": []})
 REFUSED = answer("listEntries", {}, status=400)
 SHOW_NO_SHAPE = {
-    "a generated request": answer("listEntries", {}, part="listEntries.fuzzing"),
+    "a generated request": answer("listEntries", {}, generator="listEntries.fuzzing"),
     "of another operation": answer("listAccounts", {}),
     "without a token": answer("listEntries", {}, credential="no header", valid=False),
     "429: too many requests": answer("listEntries", {}, status=429),

@@ -56,7 +56,7 @@ def test_sequences_execute_their_own_transfers(tmp_path):
     """
     service = FakeBank()
     model = sequences_of(service, tmp_path, limits={"executions": 40, "examples": 20})
-    executions_by_code = Counter(service.executions)
+    executions_by_code = Counter(service.executions_with_valid_token)
     codes_of_the_profile = [code for code in executions_by_code if code.startswith("SBX-PHONE")]
 
     assert len(executions_by_code) > 2
@@ -74,7 +74,7 @@ def test_executions_of_sequences_count(tmp_path):
     model = sequences_of(service, tmp_path, limits={"executions": 4, "examples": 20})
     verdicts = {result.verdict for result in model.results if result.id == "executePix.status"}
 
-    assert len(service.executions) <= 4
+    assert len(service.executions_with_valid_token) <= 4
     assert model.executions <= 4
     assert "fail" not in verdicts
 
@@ -87,7 +87,7 @@ def test_outside_a_sandbox_no_sequence_executes(tmp_path):
     service = FakeBank()
     sequences_of(service, tmp_path, make_profile=profile_of_bank, limits={"executions": 40, "examples": 20})
 
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
 
 
 class FailsToListAfterAnExecution(Service):
@@ -110,7 +110,7 @@ def test_a_sequence_with_an_execution_is_not_made_shorter():
     sent = sent_in_memory(
         FailsToListAfterAnExecution(), generated=True, ids={"executePix.status", "registerPixKey.status"}
     )
-    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.part == SEQUENCES]
+    of_sequences = [exchange for exchange in sent.session.door.exchanges if exchange.generator == SEQUENCES]
     codes_executed = [exchange.request.last_segment for exchange in of_sequences if exchange.operation == "executePix"]
     executions_by_code = Counter(codes_executed)
     result = sent.judge().rows["listPixKeys.serverError"]

@@ -25,7 +25,7 @@ from typing import Any
 from environments.profiles.model import Profile
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, answer_in_words, refusal_or_failure, registered
 from spec.exchange import Exchange
-from spec.facts import is_name
+from spec.facts import is_surely_no_data
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.key_list import UUID
 from spec.log import Log
@@ -146,8 +146,9 @@ def _repeat_until_understood(registrar: Registrar, refused: Exchange) -> bool:
 def _register_another_type_again(registrar: Registrar, key_type: str) -> None:
     """Send an accepted registration of another key type again, to see whether the account still takes keys.
 
-    Its key is deleted before, so that the service has no reason to refuse it. It may also be of a type that the
-    interface document leaves open, such as a number. If no key can be deleted, nothing is sent.
+    The key of this registration is deleted before, so that the service has no reason to refuse it now. The other type
+    may also be one that the interface document leaves open, such as a number. If no key can be deleted, nothing is
+    sent.
     """
     log = registrar.log
     registrations = accepted_registrations(log) + _registrations_of_open_types(log)
@@ -197,7 +198,7 @@ def _register_with_a_difference(registrar: Registrar, refused: Exchange) -> bool
 # -- the judgements -------------------------------------------------------------------------------------------------
 
 
-def type_is_accepted(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
+def judgement_on_key_type(log: Log, profile: Profile, key_type: str, why_not_tried: Text) -> Judgement:
     """The judgement whether the service accepts one documented key type, by the registrations of the run.
 
     It holds if the service understood a registration of this type: it answered with a registration result, or said that
@@ -414,11 +415,11 @@ def _with_more_of_everything(refused: Exchange) -> _Difference:
 def _names_in_refusal(refused: Exchange) -> list[str]:
     """Words in the answer of a refusal that may be names of fields or headers that the service needs.
 
-    The name of a person is not among them, because `is_name` accepts only words that interfaces use. There are at most
-    _MOST_NAMES of them.
+    The name of a person is not among them, because `is_surely_no_data` accepts only words that interfaces use. There
+    are at most _MOST_NAMES of them.
     """
     if refused.response is None:
         return []
     text = refused.response.body[:_MOST_BYTES_READ].decode("utf-8", "replace")
     words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)  # an identifier of 3 to 30 characters
-    return list(islice(filter(is_name, words), _MOST_NAMES))
+    return list(islice(filter(is_surely_no_data, words), _MOST_NAMES))

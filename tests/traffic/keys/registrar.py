@@ -141,6 +141,11 @@ class Registrar:
             return self._own_synthetic_key
         return None
 
+    @property
+    def may_delete_synthetic_keys(self) -> bool:
+        """True if the run may register made-up keys and delete them."""
+        return self.synthetic_key_for_deletions() is not None
+
     def reusable_key(self) -> PixKey | None:
         """A key that the run may register and delete again and again; None if there is none.
 
@@ -348,7 +353,7 @@ class Registrar:
         if not key.value or listing.shows(key.value) or listing.may_show_masked(key.value, self.keys.list_before_run):
             return False
         texts = listing.texts if type_sent(registration) == "EVP" else listing.keys
-        return any(self.keys.lists.may_be_made_since(text, registration.number) for text in texts)
+        return any(self.keys.lists.may_be_random_key_made_since(text, registration.number) for text in texts)
 
     def _is_certainly_new(self, value: str, number: int, listing: Listing | None) -> bool:
         """True if `value`, the key in an answer, is certainly a new key, so that the run may delete it.
@@ -356,7 +361,7 @@ class Registrar:
         It is new if no list before the exchange with this number shows it, and if `listing`, the list after that
         exchange, shows it. On a sandbox the first condition is enough, because no key there belongs to anybody.
         """
-        if not self.keys.lists.may_be_made_since(value, number) or self.keys.was_there_before(value):
+        if not self.keys.lists.may_be_random_key_made_since(value, number) or self.keys.was_there_before(value):
             return False
         # Without a list from before the run, the key may be an old one.
         is_listed_now = self.keys.list_before_run is not None and listing is not None and listing.shows(value)
@@ -369,7 +374,7 @@ class Registrar:
         list has more new keys than the run asked for, or fewer, somebody else may use the account. Then no new key
         counts as a key of this run, because the run would delete it.
         """
-        if not self.keys.may_tell_random_by_lists:
+        if not self.keys.new_listed_key_is_of_run:
             return
         unlisted_keys = self._unlisted_keys()
         numbers: list[int] = []
@@ -405,7 +410,7 @@ class Registrar:
         """
         listed_keys = self.last_list.keys if self.last_list else frozenset()
         unknown_keys = listed_keys - self.keys.values_perhaps_registered
-        return sorted(key for key in unknown_keys if self.keys.lists.may_be_made_since(key, number))
+        return sorted(key for key in unknown_keys if self.keys.lists.may_be_random_key_made_since(key, number))
 
     # -- the list ---------------------------------------------------------------------------------------------
 

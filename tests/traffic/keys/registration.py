@@ -4,7 +4,7 @@ The scenario `register` calls the functions of `_STEPS`, in their order:
 
 1. A made-up key is registered twice and deleted. Then keys are sent without the valid token.
 2. Each key of the profile is registered twice and deleted.
-3. Keys with undocumented types and with the remaining wrong tokens are sent.
+3. Keys with undocumented types and with the remaining wrong tokens are sent, and all keys of step 2 in parallel.
 4. RANDOM keys are registered, and keys of each type again and again, until there are enough answers.
 5. What is left is deleted, and key types that were refused are tried again.
 
@@ -37,14 +37,14 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.wrong_tokens import (
     FOR_A_REGISTERED_KEY,
     NO_HEADER,
     OTHER_SCHEMES,
     WRONG_TOKEN,
     UnauthorizedRequest,
-    permitted_forms,
+    permitted_credential_forms,
 )
 from environments.profiles.loading import NOTHING_TO_REGISTER, name_for_commands
 from environments.profiles.model import PixKey
@@ -248,7 +248,9 @@ def _send_other_schemes(context: _StepContext) -> None:
     registrar = context.registrar
     is_selected = context.traffic.selection.includes_any("registerPixKey.token.scheme", *_ROBUSTNESS_IDS)
     if registrar.deletes_keys and is_selected:
-        schemes = permitted_forms(registrar.profile, among=OTHER_SCHEMES)  # those that this profile lets a run send
+        schemes = permitted_credential_forms(
+            registrar.profile, among=OTHER_SCHEMES
+        )  # those that this profile lets a run send
         requests = [UnauthorizedRequest(scheme.name) for scheme in schemes]
         attempts = _with_synthetic_keys(registrar, Registering.OTHER_SCHEME, requests)
         _send_and_delete(registrar, attempts, beside_valid_requests=True)
@@ -308,7 +310,7 @@ def _send_undocumented_types(context: _StepContext) -> None:
     may_send_empty_keys = "RANDOM" in own_keys
     attempts = []
     for undocumented in undocumented_types(with_empty_keys=may_send_empty_keys):
-        if undocumented.may_make_a_key and not registrar.keys.may_tell_random_by_lists:
+        if undocumented.may_make_a_key and not registrar.keys.new_listed_key_is_of_run:
             continue
         key = own_keys.get(undocumented.type_of_its_key) or registrar.synthetic_key()
         body = {**registration_body(key, registrar.account), "pixKeyType": undocumented.name}
@@ -386,7 +388,7 @@ def _send_other_spellings(context: _StepContext) -> None:
     if not registrar.deletes_keys:
         return
     attempts = [_Attempt(replace(registrar.synthetic_key(), type="email"), Registering.LOWER_CASE)]
-    if registrar.keys.may_tell_random_by_lists:
+    if registrar.keys.new_listed_key_is_of_run:
         for number in ("1", "2"):
             key = replace(registrar.synthetic_key(), type=number)
             attempts.append(_Attempt(key, Registering.NUMERIC))
@@ -570,10 +572,12 @@ def _learn_keys_that_were_refused_and_registered(context: _StepContext) -> None:
         if not refused.is_certain:
             continue
         key = registrar.keys.key_of(refused.exchange)
+        if key is None:
+            continue
         # The request named a key, or the service made one. A made key counts as a key of this run only on a sandbox, or
         # if the profile says that nobody else registers RANDOM keys at this account.
-        was_named = key is not None and key.value is not None
-        if key is not None and (was_named or registrar.keys.may_tell_random_by_lists):
+        was_named_in_request = key.value is not None
+        if was_named_in_request or registrar.keys.new_listed_key_is_of_run:
             registrar.keys.learn_value(key, refused.key)  # nothing changes if this value is known already
 
 
@@ -588,7 +592,7 @@ def _note_that_a_refused_key_is_listed(registrar: Registrar, exchange: Exchange)
         answer=answer_in_words(exchange),
         number=exchange.number,
     )
-    registrar.client.door.note(NoteAbout.SET_UP, text)
+    registrar.client.door.note(NoteSubject.SET_UP, text)
 
 
 def _ask_why_types_are_refused(context: _StepContext) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from environments.door.client import Client
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.journal import canonical
 from environments.door.prepared import code_in
 from environments.profiles.model import PixKey, Prepare, Profile, fill
@@ -40,26 +40,26 @@ def prepare_executable_transfers(
     The door, through which all requests of a run are sent, keeps the transaction code of each answer. The payees are
     the keys of the profile, one after the other. If the code of a transfer was not found, no further transfer is
     prepared, because it could not be executed either. None is prepared if the profile has no `transactions.prepare`. On
-    a sandbox the first one is prepared alone, and the others at the same time.
+    a sandbox the first one is prepared alone, and the others in parallel.
     """
     plan = profile.transactions.prepare
     preparations: list[Exchange] = []
     if plan is None:
         return preparations
     if profile.is_sandbox:
-        preparations = _prepare_at_once(client, profile, plan, most, purpose)
+        preparations = _prepare_in_parallel(client, profile, plan, most, purpose)
     while len(preparations) < most:
-        one_has_no_code = client.door.guard.prepared.has("")  # the door keeps "" if an answer has no usable code
-        if one_has_no_code:
+        is_a_code_missing = client.door.guard.prepared.has("")  # the door keeps "" if an answer has no usable code
+        if is_a_code_missing:
             break
         preparations.append(prepare_one_transfer(client, profile, plan, len(preparations), purpose))
     return preparations
 
 
-def _prepare_at_once(
+def _prepare_in_parallel(
     client: Client, profile: Profile, plan: Prepare, most: int, purpose: Purpose | None
 ) -> list[Exchange]:
-    """Prepare the first of these transfers alone, and if that gave a code, the others at the same time.
+    """Prepare the first of these transfers alone, and if that gave a code, the others in parallel.
 
     `most` is the number of transfers. Returns the exchanges (requests with their answers). A preparation that was
     refused while others were under way is left out, because a service may prepare only one transfer at a time; the
@@ -112,7 +112,7 @@ def _learn_code(client: Client, profile: Profile, plan: Prepare, preparation: Ex
     code = code_in(preparation.response, plan.code_at)
     trouble = _why_not_executable(code, preparation, plan, door.secrets, profile.transactions.codes)
     if trouble:
-        door.note(NoteAbout.SET_UP, trouble)
+        door.note(NoteSubject.SET_UP, trouble)
         code = ""  # means: the transfer cannot be executed
     door.secrets.learn(CODE, code)  # so that no report shows the code
     door.guard.prepared.learn(preparation.number, code)

@@ -83,7 +83,7 @@ def test_a_check_changes_nothing(check_command, service, tmp_path):
     check_command(service, journal=str(journal))
 
     assert {request.method for request in service.received} == {"GET"}
-    assert service.executions == []
+    assert service.executions_with_valid_token == []
     assert not journal.parent.exists()
 
 

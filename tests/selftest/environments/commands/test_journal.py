@@ -92,7 +92,7 @@ def test_each_later_run_warns_of_an_unknown_outcome(journal, reading_profile):
     The alert says how to settle it, and not how to send the code again. A run of another profile has none.
     """
     [first_alert, second_alert] = alerts_of_run(reading_profile)
-    how_to_settle = f"python -m environments journal {reading_profile.path} prints its name, and with --settle NAME "
+    how_to_settle = f"python -m environments journal {reading_profile.path} lists the entries, and with --settle ENTRY "
 
     assert how_to_settle in first_alert
     assert "resend" not in first_alert + second_alert

@@ -67,7 +67,7 @@ class ListHistory:
     @property
     def a_deletion_may_have_taken_them(self):
         """True if a deletion was sent after the last list that showed a key that has vanished."""
-        return self.lists.has_vanished_after_a_deletion
+        return self.lists.key_vanished_after_deletion
 
 
 def test_the_last_list_before_the_first_change_shows_the_keys_before_the_run():
@@ -163,15 +163,15 @@ def test_a_key_may_be_made_by_a_registration_if_no_earlier_list_shows_it(number_
     """
     lists = ListHistory().list_shows().list_shows(KEY_MADE_BY_SERVICE, beside=1).list_shows(KEY_MADE_BY_SERVICE).lists
 
-    assert lists.may_be_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
+    assert lists.may_be_random_key_made_since(KEY_MADE_BY_SERVICE, number_of_registration) is may_be_made_by_it
 
 
 def test_an_email_address_is_no_key_that_a_service_made():
     """A service makes RANDOM keys. Another text that no list showed may be one, and an e-mail address never is."""
     lists = ListHistory().list_shows().lists
 
-    assert lists.may_be_made_since("never-shown", 9)
-    assert not lists.may_be_made_since(NEW_KEY, 1)
+    assert lists.may_be_random_key_made_since("never-shown", 9)
+    assert not lists.may_be_random_key_made_since(NEW_KEY, 1)
 
 
 def test_a_text_in_a_refused_list_may_still_be_made_later():
@@ -181,7 +181,7 @@ def test_a_text_in_a_refused_list_may_still_be_made_later():
     """
     lists = ListHistory().list_shows("made-1", status=400).lists
 
-    assert lists.may_be_made_since("made-1", 9)
+    assert lists.may_be_random_key_made_since("made-1", 9)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 import requests
 
 from environments.door.backoff import ASKED_TO_COME_BACK_LATER, GATEWAY_ANSWERED, OUTAGE, Backoff
-from environments.door.ending import Ending
 from environments.door.limits import Budget
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, Sending
+from environments.door.run_end import RunEnd
 from environments.profiles.model import Limits
 from spec.exchange import FailureKind
 from tests.selftest.exchanges import answer, unanswered
@@ -51,8 +51,8 @@ def backoff(time):
 def backoff_of(time, **limits):
     """A backoff with these limits of the profile."""
     budget = Budget(Limits(**limits))
-    budget.ending = Ending(clock=lambda: time.now)
-    budget.ending.sleep = time.sleep
+    budget.run_end = RunEnd(clock=lambda: time.now)
+    budget.run_end.sleep = time.sleep
     return Backoff(budget, defaultdict(set))
 
 
@@ -208,7 +208,7 @@ def test_one_failed_handshake_does_not_make_the_target_unreachable():
     def target_is_gone():
         return False
 
-    sending, liveness = request_to(), Liveness(target_is_gone, Ending())
+    sending, liveness = request_to(), Liveness(target_is_gone, RunEnd())
     sending.exchange = unanswered(FailureKind.TLS)
     liveness.note_result(sending)
 
@@ -279,7 +279,7 @@ def test_limits_rate_holds_with_any_number_of_threads(time):
     """
     backoff = backoff_of(time, rate=10)
     waits = []
-    backoff._ending.sleep = waits.append  # the clock stands still, so all eight come at the same moment
+    backoff._run_end.sleep = waits.append  # the clock stands still, so all eight come at the same moment
     with ExitStack() as stack:
         for _ in range(8):
             request_on_the_wire(backoff, stack)

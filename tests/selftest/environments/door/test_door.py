@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from environments.door.door import NoteAbout
+from environments.door.door import NoteSubject
 from environments.door.outgoing import Intent
 from tests.selftest.services.one_run import CODE, ManualRun
 from tests.selftest.services.serving import SocketService, real_codes_received, served_by
@@ -57,8 +57,8 @@ def test_a_note_names_all_operations_that_are_cut_short_for_its_reason(manual_ru
     A note about the set-up of the run names no operation.
     """
     for operation in ("executePix", "registerPixKey"):
-        manual_run.door.note(NoteAbout.CUT, "locked out", operation)
-    manual_run.door.note(NoteAbout.SET_UP, "look at the list")
+        manual_run.door.note(NoteSubject.CUT, "locked out", operation)
+    manual_run.door.note(NoteSubject.SET_UP, "look at the list")
 
     assert manual_run.door.unsent == {"locked out": {"executePix", "registerPixKey"}}
     assert manual_run.door.guard.notes == ["look at the list"]
@@ -95,7 +95,7 @@ class RunWhoseTokenExpires:
         self.has_new_token = has_new_token
         self.times_fetched = 0
         self.manual_run = ManualRun(service, folder, parallel=8, refresh=self.fetch)
-        self.manual_run.door.ending.sleep = lambda seconds: None
+        self.manual_run.door.run_end.sleep = lambda seconds: None
         read = partial(self.manual_run.client.send, "listAccounts", valid=True)
         read()
         self.answers_of_the_eight = Together(self.manual_run.client).send_all([read] * 8)
@@ -174,5 +174,5 @@ def test_a_request_is_sent_with_the_token_of_the_moment_at_which_it_is_sent(serv
     executed = manual_run.door.send(waiting_execution, Intent("executePix", valid=True))
 
     assert executed.response.status == 200
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
     assert manual_run.outcomes_in_journal[0] == "sent"

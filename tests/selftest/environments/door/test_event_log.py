@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.door.event_log import JournalError, LogKey, digest_of, event_in
+from environments.door.event_log import DigestKey, JournalError, digest_of, event_in
 from environments.door.journal import Journal
 from environments.door.key_record import GONE, REGISTERED, KeyRecord
 from tests.selftest.services.one_run import CODE
@@ -16,7 +16,7 @@ def test_a_record_sees_what_another_run_writes(tmp_path):
 
     Two runs register a key each, and the first one deletes its own. Both see that only the key of the second is left.
     """
-    record, record_of_other_run = (KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key")) for _ in range(2))
+    record, record_of_other_run = (KeyRecord(tmp_path / "keys.jsonl", DigestKey(tmp_path / "key")) for _ in range(2))
     record.note("ac-1", "EMAIL", "pixconf-1@example.com", REGISTERED, ours=True)
     record_of_other_run.note("ac-1", "EMAIL", "pixconf-2@example.com", REGISTERED, ours=True)
     record.note("ac-1", "EMAIL", "pixconf-1@example.com", GONE, ours=True)
@@ -39,7 +39,7 @@ def test_a_journal_that_is_no_regular_file_is_an_error(use, path, tmp_path):
     target_of_link = tmp_path / "target"
     target_of_link.write_text("unchanged")
     (tmp_path / "link").symlink_to(target_of_link)
-    journal = Journal(tmp_path / path, LogKey(tmp_path / "key"))
+    journal = Journal(tmp_path / path, DigestKey(tmp_path / "key"))
 
     with pytest.raises(JournalError, match="is no file: name another place in journal"):
         use(journal)
@@ -66,16 +66,16 @@ def test_a_line_that_is_no_event_is_ignored(line):
 
 def test_a_key_that_is_given_is_not_written_to_a_file(tmp_path):
     """A pipeline gives the key that signs the events in a variable, so it must not be written beside the journal."""
-    given_key = LogKey(tmp_path / "key", b"one")
+    given_key = DigestKey(tmp_path / "key", b"one")
     given_key.make()
 
     assert given_key.read() == b"one"
     assert not (tmp_path / "key").exists()
-    assert LogKey(tmp_path / "key").read() == b""  # no key is given, and the file has none
+    assert DigestKey(tmp_path / "key").read() == b""  # no key is given, and the file has none
 
 
 def test_two_keys_make_two_digests_of_the_same_code(tmp_path):
     """A journal has a digest of each transaction code, which depends on the key of the journal."""
-    digests = {digest_of(LogKey(tmp_path / "key", key).read(), "TX-1") for key in (b"one", b"two")}
+    digests = {digest_of(DigestKey(tmp_path / "key", key).read(), "TX-1") for key in (b"one", b"two")}
 
     assert len(digests) == 2

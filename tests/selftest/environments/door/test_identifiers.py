@@ -242,7 +242,7 @@ def test_a_generated_empty_key_for_an_account_of_the_profile_is_refused(tmp_path
     So if the service made a key for an empty one, the key would stay. The door refuses such a request.
     """
     door = client_of_profile(tmp_path)
-    door.client = door.client.of_part("registerPixKey")  # its requests count as generated
+    door.client = door.client.of_generator("registerPixKey")  # its requests count as generated
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "registerPixKey", OWN_ACCOUNT, registration("", "RANDOM"))
 
@@ -319,7 +319,7 @@ def test_a_generated_deletion_without_a_key_is_refused(tmp_path):
     So the door refuses it, although it has the body that the profile (the settings of the run) has for deletions.
     """
     door = client_of_profile(tmp_path, requests={"deletePixKey": {"json": DELETION_WITHOUT_A_KEY}})
-    door.client = door.client.of_part("deletePixKey")  # its requests count as generated
+    door.client = door.client.of_generator("deletePixKey")  # its requests count as generated
     with pytest.raises(ForbiddenError, match="a malformed registration or deletion"):
         send(door, "deletePixKey", OWN_ACCOUNT, {**DELETION_WITHOUT_A_KEY, "account": OWN_ACCOUNT})
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
-from environments.door.event_log import JournalError, LogKey
+from environments.door.event_log import DigestKey, JournalError
 from environments.door.journal import Journal, Outcome, outcome_of
 from environments.profiles.loading import load
 from environments.profiles.model import ProfileError
@@ -47,7 +47,7 @@ THIRD_CODE = "SBX-CPF-1"
 
 def staging_journal(folder, run="one"):
     """The journal in this folder, as the run of this name opens it. The profile of the run is called staging."""
-    return Journal(folder / "journal.jsonl", LogKey(folder / "journal.key"), environment="staging", run=run)
+    return Journal(folder / "journal.jsonl", DigestKey(folder / "journal.key"), environment="staging", run=run)
 
 
 def test_the_journal_does_not_show_the_codes(tmp_path):
@@ -143,7 +143,7 @@ def test_a_code_is_not_sent_again_with_another_profile_address_or_spelling(addre
     unsent = later_run.execute(spelling)
 
     assert re.fullmatch(r".*the journal says that this code was sent at 20.* \(success\)", unsent.failure.message)
-    assert service.executions == [CODE]
+    assert service.executions_with_valid_token == [CODE]
 
 
 # Each of the following functions does what an accident or a person may do to the journal at this path. The journal has
@@ -225,7 +225,7 @@ def test_no_code_of_the_profile_is_sent_after_an_accident(do_damage, fault, serv
     assert fault in fault_after_accident
     assert codes_that_may_be_sent == []
     assert "transactions.codes are not sent" in message
-    assert service.executions == [CODE, OTHER_CODE]  # both are of the first run
+    assert service.executions_with_valid_token == [CODE, OTHER_CODE]  # both are of the first run
 
 
 def test_no_code_of_the_profile_is_sent_with_a_journal_that_others_can_write(service, tmp_path):
@@ -282,7 +282,7 @@ def test_after_a_damage_the_codes_that_the_old_journal_names_are_not_sent_again(
     [kept_file] = tmp_path.glob("journal-until-*.jsonl")
     assert kept_file.read_text() == text_of_damaged_journal
     # the first run sent the first two codes, the later run the third one
-    assert service.executions == [CODE, OTHER_CODE, THIRD_CODE]
+    assert service.executions_with_valid_token == [CODE, OTHER_CODE, THIRD_CODE]
 
 
 def test_no_journal_is_started_beside_one_that_can_be_read(service, tmp_path):
@@ -306,8 +306,8 @@ def test_without_a_journal_no_code_of_the_profile_is_sent(tmp_path):
     [note] = set(notes_of_both_runs)
     assert note.startswith(f"transactions.codes are not sent: {profile.journal} does not say which were sent")
     assert "start one with --new-journal, if this is the first use here; else bring it back" in note
-    assert len(bank.executions) == 2
-    assert CODE not in bank.executions
+    assert len(bank.executions_with_valid_token) == 2
+    assert CODE not in bank.executions_with_valid_token
     assert all(not request.path.endswith(CODE) for request in bank.received)
 
 
@@ -318,7 +318,7 @@ def test_a_sandbox_keeps_no_journal(tmp_path):
         run_suite_in_memory(bank, profile, "executePix.document")
     files_of_a_journal = list(tmp_path.glob("journal.*"))
 
-    assert bank.executions == [CODE, CODE]
+    assert bank.executions_with_valid_token == [CODE, CODE]
     assert files_of_a_journal == []
 
 
@@ -375,7 +375,7 @@ def test_a_journal_that_breaks_in_the_middle_ends_executions(tmp_path):
 
     note = f"executions were stopped: {profile.journal} is no file: name another place in journal"
 
-    assert bank.executions == [CODE]
+    assert bank.executions_with_valid_token == [CODE]
     assert model.executions == 1
     assert note in report_notes(model)
     assert result_of_run(model).verdict.exit_status == 6
@@ -413,10 +413,10 @@ def test_a_code_that_a_killed_run_sent_with_the_valid_token_is_not_sent_again(
     later_run.execute(CODE, credential="no header")
     later_run.execute(CODE)
 
-    assert service.executions == codes_sent_later
+    assert service.executions_with_valid_token == codes_sent_later
     assert codes_that_may_be_sent == codes_sent_later
-    assert guard.offered == set(codes_sent_later)
-    assert set(guard.barred) == {CODE} - set(codes_sent_later)  # the codes that are never sent
+    assert guard.sent_with_wrong_token == set(codes_sent_later)
+    assert set(guard.codes_sent_before) == {CODE} - set(codes_sent_later)  # the codes that are never sent
 
 
 def outcome_of_execution(exchange, **circumstances):
@@ -510,11 +510,11 @@ def refusal_with_a_result(status, status_in_result):
 def test_a_refusal_that_says_done_is_a_success_if_only_this_request_can_have_executed_the_code(circumstances, status):
     """The envelope refuses (code 17), but the result in it has the status DONE. The money moved.
 
-    The run prepared the code itself (`is_own`) and sent it to nobody before, so the result is that of this request.
+    The run prepared the code itself (`was_prepared_by_this_run`) and sent it to nobody before, so the result is that of this request.
     """
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
-    assert outcome_of(refusal_that_says_done, is_own=True, **circumstances) is Outcome.SUCCESS
+    assert outcome_of(refusal_that_says_done, was_prepared_by_this_run=True, **circumstances) is Outcome.SUCCESS
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 409, 500])
@@ -522,7 +522,7 @@ def test_a_refusal_with_a_result_that_is_not_done_has_an_unknown_outcome(status)
     """The envelope refuses (code 17), but it has a result with the status LATER. The money may move later."""
     refusal_that_says_later = refusal_with_a_result(status, "LATER")
 
-    assert outcome_of_execution(refusal_that_says_later, is_own=True) is Outcome.UNKNOWN
+    assert outcome_of_execution(refusal_that_says_later, was_prepared_by_this_run=True) is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_a_refusal_with_a_result_that_is_not_done_has_an_unknown_outcome(status)
 )
 @pytest.mark.parametrize(
     "circumstances",
-    [{"is_own": True, "before": Outcome.OFFERED}, {"is_own": False}],
+    [{"was_prepared_by_this_run": True, "before": Outcome.OFFERED}, {"was_prepared_by_this_run": False}],
     ids=["the run sent the code with a wrong token before", "others may have sent the code before"],
 )
 def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_executed_the_code(
@@ -545,7 +545,7 @@ def test_a_refusal_that_says_done_is_unknown_if_an_earlier_request_may_have_exec
 ):
     """The envelope refuses (code 17), but the result in it has the status DONE. It may be that of an earlier request.
 
-    The run sent the code with a wrong token before, or it did not prepare the code itself (`is_own`).
+    The run sent the code with a wrong token before, or it did not prepare the code itself (`was_prepared_by_this_run`).
     """
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
@@ -557,7 +557,10 @@ def test_after_a_success_a_refusal_that_says_done_is_a_refusal(status):
     """The code was executed before. The envelope refuses (code 17) and repeats the result of that first execution."""
     refusal_that_says_done = refusal_with_a_result(status, "DONE")
 
-    assert outcome_of_execution(refusal_that_says_done, is_own=True, before=Outcome.SUCCESS) is Outcome.REFUSED
+    assert (
+        outcome_of_execution(refusal_that_says_done, was_prepared_by_this_run=True, before=Outcome.SUCCESS)
+        is Outcome.REFUSED
+    )
 
 
 # -- two runs at once ---------------------------------------------------------------------------------------------
@@ -613,7 +616,7 @@ def test_a_later_run_may_send_a_code_that_was_only_prepared_or_offered(service, 
 
     assert [entry.outcome for entry in journal.entries()] == ["prepared", "success", "offered"]
     assert codes_that_may_be_sent == [prepared_code, offered_code]
-    assert later_run.door.guard.offered == {offered_code}
+    assert later_run.door.guard.sent_with_wrong_token == {offered_code}
 
 
 def test_a_journal_that_breaks_while_a_transfer_is_prepared_leaves_no_executions(service, tmp_path):
@@ -661,7 +664,7 @@ def test_an_impossible_prepared_code_is_not_sent(service, code, tmp_path):
     first_note = manual_run.door.guard.notes[0]
     paths = [request.path for request in service.received]
 
-    assert service.executions == [CODE]  # the code of the profile
+    assert service.executions_with_valid_token == [CODE]  # the code of the profile
     assert " is not sent: it " in first_note
     assert paths.count("/v1/pix") == 1  # the path that prepares a transfer
 
@@ -683,7 +686,7 @@ def test_a_code_that_succeeded_is_never_sent_again(service, tmp_path):
     resending_run.execute(refused_code)
 
     assert unsent.failure.message.endswith(" (refused)")
-    assert service.executions == [executed_code, refused_code]
+    assert service.executions_with_valid_token == [executed_code, refused_code]
 
 
 @pytest.mark.parametrize(
@@ -743,5 +746,5 @@ def test_the_options_start_a_journal_and_send_one_code_again(service, tmp_path, 
         notes += report_notes(status_and_run(*options, option)[1])
 
     assert f"a new journal was started: {tmp_path / 'kept/journal.jsonl'}; an old one is kept beside it" in notes
-    assert service.executions == [CODE, CODE]
+    assert service.executions_with_valid_token == [CODE, CODE]
     assert not (tmp_path / "kept" / "journal.key").exists()

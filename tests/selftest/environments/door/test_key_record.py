@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from environments.door.event_log import LogKey
+from environments.door.event_log import DigestKey
 from environments.door.key_record import GONE, MAYBE, REGISTERED, KeyRecord
 
 ACCOUNT, OTHER_ACCOUNT = "ac-0001", "ac-0002"
@@ -18,7 +18,7 @@ def open_record(tmp_path):
     """A function that opens the key record as the run of this name does, for a service at this address."""
 
     def open_record_of_run(run="one", base_url="https://bank.example"):
-        return KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), "staging", run, base_url=base_url)
+        return KeyRecord(tmp_path / "keys.jsonl", DigestKey(tmp_path / "key"), "staging", run, base_url=base_url)
 
     return open_record_of_run
 

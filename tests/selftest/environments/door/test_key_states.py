@@ -8,10 +8,10 @@ from environments.door.key_states import (
     KeyState,
     Presence,
     RunKey,
-    had_no_connection,
     is_gone_after,
     is_unambiguous,
-    may_have_become,
+    may_be_stored_as,
+    may_have_arrived,
     presence_of,
     profile_key_may_be_deleted,
     state_after_deletion,
@@ -68,12 +68,12 @@ def test_a_key_whose_registration_succeeded_is_registered(state):
     assert state_after_registration(key_of_run(state), SUCCEEDED, state, is_sandbox=False) is KeyState.REGISTERED
 
 
-@pytest.mark.parametrize("state", [KeyState.REGISTERED, KeyState.KEPT])
+@pytest.mark.parametrize("state", [KeyState.REGISTERED, KeyState.STILL_LISTED])
 @pytest.mark.parametrize("exchange", [REFUSED, TIMED_OUT, NOT_SENT], ids=["refused", "timed out", "not sent"])
 def test_a_registered_key_stays_registered_if_a_second_registration_does_not_succeed(state, exchange):
     """A service may refuse the second registration because the key is registered already.
 
-    The key was registered before, or a list showed it again after its deletion (KEPT).
+    The key was registered before, or a list showed it again after its deletion (STILL_LISTED).
     """
     assert state_after_registration(key_of_run(state), exchange, state, is_sandbox=False) is state
 
@@ -142,7 +142,7 @@ STATES_AFTER_NOTHING_WAS_SENT = {
     KeyState.MAYBE: KeyState.MAYBE,
     KeyState.REFUSED: KeyState.REFUSED,
     KeyState.LATER: KeyState.LATER,
-    KeyState.KEPT: KeyState.KEPT,
+    KeyState.STILL_LISTED: KeyState.STILL_LISTED,
     KeyState.REGISTERED: KeyState.REGISTERED,
 }
 """By the state of a key before a registration that was never sent, its state afterwards."""
@@ -173,7 +173,7 @@ def test_a_registration_that_was_never_sent_registers_nothing(kind, state_before
 )
 def test_a_request_was_never_sent_if_no_connection_was_made(exchange, was_never_sent):
     """Without a connection, or with a failed TLS handshake, no byte of the request reached the service."""
-    assert had_no_connection(exchange) is was_never_sent
+    assert may_have_arrived(exchange) is not was_never_sent
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_registered_key_is_gone_after_a_successful_deletion_that_names_it(dele
     ("key", "status", "is_gone"),
     [
         (key_of_run(KeyState.MAYBE), 404, True),
-        (key_of_run(KeyState.MAYBE, was_missed=True), 404, False),
+        (key_of_run(KeyState.MAYBE, was_absent_after_acceptance=True), 404, False),
         (key_of_run(KeyState.REFUSED), 404, True),
         (key_of_run(KeyState.REFUSED), 400, False),
         (key_of_run(KeyState.LATER), 404, False),
@@ -296,8 +296,8 @@ def test_a_key_is_not_gone_after_a_deletion_without_an_answer():
         (key_of_run(KeyState.MAYBE), 200, KeyState.DELETED),
         (key_of_run(KeyState.MAYBE), 404, KeyState.GONE),
         (key_of_run(KeyState.LATER), 200, KeyState.LATER),
-        (key_of_run(KeyState.REGISTERED, was_missed=True), 200, KeyState.LATER),
-        (key_of_run(KeyState.REGISTERED, was_missed=True, was_listed=True), 200, KeyState.DELETED),
+        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True), 200, KeyState.LATER),
+        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True, was_listed=True), 200, KeyState.DELETED),
         (key_of_run(KeyState.REGISTERED, was_listed=True), 200, KeyState.DELETED),
     ],
     ids=[
@@ -328,11 +328,11 @@ STATES_IF_SHOWN_AND_IF_ABSENT = {
     KeyState.NOT_SENT: (KeyState.BEFORE, KeyState.NOT_SENT),
     KeyState.BEFORE: (KeyState.BEFORE, KeyState.BEFORE),
     KeyState.GONE: (KeyState.MAYBE, KeyState.GONE),
-    KeyState.DELETED: (KeyState.KEPT, KeyState.DELETED),
+    KeyState.DELETED: (KeyState.STILL_LISTED, KeyState.DELETED),
     KeyState.REGISTERED: (KeyState.REGISTERED, KeyState.REGISTERED),
     KeyState.MAYBE: (KeyState.MAYBE, KeyState.MAYBE),
     KeyState.REFUSED: (KeyState.MAYBE, KeyState.GONE),
-    KeyState.KEPT: (KeyState.KEPT, KeyState.DELETED),
+    KeyState.STILL_LISTED: (KeyState.STILL_LISTED, KeyState.DELETED),
     KeyState.LATER: (KeyState.REGISTERED, KeyState.LATER),
 }
 """By the state of a key, its state after a list that shows it, and after a list that lacks it."""
@@ -341,8 +341,7 @@ STATES_IF_SHOWN_AND_IF_ABSENT = {
 @pytest.mark.parametrize("is_sandbox", [True, False])
 @pytest.mark.parametrize("state", KeyState)
 def test_a_list_that_shows_or_lacks_a_key_changes_its_state(state, is_sandbox):
-    """For example a DELETED key that a list shows was KEPT, and a REFUSED key that a list lacks is not registered
-    (GONE).
+    """For example a DELETED key that a list shows was STILL_LISTED, and a REFUSED key that a list lacks is not registered (GONE).
 
     The table has both states for each state before. A list that may show the key masked (UNKNOWN) changes nothing.
     """
@@ -414,10 +413,10 @@ def test_a_list_says_whether_it_shows_a_key(is_of_profile, listed_key, listed_be
         (key_of_run(KeyState.REFUSED, MADE_UP_KEY, MADE_UP_ACCOUNT), True, KeyState.REFUSED),
         (key_of_run(KeyState.REFUSED), False, KeyState.REFUSED),
         (key_of_run(KeyState.MAYBE, MADE_UP_KEY, MADE_UP_ACCOUNT), False, KeyState.MAYBE),
-        (key_of_run(KeyState.REGISTERED, was_missed=True), True, KeyState.LATER),
-        (key_of_run(KeyState.REGISTERED, was_missed=True, was_listed=True), True, KeyState.REGISTERED),
+        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True), True, KeyState.LATER),
+        (key_of_run(KeyState.REGISTERED, was_absent_after_acceptance=True, was_listed=True), True, KeyState.REGISTERED),
         (key_of_run(KeyState.REGISTERED), True, KeyState.REGISTERED),
-        (key_of_run(KeyState.MAYBE, was_missed=True), True, KeyState.MAYBE),
+        (key_of_run(KeyState.MAYBE, was_absent_after_acceptance=True), True, KeyState.MAYBE),
     ],
     ids=[
         "refused for a made-up account, no list was read",
@@ -445,7 +444,7 @@ def test_the_states_of_keys_that_are_to_be_cleaned_up():
 
     assert states_to_clean_up == {
         KeyState.REGISTERED,
-        KeyState.KEPT,
+        KeyState.STILL_LISTED,
         KeyState.MAYBE,
         KeyState.REFUSED,
         KeyState.LATER,
@@ -572,7 +571,7 @@ def test_a_service_may_have_stored_a_made_up_key_in_another_form(made_up_key, st
     The mark of the suite (pixconf) and at least five more letters or digits must be left. The run then deletes that
     text, too.
     """
-    assert may_have_become(key_of_run(value=made_up_key), stored_text)
+    assert may_be_stored_as(key_of_run(value=made_up_key), stored_text)
 
 
 @pytest.mark.parametrize(
@@ -600,7 +599,7 @@ def test_a_service_may_have_stored_a_made_up_key_in_another_form(made_up_key, st
 )
 def test_a_text_that_may_be_somebody_elses_is_no_other_form_of_a_key(key, text):
     """The run deletes a text as another form of its key only if the text has enough of a key that the suite made up."""
-    assert not may_have_become(key, text)
+    assert not may_be_stored_as(key, text)
 
 
 @pytest.mark.parametrize(
@@ -609,6 +608,5 @@ def test_a_text_that_may_be_somebody_elses_is_no_other_form_of_a_key(key, text):
     ids=["made-up account, stored as empty", "made-up account, another text", "real account"],
 )
 def test_a_blank_key_of_a_made_up_account_may_be_stored_as_an_empty_one(account, text, may_be_it):
-    """A service may cut the blanks of a key, so a key of one blank becomes an empty key. Nobody has a made-up
-    account."""
-    assert may_have_become(key_of_run(value=" ", account=account), text) is may_be_it
+    """A service may cut the blanks of a key, so a key of one blank becomes an empty key. Nobody has a made-up account."""
+    assert may_be_stored_as(key_of_run(value=" ", account=account), text) is may_be_it

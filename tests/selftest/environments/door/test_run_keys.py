@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import requests
 
-from environments.door.event_log import LogKey
+from environments.door.event_log import DigestKey
 from environments.door.key_record import LATER, MAYBE, REGISTERED, KeyRecord
 from environments.door.key_states import KeyState
 from environments.door.outgoing import Intent, Sending
@@ -137,7 +137,9 @@ class History:
 @pytest.fixture
 def record(tmp_path):
     """An empty key record: the file from which later runs know the keys that a run registered."""
-    return KeyRecord(tmp_path / "keys.jsonl", LogKey(tmp_path / "key"), "staging", "one", base_url="https://b.example")
+    return KeyRecord(
+        tmp_path / "keys.jsonl", DigestKey(tmp_path / "key"), "staging", "one", base_url="https://b.example"
+    )
 
 
 @pytest.fixture
@@ -180,7 +182,7 @@ def test_a_number_that_is_sent_as_a_key_is_named_as_it_was_written(number, manua
     manual_run.client.send("registerPixKey", "pixconf-account", body=body.encode())
     [key] = manual_run.door.keys._keys
 
-    assert (key.value, str(key.name)) == (number, f"EMAIL {number}"[:80])
+    assert (key.value, str(key.label)) == (number, f"EMAIL {number}"[:80])
 
 
 def test_a_list_of_another_account_does_not_show_that_a_refused_key_is_not_registered():
@@ -317,7 +319,10 @@ def test_on_a_sandbox_a_list_or_a_success_is_enough_to_delete_a_key_of_the_profi
         (History().list_shows().register(PROFILE_KEY).delete("other@bank.example"), [KeyState.REGISTERED]),
         (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY, status=404), [KeyState.REGISTERED]),
         (History().list_shows().register(PROFILE_KEY, status=400).delete(PROFILE_KEY, status=404), []),
-        (History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY).list_shows(PROFILE_KEY), [KeyState.KEPT]),
+        (
+            History().list_shows().register(PROFILE_KEY).delete(PROFILE_KEY).list_shows(PROFILE_KEY),
+            [KeyState.STILL_LISTED],
+        ),
         (History().list_shows(PROFILE_KEY).register(PROFILE_KEY), []),
     ],
     ids=[
@@ -362,7 +367,7 @@ def test_a_key_has_vanished_only_if_two_lists_in_a_row_lack_it():
 
     assert after_one_list.vanished_keys == set()
     assert after_two_lists.vanished_keys == {CUSTOMER_KEY}
-    assert after_two_lists.keys.lists.has_vanished_after_a_deletion
+    assert after_two_lists.keys.lists.key_vanished_after_deletion
 
 
 def test_a_key_that_a_list_shows_again_has_not_vanished():
@@ -550,7 +555,7 @@ def test_a_made_up_key_is_reported_with_its_type_and_value(key_type, key, name, 
     history.list_shows().register(key, key_type=key_type)
     [key_of_run] = history.keys_to_clean_up
 
-    assert (str(key_of_run.name), key_of_run.type) == (name, recorded_type)
+    assert (str(key_of_run.label), key_of_run.type) == (name, recorded_type)
 
 
 def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
@@ -562,7 +567,7 @@ def test_a_key_of_the_profile_is_reported_with_its_type_and_place_only(history):
     history.list_shows().register(PROFILE_CPF, key_type="CPF")
     [key_of_run] = history.keys_to_clean_up
 
-    assert str(key_of_run.name) == "CPF, number 3 of pix_keys"
+    assert str(key_of_run.label) == "CPF, number 3 of pix_keys"
 
 
 def test_keys_of_the_profile_are_listed_before_made_up_keys(history):
@@ -879,7 +884,7 @@ def test_a_text_that_cannot_be_a_key_of_the_service_is_not_learned(impossible_va
     [key] = history.keys_to_clean_up
     history.learn_value(key, impossible_value)
 
-    assert (str(key.name), key.type, key.value) == (f"EMAIL {MADE_UP_KEY}", "EMAIL", MADE_UP_KEY)
+    assert (str(key.label), key.type, key.value) == (f"EMAIL {MADE_UP_KEY}", "EMAIL", MADE_UP_KEY)
 
 
 def test_a_key_with_a_learned_value_is_a_random_key(history):
@@ -892,8 +897,8 @@ def test_a_key_with_a_learned_value_is_a_random_key(history):
     [key] = history.keys_to_clean_up
     history.learn_value(key, "made-1")
 
-    assert (str(key.name), key.type, key.value) == ("RANDOM, made by the service", "RANDOM", "made-1")
-    assert (key.state, key.was_listed, key.was_missed) == (KeyState.REGISTERED, True, False)
+    assert (str(key.label), key.type, key.value) == ("RANDOM, made by the service", "RANDOM", "made-1")
+    assert (key.state, key.was_listed, key.was_absent_after_acceptance) == (KeyState.REGISTERED, True, False)
     assert history.values_in_record == ["made-1"]
 
 
@@ -927,7 +932,7 @@ def test_a_random_key_is_told_by_two_lists_only_if_nobody_else_registers_keys(pr
 
     A RANDOM entry in the profile that is `disposable` says so. On a sandbox (a test system) it is always assumed.
     """
-    assert Keys(profile_keys, is_sandbox=is_sandbox).may_tell_random_by_lists is may_tell
+    assert Keys(profile_keys, is_sandbox=is_sandbox).new_listed_key_is_of_run is may_tell
 
 
 # -- lists -----------------------------------------------------------------------------------------------------------
@@ -1091,13 +1096,13 @@ def test_without_a_list_before_the_run_a_refused_random_key_may_be_registered():
 def test_the_list_of_another_account_is_no_evidence_about_a_key_of_the_profile(listed_keys, history):
     """The key was registered at its own account. What the list of another account shows does not count for it.
 
-    `was_missed` says that a list should have shown the key, and `was_listed` that one did.
+    `was_absent_after_acceptance` says that a list should have shown the key, and `was_listed` that one did.
     """
     history.list_shows().list_shows(account=OTHER_ACCOUNT).register(PROFILE_KEY)
     history.list_shows(*listed_keys, account=OTHER_ACCOUNT)
     [key] = history.keys_to_clean_up
 
-    assert (key.was_listed, key.was_missed) == (False, False)
+    assert (key.was_listed, key.was_absent_after_acceptance) == (False, False)
 
 
 def test_a_list_misses_a_key_only_after_its_registration_succeeded(history):
@@ -1110,8 +1115,8 @@ def test_a_list_misses_a_key_only_after_its_registration_succeeded(history):
     history.register(MADE_UP_KEY, status=504).list_shows()
     key_of_profile, made_up_key = history.keys_to_clean_up
 
-    assert (key_of_profile.was_missed, key_of_profile.was_listed) == (True, True)
-    assert (made_up_key.was_missed, made_up_key.was_listed) == (False, False)
+    assert (key_of_profile.was_absent_after_acceptance, key_of_profile.was_listed) == (True, True)
+    assert (made_up_key.was_absent_after_acceptance, made_up_key.was_listed) == (False, False)
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------
@@ -1189,8 +1194,8 @@ def test_a_key_of_a_run_elsewhere_in_a_list_shows_that_key_at_is_wrong(
     history = History().list_shows("EMAIL", **members_before).begin_run()
     history.register(MADE_UP_KEY).list_shows("EMAIL", "EMAIL", **members_now)
 
-    assert history.keys.are_listed_elsewhere(ACCOUNT) is shows_that_key_at_is_wrong
-    assert not history.keys.are_listed_elsewhere(OTHER_ACCOUNT)
+    assert history.keys.are_listed_outside_key_at(ACCOUNT) is shows_that_key_at_is_wrong
+    assert not history.keys.are_listed_outside_key_at(OTHER_ACCOUNT)
 
 
 def test_a_made_up_key_that_the_service_cut_is_found_in_the_list(history):

@@ -36,7 +36,12 @@ class WatchedToken:
         self.pauses, self.disregarded = [], set()
         self._statuses_of_checks, self._next_token = list(statuses_of_checks), next_token
         self.monitor = TokenMonitor(
-            self.secrets, self._fetch, self._send_again, lambda: None, self._pausing, self._disregard
+            self.secrets,
+            refresh=self._fetch,
+            repeat_alone=self._send_again,
+            wait_for_empty_wire=lambda: None,
+            pause_and_keep_others_waiting=self._pausing,
+            disregard=self._disregard,
         )
 
     def _send_again(self, read):
@@ -188,7 +193,7 @@ def test_a_token_that_is_accepted_after_a_pause_has_not_expired(statuses_of_chec
 def test_the_answer_of_a_gateway_to_a_check_of_the_token_does_not_end_the_run(status_of_gateway):
     """A request gets 401, and so does the check of the token. In the next check a gateway answers with another status.
 
-    That answer says nothing of the token, so the token has not expired for good.
+    That answer says nothing of the token, so the token has not expired.
     """
     token = WatchedToken(next_token=None, statuses_of_checks=[401, status_of_gateway])
     token.see(200)

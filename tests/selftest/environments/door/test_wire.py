@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from environments.door.ending import Ending
 from environments.door.outgoing import Intent, Sending
+from environments.door.run_end import RunEnd
 from environments.door.wire import Wire
 from environments.profiles.model import Limits, Profile, ProfileError, Tls
 from spec.exchange import FailureKind
@@ -40,7 +40,7 @@ def service_with_certificate(certificates, *names, **options):
 def wire_of(proxy=None, **tls):
     """A wire of a profile with this section `tls`."""
     profile = Profile(name="", path=Path("staging.yaml"), base_url="", tls=Tls(**tls))
-    return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), Ending())
+    return Wire(SimpleNamespace(**{**vars(profile), "limits": Limits(), "proxy": proxy}), RunEnd())
 
 
 def send_a_read(wire, service):
@@ -139,7 +139,7 @@ def test_everything_goes_through_the_proxy_of_the_profile(certificates, tls_with
     text_of_report = "".join(file.read_text() for file in result.folder.iterdir())
 
     assert result.status == 0, result.output
-    assert service.executions == ["SBX-PHONE-1"]
+    assert service.executions_with_valid_token == ["SBX-PHONE-1"]
     assert {request.method for request in proxy.received} == {"CONNECT"}
     assert PASSPHRASE not in result.output + text_of_report
 

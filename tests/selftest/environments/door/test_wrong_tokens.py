@@ -18,7 +18,7 @@ from environments.door.wrong_tokens import (
     RESTORABLE_FORMS,
     WRONG_TOKEN,
     authorization,
-    permitted_forms,
+    permitted_credential_forms,
     signed_parts,
     table_of_unauthorized_requests,
     wrong_tokens,
@@ -298,7 +298,7 @@ def test_each_wrong_token_is_sent_in_the_usual_spelling_first(has_a_body, token)
     First each wrong token is sent as `Authorization: Bearer …`, because a service that refuses another spelling would
     hide what it does with the token. The likeliest other spellings, such as `bearer`, come next.
     """
-    names = [form.name for form in permitted_forms(load("sandbox"), token)]
+    names = [form.name for form in permitted_credential_forms(load("sandbox"), token)]
     requests_with_a_token = [
         request
         for request in table_of_unauthorized_requests(names, has_a_body=has_a_body)

@@ -17,7 +17,7 @@ from tests.traffic.keys.listed import (
     without_token_but_registered,
 )
 from tests.traffic.keys.purposes import KeyListing, Registering
-from tests.traffic.keys.refused_types import deviations_if_more_is_needed, type_is_accepted
+from tests.traffic.keys.refused_types import deviations_if_more_is_needed, judgement_on_key_type
 
 ACCOUNT, PHONE, EMAIL = "ac-0001", "+5511955500777", "qa@pix-conformance.example"
 KEY_AT = "/data/keys/*/pixKey"
@@ -118,7 +118,8 @@ def test_a_refusal_as_already_registered_shows_no_effect():
 def test_a_listed_key_of_a_refused_token_was_registered_by_that_request():
     """A registration without a token that is refused with 401 registered its key if a list shows the key afterwards.
 
-    No request with the valid token named the key, so only the refused request, which has the number 4, can be the reason.
+    No request with the valid token named the key, so only the refused request, which has the number 4, can be the
+    reason.
     """
     key, accepted = "pixconf-1@example.com", item(PHONE, "PHONE")
     without_a_token = {"credential": "none", "valid": False, "status": 401, "data": {}}
@@ -203,8 +204,8 @@ def test_a_key_type_is_refused_wrongly_if_another_one_is_accepted_before_and_aft
     """
     log = log_of(*EMAIL_IS_REFUSED, PHONE_IS_ACCEPTED_AFTERWARDS)
 
-    assert type_is_accepted(log, profile_with(), "EMAIL", "").deviates
-    assert type_is_accepted(log, profile_with(), "PHONE", "").holds
+    assert judgement_on_key_type(log, profile_with(), "EMAIL", "").deviates
+    assert judgement_on_key_type(log, profile_with(), "PHONE", "").holds
 
 
 def test_a_key_type_may_be_refused_if_no_other_one_is_accepted_after_it():
@@ -214,14 +215,14 @@ def test_a_key_type_may_be_refused_if_no_other_one_is_accepted_after_it():
     """
     log = log_of(*EMAIL_IS_REFUSED)
 
-    assert not type_is_accepted(log, profile_with(), "EMAIL", "").deviates
+    assert not judgement_on_key_type(log, profile_with(), "EMAIL", "").deviates
 
 
 def test_a_key_type_that_was_not_registered_has_the_given_reason():
     """If no key of a type was registered, the judgement about that type has the reason that the caller gives."""
     log = log_of(*EMAIL_IS_REFUSED, PHONE_IS_ACCEPTED_AFTERWARDS)
 
-    assert type_is_accepted(log, profile_with(), "CPF", "not reached").why == "not reached"
+    assert judgement_on_key_type(log, profile_with(), "CPF", "not reached").why == "not reached"
 
 
 REFUSED_AS_DOCUMENTED = registration_of(EMAIL, "EMAIL", **REFUSED)
@@ -231,8 +232,8 @@ REFUSED_WITHOUT_THAT = registration_of(EMAIL, "EMAIL", Registering.WITHOUT_THE_D
 
 
 def test_a_service_needs_more_if_the_documented_registration_stays_refused():
-    """A service needs more than the documented body if it accepts a registration with more, and refuses the same without
-    it three times afterwards.
+    """A service needs more than the documented body if it accepts a registration with more, and refuses the same
+    without it three times afterwards.
     """
     log = log_of(REFUSED_AS_DOCUMENTED, ACCEPTED_WITH_MORE, *[REFUSED_WITHOUT_THAT] * 3)
 

@@ -35,7 +35,7 @@ _MOST_RESERVED_S = 60.0
 """Most seconds that are kept for cleaning up: a minute is enough to delete the few keys of a run."""
 
 
-class Ending:
+class RunEnd:
     """Knows whether the run still sends requests, and wakes threads that wait when it does not.
 
     | event | what follows |

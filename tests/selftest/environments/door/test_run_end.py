@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.key_states import KeyState
 from environments.door.outgoing import LimitError
+from environments.door.run_end import CUT, STOPPED, RunEnd
 from environments.door.run_keys import Keys
 from environments.profiles.loading import load
 from spec.exchange import FailureKind
@@ -87,7 +87,7 @@ class StoppedRun:
         )
         for _ in (reading, executing, registering):
             assert service.has_arrived.acquire(timeout=HANG_LIMIT_S)
-        self.door.ending.stop()
+        self.door.run_end.stop()
         self.execution = executing.result()
         for thread in (reading, registering, preparing):
             thread.result()
@@ -138,7 +138,7 @@ def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
     The report lists the key as perhaps registered, and the transfer as prepared and not executed.
     """
     states_of_keys = [key.state for key in stopped_run.door.keys.not_cleaned_up()]
-    prepared_transfers = stopped_run.door.guard.prepared.not_executed(stopped_run.door.exchanges)
+    prepared_transfers = stopped_run.door.guard.prepared.outcomes_of_preparations(stopped_run.door.exchanges)
 
     assert states_of_keys == [KeyState.MAYBE]
     assert [exchange.operation for exchange, _ in prepared_transfers] == ["createPix"]
@@ -147,7 +147,7 @@ def test_what_a_stopped_run_may_have_changed_is_reported(stopped_run):
 def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
     """A read, an execution and a list of keys are not sent. They have the number 0, and say that the run was
     stopped."""
-    manual_run.door.ending.stop()
+    manual_run.door.run_end.stop()
     unsent = [send_a_read(manual_run), manual_run.execute(CODE), manual_run.client.send("listPixKeys", "1")]
 
     assert [(exchange.number, exchange.failure.message) for exchange in unsent] == [(0, STOPPED)] * 3
@@ -156,15 +156,15 @@ def test_nothing_is_sent_after_a_run_was_stopped(service, manual_run):
 
 def test_a_stopped_run_does_not_even_clean_up(manual_run):
     """After a run was stopped, even a request that would delete a key of the run (`cleans_up`) is refused."""
-    manual_run.door.ending.stop()
+    manual_run.door.run_end.stop()
 
     with pytest.raises(LimitError, match=STOPPED):
-        manual_run.door.ending.refuse_if_over(SimpleNamespace(cleans_up=True))
+        manual_run.door.run_end.refuse_if_over(SimpleNamespace(cleans_up=True))
 
 
 def test_a_later_run_may_send_a_code_that_a_stopped_run_did_not_send(manual_run):
     """The execution comes after the run was stopped, so it is not sent, and the journal does not mention its code."""
-    manual_run.door.ending.stop()
+    manual_run.door.run_end.stop()
     manual_run.execute(CODE)
 
     assert manual_run.door.guard.open_journal_and_find_usable([CODE]) == [CODE]
@@ -192,13 +192,13 @@ def test_a_request_that_waits_is_not_sent_if_the_run_is_stopped(waits_in, make_i
     """
     manual_run = ManualRun(service, tmp_path, rate=0.0001)
     is_waiting = threading.Event()
-    ending = manual_run.door.ending
+    run_end = manual_run.door.run_end
     with make_it_wait(manual_run):
-        wait = getattr(ending, waits_in)
-        monkeypatch.setattr(ending, waits_in, lambda *arguments: (is_waiting.set(), wait(*arguments))[1])
+        wait = getattr(run_end, waits_in)
+        monkeypatch.setattr(run_end, waits_in, lambda *arguments: (is_waiting.set(), wait(*arguments))[1])
         thread = ThreadWithResult(manual_run.execute)
         assert is_waiting.wait(HANG_LIMIT_S)
-        ending.stop()
+        run_end.stop()
         unsent = thread.result()
     codes_that_a_later_run_may_send = ManualRun(service, tmp_path, name="two").door.guard.open_journal_and_find_usable(
         [CODE]
@@ -237,7 +237,7 @@ def test_in_the_last_minute_only_requests_that_clean_up_are_sent(
     profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
     manual_run = ManualRun(service, tmp_path, is_sandbox=True)
     clock, manual_run.door.keys = Clock(), Keys(profile.pix_keys)
-    manual_run.door.ending.__init__(DURATION_S, clock=clock)
+    manual_run.door.run_end.__init__(DURATION_S, clock=clock)
     body = {"pixKey": profile.pix_keys[0].key, "pixKeyType": profile.pix_keys[0].type}
     if has_registered_a_key:
         manual_run.client.send("registerPixKey", ACCOUNT, json=body, valid=True)
@@ -303,7 +303,7 @@ def test_only_requests_that_clean_up_a_key_of_the_run_are_sent_at_the_end(
     manual_run.client.send("registerPixKey", ACCOUNT, json=registration, valid=True)
     for _ in range(20):
         send_a_read(manual_run)
-    exchange = manual_run.client.of_part(generated_traffic).send(operation, account, json={"pixKey": key})
+    exchange = manual_run.client.of_generator(generated_traffic).send(operation, account, json={"pixKey": key})
     was_sent = exchange.number > 0
 
     assert was_sent is is_sent
@@ -315,8 +315,8 @@ def test_no_wait_is_longer_than_limits_duration():
     An answer is waited for one second at most.
     """
     clock = Clock()
-    ending = Ending(10.0, clock=clock)
+    run_end = RunEnd(10.0, clock=clock)
     clock.now = 10.0
-    ending.sleep(3600.0)  # the test would take an hour
+    run_end.sleep(3600.0)  # the test would take an hour
 
-    assert ending.longest_answer_s == 1.0
+    assert run_end.longest_answer_s == 1.0
