@@ -1,5 +1,7 @@
 """Files of earlier runs: the conformance.json of another run, and the record `<name>.observed.yaml` beside a profile.
 
+This module reads and writes the files. comparison.py compares two runs, and behaviour.py a run with the record.
+
 Anybody may have written these files. So a file is read only if it is a regular file, if its size is within a limit, and
 if its content is as its schema says. No message repeats the content.
 

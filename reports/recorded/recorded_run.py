@@ -152,14 +152,15 @@ def _finding(first: RecordedExample, times: int, answers: int) -> Finding:
 
     `times` answers show it, of `answers` that were judged: "3 of 1,200, first at entry 17 of traffic.har".
     """
-    counted = say(
+    how_often_and_where = say(
         "{times} of {answers}, first at entry {number} of {file}",
         times=f"{times:,}",
         answers=f"{answers:,}",
         number=f"{first.entry:,}",
         file=first.file,
     )
-    return replace(_deviation_of(first).finding, shown_by=counted)
+    # A report writes `shown_by` before the sentence of a finding.
+    return replace(_deviation_of(first).finding, shown_by=how_often_and_where)
 
 
 def _deviation_of(example: RecordedExample) -> ShownDeviation:

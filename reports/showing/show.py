@@ -383,7 +383,7 @@ class Display:
         person becomes its shape, such as `Aaaa`. Of any other value the ordinary words are shown.
         """
         text = token.content
-        placeholder = self.known.whole(text)
+        placeholder = self.known.placeholder_of(text)
         if placeholder:
             return placeholder
         if self._is_safe_to_show(token):

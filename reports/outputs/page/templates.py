@@ -5,8 +5,9 @@ shown in English, and marked as English for screen readers.
 
 Each template has one topic. It shows a message through the filter `said`, and its own words through `{% trans %}` or
 `_()`. The reader can search the page: a script hides the elements with the attribute `data-entry` (a requirement or
-an exchange) that do not match. The policy in `frame.html` permits the
-two scripts by their digests, and no fetches.
+an exchange) that do not match. The policy in `frame.html` permits the two scripts by their digests, and no fetches.
+
+rendering.py and figures.py make the values that the templates show.
 """
 
 from __future__ import annotations
