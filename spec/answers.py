@@ -108,7 +108,7 @@ class RefusalKind(Enum):
 
 REFUSED_FOR_NOW = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
 """Refusals that tell the caller to come back later, whatever the request was. Nothing was done."""
-NO_ANSWER_OF_THE_SERVICE = (408, 499)
+TIMEOUT_STATUSES = (408, 499)
 """Statuses that say that a client or a gateway gave up: the service may go on."""
 NOT_SUPPORTED = (501, 505)
 """Statuses that say that the service does not know such a way to write a request, and did nothing (RFC 9110 sections

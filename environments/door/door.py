@@ -305,12 +305,12 @@ class Door:
         finally:
             barrier.abort()  # if `send` has sent nothing, the other thread must not wait any longer
 
-    def note(self, about: NoteSubject, text: Text, operation: str = "") -> None:
+    def note(self, subject: NoteSubject, text: Text, operation: str = "") -> None:
         """Keep a line of text for the report.
 
         A note about CUT says why not all requests of an operation are sent, and names the operation.
         """
-        if about is NoteSubject.CUT:
+        if subject is NoteSubject.CUT:
             self.unsent[text].add(operation)
         else:
             self.guard.notes.append(text)
@@ -334,7 +334,7 @@ class Door:
             path=self.permission.path(request),
         )
         may_clean_up = intent.credential == VALID and not intent.is_generated
-        sending.cleans_up = may_clean_up and self.keys.may_be_cleaned_up_by(sending)
+        sending.cleans_up = may_clean_up and self.keys.helps_to_clean_up(sending)
         return sending
 
     def _send_through_policies(self, sending: Sending) -> Exchange:

@@ -74,7 +74,7 @@ class Budget:
         self._with_synthetic_identifiers = Counter[str]()  # wrong tokens in requests with synthetic identifiers alone
         # After the first code is executed, it is sent again with wrong tokens. That is safe, because nothing is left to
         # execute. So many wrong tokens are reserved for these requests, by operation.
-        self._kept_for_executed_code = Counter[str]()
+        self._reserved_for_executed_code = Counter[str]()
         # By operation and code or key type, the first request without a token, which does not count as a wrong token.
         self._first_without_token: dict[tuple[str, str], Sending] = {}
         self._prepared = Counter[_Preparation]()  # transfers that may have been prepared
@@ -114,12 +114,12 @@ class Budget:
                 raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
             self._with_synthetic_identifiers[operation] += 1
             return
-        kept = 0 if sending.resends_executed_code else self._kept_for_executed_code[operation]
+        kept = 0 if sending.resends_executed_code else self._reserved_for_executed_code[operation]
         if self._counts[operation] + kept >= self.limits.wrong_tokens:
             raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
         self._counts[operation] += 1
         if sending.resends_executed_code:
-            self._kept_for_executed_code[operation] -= 1
+            self._reserved_for_executed_code[operation] -= 1
 
     def wrong_tokens_left_for_synthetic(self, operation: str) -> int:
         """Number of wrong tokens that may still be sent to the operation in requests whose identifiers are all made up.
@@ -173,12 +173,12 @@ class Budget:
         self._next_request_at = this_request_at + 1 / self.limits.rate
         self.run_end.sleep(this_request_at - now)
 
-    def keep_for_executed_code(self, operation: str, tokens: int) -> None:
-        """Keep so many wrong tokens of the limit for the first executed code of this operation.
+    def reserve_for_executed_code(self, operation: str, tokens: int) -> None:
+        """Reserve so many wrong tokens of the limit for the first executed code of this operation.
 
-        After its execution the code is sent again with them, because nothing is left to execute.
+        After its execution the code is sent again with wrong tokens. That is safe, because nothing is left to execute.
         """
-        self._kept_for_executed_code[operation] = tokens
+        self._reserved_for_executed_code[operation] = tokens
 
     def release_execution(self) -> None:
         """Count one execution less, because a request that was counted before it was sent has executed nothing."""
@@ -240,8 +240,8 @@ class Budget:
         """Count a transfer against `limits.transfers` while a request that may prepare it is sent in the `with` block.
 
         If the answer shows that nothing was prepared, the transfer does not count any more. If other requests that are
-        not answered so far may use up the limit, this one waits for their answers. Raises LimitError if the limit is
-        reached then. Requests to operations that prepare no transfers just pass.
+        not answered so far may use up the limit, this request waits for their answers. Raises LimitError if the limit
+        is reached then. Requests to operations that prepare no transfers just pass.
         """
         operation = sending.intent.operation
         if operation not in PREPARING_OPERATIONS:

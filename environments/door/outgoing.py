@@ -136,7 +136,7 @@ class Sending:
 
         `requests` keeps some headers as bytes, and some bodies as texts.
         """
-        headers = tuple((str(name), _text(value)) for name, value in self.request.headers.items())
+        headers = tuple((str(name), _header_value_as_text(value)) for name, value in self.request.headers.items())
         body = self.request.body or b""
         body = body.encode() if isinstance(body, str) else bytes(body)
         return Request(self.request.method or "", self.request.url or "", headers, body)
@@ -148,9 +148,9 @@ Decision = Callable[[Sending], bool | None]
 """One step of the door after an answer. It returns true if the request is to be sent again."""
 
 
-def _text(value: object) -> str:
-    """The value of a header as a text. `requests` keeps some values as bytes, which are read as Latin-1.
+def _header_value_as_text(value: object) -> str:
+    """The value of a header as a text. `requests` keeps some values as bytes.
 
-    RFC 9110 section 5.5 says so: each byte is one character.
+    These are read as Latin-1, in which each byte is one character, so that no byte is lost (RFC 9110 section 5.5).
     """
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

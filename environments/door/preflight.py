@@ -107,7 +107,8 @@ def _check_if_no_path_is_known(client: Client, first: Exchange) -> None:
     to_undocumented_paths = client.send_to_siblings(first.operation, None, purpose=purpose)
     for operation, path_parameter in _harmless_requests(client):
         exchange = client.send(operation, path_parameter, purpose=purpose)
-        if not indistinguishable(exchange, *to_undocumented_paths):
+        is_answered_otherwise = not indistinguishable(exchange, *to_undocumented_paths)
+        if is_answered_otherwise:  # so the service knows this path
             return
     client.knows_no_path = True
 

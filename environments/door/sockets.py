@@ -325,7 +325,7 @@ class _PoolOfRecentConnections:
     A service closes a connection that is idle, and a request that is sent at that moment is lost.
 
     A thread gets the connection of its last request again, if it is free. So requests that one thread sends in order go
-    over one connection, although other threads send, too.
+    over one connection, although other threads send at the same time.
     """
 
     pool: Any

@@ -133,9 +133,12 @@ class TokenMonitor:
         if is_granted(exchange) and not may_be_about_token:
             self._note_grant(exchange)
             return False
+        token_is_in_doubt = exchange.valid
         if not exchange.valid:
             self._count_refusal_of_invalid_request(response)
-        token_is_in_doubt = exchange.valid or self._begin_check_if_due()
+            if self._invalid_in_a_row >= self._check_token_after:
+                token_is_in_doubt = True
+                self._begin_longer_count()
         if not (token_is_in_doubt and sending.with_token and may_be_about_token):
             return False
         if self.last_granted_read is None:  # no read succeeded so far, so the token may never have been right
@@ -176,17 +179,14 @@ class TokenMonitor:
         if refusal_about_the_caller(response) is not None:
             self._invalid_in_a_row += 1
 
-    def _begin_check_if_due(self) -> bool:
-        """Begin a new count if so many invalid requests in a row were refused that the token must be checked now.
+    def _begin_longer_count(self) -> None:
+        """Count the refusals of invalid requests from zero. The token is checked again after twice as many as before.
 
-        Returns true if so. It is due after five refusals, then after ten more, and so on. The number doubles, because
-        some services refuse every invalid request in this way.
+        First it is checked after 5 refusals in a row, then after 10 more, then after 20 more. The number doubles
+        because some services refuse every invalid request in this way.
         """
-        if self._invalid_in_a_row < self._check_token_after:
-            return False
         self._invalid_in_a_row = 0
         self._check_token_after *= 2
-        return True
 
     def _fetch_another(self, sending: Sending, last_granted_read: Exchange) -> bool:
         """Fetch another token if the last successful read is refused when it is sent again now.

@@ -164,7 +164,7 @@ def _signed_by_suite(key: bytes, header_members: Claims, **claims_to_change: obj
     right token, with `claims_to_change` replaced, or made-up claims if the right one is not signed. It is signed with
     HS256 (RFC 7518 section 3.2).
 
-    The function gives None if the right token is signed with the same key: then the new one would be right, too.
+    The function gives None if the right token is signed with the same key: then the service has to accept the new one.
     """
 
     def wrong_token_of(token: str) -> str | None:

@@ -194,7 +194,7 @@ class _Executions:
         """
         # limits.wrong_tokens also counts the later requests for the code that is executed first, so these are reserved.
         later_requests = REQUESTS_FOR_EXECUTED_CODE if self._first_code_is_to_be_sent_again else 0
-        self._door.budget.keep_for_executed_code(EXECUTE, later_requests)
+        self._door.budget.reserve_for_executed_code(EXECUTE, later_requests)
         if not self._traffic.selection.needs_real_codes:
             return
         plan = self._plan_of_codes()
