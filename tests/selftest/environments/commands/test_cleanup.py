@@ -220,7 +220,7 @@ def test_keys_that_a_run_left_are_deleted_later(cleanup, tmp_path):
     record = tmp_path / "keys-profile.jsonl"
     with Server(service) as server:
         profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
-        model = run_suite_in_memory(service, profile_at_server, "registerPixKey")
+        model = run_suite_in_memory(service, profile_at_server, selected="registerPixKey")
         entries_after_run = record.read_text().splitlines()
         service.base_url = server.base_url
         status_of_cleanup, _ = cleanup(profile_with_events(tmp_path, service), "--yes")
@@ -243,7 +243,7 @@ def test_the_record_of_a_run_does_not_show_the_keys_of_the_profile(tmp_path):
     record = tmp_path / "keys-profile.jsonl"
     with Server(service) as server:
         profile_at_server = replace(profile, base_url=server.base_url, sandbox=server.base_url)
-        run_suite_in_memory(service, profile_at_server, "registerPixKey")
+        run_suite_in_memory(service, profile_at_server, selected="registerPixKey")
     text = record.read_text()
     permissions_of_others = record.stat().st_mode & 0o077
 
