@@ -161,7 +161,7 @@ def test_a_selected_requirement_sends_only_what_it_needs():
 
 def _shows_alone(mutant):
     """True if a selection of its requirement shows the fault in memory."""
-    needs_other_requests = mutant.operator in ("right after", "kept refusal")
+    needs_other_requests = mutant.kind_of_change in ("right after", "kept refusal")
     return bool(mutant.fails) and not mutant.on_the_wire and not mutant.parallel and not needs_other_requests
 
 

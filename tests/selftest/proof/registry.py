@@ -57,7 +57,7 @@ class DeclaredService:
     @property
     def on_the_wire(self) -> bool:
         """True if only sockets show the difference: connections or framing."""
-        return getattr(self.make, "ON_THE_WIRE", False)
+        return getattr(self.service_class, "ON_THE_WIRE", False)
 
     @property
     def gets_the_requests_of_the_sandbox(self) -> bool:

@@ -53,8 +53,12 @@ CHOSEN = {
 }
 NAMES_OF_CHOSEN = [declared_service.name for declared_service in chain.from_iterable(CHOSEN.values())]
 EMPTY_TRIAL = Trial(0, {}, 1, ())
-SERVICES = list(chain.from_iterable(registry.specimens.values() for registry in REGISTRIES.values()))
-REPLAYED = [specimen for specimen in SERVICES if EXHAUSTIVE and specimen.is_sent_the_same]
+SERVICES = list(chain.from_iterable(registry.declared_services.values() for registry in REGISTRIES.values()))
+REPLAYED = [
+    declared_service
+    for declared_service in SERVICES
+    if EXHAUSTIVE and declared_service.gets_the_requests_of_the_sandbox
+]
 EVERY_TENTH_REPLAYED = REPLAYED[::10]
 """Services whose replay is compared with a trial in memory. All 459 would take a tenth of the time of the proof."""
 FIRST_OF_EACH_MODULE = {
@@ -85,13 +89,13 @@ def message_for_matrix(request: pytest.FixtureRequest):
     return send_and_describe
 
 
-def _trial_of(specimen: Specimen, parallel: int | None = None) -> Trial:
-    service = specimen.make()
-    if specimen.on_the_wire and parallel != 1:
-        return try_over_http(service, specimen.environment, parallel)
-    if specimen.parallel and parallel != 1:
-        return try_with_threads(service, specimen.environment, parallel)
-    if specimen.parallel:
+def _trial_of(declared_service: DeclaredService, parallel: int | None = None) -> Trial:
+    service = declared_service.service_class()
+    if declared_service.on_the_wire and parallel != 1:
+        return try_over_http(service, declared_service.environment, parallel)
+    if declared_service.parallel and parallel != 1:
+        return try_with_threads(service, declared_service.environment, parallel)
+    if declared_service.parallel:
         service.HOLD_S = service.HOLD_LESS_S = 0  # no other request will come
     return (trial_by_replay if declared_service.gets_the_requests_of_the_sandbox else try_in_memory)(
         service, declared_service.environment
@@ -136,10 +140,16 @@ def _verdicts(trial: Trial) -> dict[str, Verdict]:
     return {id: result.verdict for id, result in trial.results.items()}
 
 
-def _difference_of_fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
-    judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
-    on_the_wire = parallel != 1 and (specimen.on_the_wire or specimen.parallel)
-    return judge(specimen, trial, trial_of_plain_sandbox(specimen.environment, parallel, on_the_wire=on_the_wire))
+def _difference_of_fault(declared_service: DeclaredService, parallel: int | None, trial: Trial) -> Difference:
+    judge = (
+        difference_with_one_request_at_a_time
+        if declared_service.parallel and parallel == 1
+        else difference_of_faulty_service
+    )
+    on_the_wire = parallel != 1 and (declared_service.on_the_wire or declared_service.parallel)
+    return judge(
+        declared_service, trial, trial_of_plain_sandbox(declared_service.environment, parallel, on_the_wire=on_the_wire)
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,8 +178,11 @@ def test_a_service_gets_the_verdicts_that_it_declares(registry, declared_service
     assert lines == [], message
 
 
-@pytest.mark.parametrize("specimen", [pytest.param(specimen, id=specimen.name) for specimen in EVERY_TENTH_REPLAYED])
-def test_a_replay_is_a_trial_in_memory(specimen):
+@pytest.mark.parametrize(
+    "declared_service",
+    [pytest.param(declared_service, id=declared_service.name) for declared_service in EVERY_TENTH_REPLAYED],
+)
+def test_a_replay_is_a_trial_in_memory(declared_service):
     """A service that is sent the same requests as the sandbox gets the same verdicts from a replay as from a trial in
     memory.
 

@@ -296,10 +296,12 @@ def failing_and_warning(folder, entries):
     return [{row.id for row, result in rows if result.verdict == verdict} for verdict in ("fail", "warn")]
 
 
-def drawn_specimens(registry):
-    """Some specimens of a registry, drawn by their names; all with PIX_PROOF=exhaustive."""
-    specimens = [
-        specimen for specimen in registry.specimens.values() if not specimen.on_the_wire and not specimen.parallel
+def drawn_services(registry):
+    """Some declared_services of a registry, drawn by their names; all with PIX_PROOF=exhaustive."""
+    declared_services = [
+        declared_service
+        for declared_service in registry.declared_services.values()
+        if not declared_service.on_the_wire and not declared_service.parallel
     ]
     return [
         pytest.param(declared_service, id=declared_service.name)
