@@ -128,7 +128,7 @@ def _reasons_why_incomplete(run: Run, results: Results, share: float) -> Iterato
     yield run.grants.why_no_basis_for_a_verdict(_operations_of(results))
     # A key that existed before the run is gone, or an account of the profile is refused.
     yield from (note.text for note in run.notes if note.kind in (NoteKind.KEY_GONE, NoteKind.ACCOUNT_REFUSED))
-    yield _not_exercised(run.profile, results)
+    yield _number_not_exercised_in_words(run.profile, results)
     yield run.ended_by  # the limit that ended the sending, or the token that expired; empty if nothing did
     required_share = run.profile.min_coverage or 0
     if share < required_share:
@@ -153,7 +153,7 @@ def _something_was_tested(results: Results) -> bool:
     return any(result.verdict in TESTED for _, result in results)
 
 
-def _not_exercised(profile: Profile, results: Results) -> Text:
+def _number_not_exercised_in_words(profile: Profile, results: Results) -> Text:
     """How many requirements were not exercised although the profile permits their requests, in words; empty if none.
 
     A requirement is counted only if its failure would make the run fail: its level is in `fail_on`, and

@@ -36,7 +36,7 @@ def fixes() -> tuple[Mapping[str, Any], ...]:
     return tuple(read_yaml(FIXES))
 
 
-def is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
+def entry_is_for(entry: Mapping[str, Any], requirement: Requirement) -> bool:
     """True if the entry of fixes.yaml tells how a deviation from this requirement is usually repaired."""
     patterns = entry.get("ids", ())
     return requirement.level == entry.get("level") or any(fnmatchcase(requirement.id, pattern) for pattern in patterns)
@@ -51,7 +51,7 @@ def fix_for(requirement: Requirement) -> Text:
     if requirement.untestable:
         return ""
     # An entry is always found, because the last entries are for whole levels.
-    text = next(entry["fix"] for entry in fixes() if is_for(entry, requirement))
+    text = next(entry["fix"] for entry in fixes() if entry_is_for(entry, requirement))
     operation = operations().get(requirement.operation or "")
     request = f"{operation.method} {operation.path}" if operation else ""
     parts = requirement.id.split(".")

@@ -65,7 +65,7 @@ class Language:
         time = format_time(moment, "medium", locale=self._locale)
         return f"{day} {time} UTC"
 
-    def date_in(self, text: str) -> str:
+    def date_of_text(self, text: str) -> str:
         """A day or a moment as conformance.json has it, `2026-11-20T09:30:00Z`, as people of this language write it."""
         return self.date(Date(text))
 

@@ -106,7 +106,7 @@ class KnownValues:
                 return
         self._placeholders[value] = placeholder
         self._add_encodings(known_value, placeholder)
-        # A password such as `correct horse` is made of words that may be shown as ordinary ones. Their list lets the
+        # A password such as `correct horse` is made of words that may be shown as ordinary ones. These words let the
         # caller hide each of them (`has_word`).
         if known_value.secret and not _DIGIT.search(value):
             self._words.update(_LETTERS.findall(value))

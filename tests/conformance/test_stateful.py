@@ -69,7 +69,7 @@ def test_shapes_hold_around_executions(sequences: DrawnSequences, session: Sessi
         findings.cases_with_answers, findings.why_incomplete or _NEEDS_A_SANDBOX_AND_PREPARED_TRANSFERS
     )
 
-    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_losing_a_key)
+    warn("listPixKeys.exists", finding("lost-by-execution"), sequences.executions_after_which_a_key_is_missing)
     # Also results for requirements of the other operations in the sequences, such as "deletePixKey.status".
     results = findings.results(session.run.seed, session.profile.fail_on)
     assert_requirements("executePix.status", results)

@@ -644,7 +644,7 @@ def draw_sequences(
     seed: str,
     count: int,
     steps: Sequence[T],
-    situations: Callable[[Sequence[T]], set[Hashable]],
+    patterns: Callable[[Sequence[T]], set[Hashable]],
     *,
     without_impossible_steps: Callable[[Sequence[T]], tuple[T, ...]] = tuple,
     examples: Sequence[tuple[T, ...]] = (),
@@ -652,35 +652,35 @@ def draw_sequences(
     """Sequences of these steps, drawn at random: as many as `count`. Each begins with the first step.
 
     The `examples` are the first sequences. For the others, ten times as many sequences are drawn as needed. The chosen
-    ones together have the largest number of different situations. A situation is, for example, a deletion right after
-    a registration. `situations` gives all situations of a sequence. `without_impossible_steps` removes steps such as an
+    ones together have the largest number of different patterns. A pattern is, for example, a deletion right after
+    a registration. `patterns` gives all patterns of a sequence. `without_impossible_steps` removes steps such as an
     execution before any preparation; by default all steps stay. The same `seed` gives the same sequences.
     """
     further_steps = st.lists(st.sampled_from(steps), min_size=_FEWEST_STEPS, max_size=_MOST_STEPS)
     strategy = further_steps.map(lambda further: without_impossible_steps((steps[0], *further)))
     drawn = _distinct(strategy, seed, _DRAWN_FOR_EACH * count)
-    return _with_most_situations(drawn, count, situations, examples[:count])
+    return _with_most_patterns(drawn, count, patterns, examples[:count])
 
 
-def _with_most_situations(
-    values: Iterable[T], count: int, situations: Callable[[T], set[Hashable]], taken_first: Iterable[T] = ()
+def _with_most_patterns(
+    values: Iterable[T], count: int, patterns: Callable[[T], set[Hashable]], taken_first: Iterable[T] = ()
 ) -> list[T]:
-    """The values that together have the most different situations: as many as `count`, or all if there are fewer.
+    """The values that together have the most different patterns: as many as `count`, or all if there are fewer.
 
-    `situations` gives the situations of a value. One value after the other is chosen: the one with the most situations
-    that no value chosen before has. `taken_first` are chosen in any case, and count as the first ones.
+    `patterns` gives the patterns of a value. One value after the other is chosen: each time the value with the most new
+    patterns, which no value chosen before has. The values in `taken_first` are chosen before all others.
     """
     chosen = list(taken_first)
-    situations_so_far: set[Hashable] = set()
+    patterns_so_far: set[Hashable] = set()
     for value in chosen:
-        situations_so_far |= situations(value)
-    remaining = [(value, situations(value)) for value in values]
+        patterns_so_far |= patterns(value)
+    remaining = [(value, patterns(value)) for value in values]
     while remaining and len(chosen) < count:
-        counts_of_new = [len(situations_of_value - situations_so_far) for _, situations_of_value in remaining]
+        counts_of_new = [len(patterns_of_value - patterns_so_far) for _, patterns_of_value in remaining]
         index_of_best = counts_of_new.index(max(counts_of_new))
-        best, situations_of_best = remaining.pop(index_of_best)
+        best, patterns_of_best = remaining.pop(index_of_best)
         chosen.append(best)
-        situations_so_far |= situations_of_best
+        patterns_so_far |= patterns_of_best
     return chosen
 
 

@@ -67,7 +67,7 @@ IN_ORDER: tuple[Scenario, ...] = (send_without_token_at_the_start, register, exe
 """Scenarios that are sent alone and in this order: what needs the first second of a run; the keys; the executions; the
 transfers that are only prepared."""
 AT_ONCE: tuple[Scenario, ...] = (send_reads, send_invalid, send_unreadable_requests)
-"""Scenarios that are sent together, because they name nobody, or only read."""
+"""Scenarios that are sent many at a time, because they have made-up identifiers only, or only read."""
 SIDE_BY_SIDE: tuple[Scenario, ...] = (send_reads_beside_refusals,)
 """Scenarios whose requests leave in pairs, each at the same moment, to find answers that are mixed up."""
 WITH_WRONG_TOKENS: tuple[Scenario, ...] = (send_valid_token_after_wrong_one, send_stand_ins)

@@ -93,15 +93,16 @@ class Traffic:
     def send(self, scenarios: Iterable[Scenario]) -> None:
         """Have these scenarios send their requests, one scenario after the other.
 
-        Scenarios that serve no selected requirement, or that the profile does not permit, are left out. A scenario may
-        hand requests to `send_together`, because they do not depend on an order: all of these are sent last, at the
-        same time. Then requests whose answers deviate are sent again, to see whether the deviation shows again.
+        Scenarios that serve no selected requirement, or that the profile does not permit, are left out. If the order of
+        some requests does not matter, a scenario gives them to `send_together`. These requests are sent when all
+        scenarios have run, at the same time. Then requests whose answers deviate are sent again, to see whether the
+        deviation appears a second time.
         """
         for selected_scenario in filter(self.selects, scenarios):
             selected_scenario.send(self)
         requests_by_call = self._to_send_together
         self._to_send_together = []
-        self.together.send_in_turns(requests_by_call)
+        self.together.send_all_mixed(requests_by_call)
         self.together.send_deviating_again()
 
     def send_together(self, sends: Sequence[Send]) -> None:

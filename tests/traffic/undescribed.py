@@ -66,9 +66,9 @@ class PreparationAlone(Purpose):
 def prepare_transfers(traffic: Traffic) -> None:
     """Send a valid body to each operation that prepares transfers, to observe its answer.
 
-    Operations to which a transfer was prepared for an execution are left out, because their answer is known. On a
-    sandbox (a service without real money) more is sent: a registration right after the last preparation, because a
-    service at fault may let a transfer spoil the next request, and the same bodies several times.
+    An operation is left out if it has prepared a transfer for an execution, because its answer is known. On a sandbox
+    (a service without real money) two things follow: a registration right after the last preparation, because a service
+    at fault may answer the request after a transfer wrongly; and each granted body several times more.
     """
     for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
         was_prepared_to_execute = traffic.log.of(operation, Preparation.TO_EXECUTE)
@@ -104,17 +104,17 @@ def _send_preparation(traffic: Traffic, operation: str) -> None:
 
 
 def _send_granted_preparations_again(traffic: Traffic) -> None:
-    """Send the bodies that were granted several times more, at the same time, because one answer of several may differ.
+    """Send each granted body several times more, at the same time: one of several servers may answer it wrongly.
 
-    There are ENOUGH_ANSWERS to each body then, so that a faulty node of the service is found.
+    Each body then has ENOUGH_ANSWERS answers, so that a faulty server is found.
     """
     sends: list[Send] = []
     for operation in traffic.operations_tested_among(*PREPARING_OPERATIONS):
-        granted = list(filter(is_granted, traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)))
-        for answer in granted:
+        answers = traffic.log.of(operation, PreparationAlone.ONE_OF_EACH)  # one at most
+        for answer in filter(is_granted, answers):
             body = answer.request.body
             send = partial(traffic.client.send, operation, body=body, valid=True, purpose=PreparationAlone.ONCE_MORE)
-            sends += [send] * (ENOUGH_ANSWERS - len(granted))
+            sends += [send] * (ENOUGH_ANSWERS - 1)
     traffic.together.send_all(sends)
 
 
@@ -232,17 +232,20 @@ def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
 def why_no_shape(log: Log, profile: Profile, operation: str) -> Text:
     """Reason why no answer shows the shape of a successful answer, and which line of the profile to add or to check.
 
-    The text is shown for a test that is skipped. If all answers were errors of the moment, such as a server error, the
+    The text is shown for a test that is skipped. If all answers were temporary errors, such as a server error, the
     reason has only the answers, because the profile is not the cause.
     """
     valid = [exchange for exchange in log.sent_by_scenarios(operation) if exchange.expects_success]
     answer = answers_in_words(valid) if valid else say("no answer")
-    are_all_of_the_moment = not any(map(is_evidence, valid))
-    if valid and are_all_of_the_moment:
+    are_all_temporary = not any(map(is_evidence, valid))
+    if valid and are_all_temporary:
         return say("no valid request succeeded ({answer})", answer=answer)
-    needs_a_body = bool(profile.accounts) and operation not in READ_OPERATIONS
-    line_of_profile = f"requests.{operation}" if needs_a_body else "accounts"
-    is_supplied = bool(profile.accounts) and operation in {*READ_OPERATIONS, *profile.requests}
+    if operation in READ_OPERATIONS or not profile.accounts:  # without an account, a body is not needed yet
+        line_of_profile = "accounts"
+        is_supplied = bool(profile.accounts)
+    else:
+        line_of_profile = f"requests.{operation}"
+        is_supplied = operation in profile.requests
     if is_supplied:
         return say("no valid request succeeded ({answer}): check {what}", answer=answer, what=line_of_profile)
     return say("no valid request succeeded ({answer}): supply {what}", answer=answer, what=line_of_profile)

@@ -89,7 +89,7 @@ def _environment(language_tag: str) -> Environment:
         "observed": filters.observed,
         "command": filters.command,
         "words": page_language.text,
-        "date": page_language.date_in,
+        "date": page_language.date_of_text,
         "number": page_language.number,
     }
     return environment

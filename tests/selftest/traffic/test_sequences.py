@@ -12,10 +12,10 @@ from tests.traffic.sequences import (
     STEPS_OF_TRANSFERS,
     USUAL_SEQUENCE_OF_A_TRANSFER,
     executes,
-    executions_that_lose_a_key,
+    executions_after_which_a_key_is_missing,
+    patterns_of_keys,
+    patterns_of_transfers,
     possible_steps,
-    situations_of_keys,
-    situations_of_transfers,
 )
 
 REGISTER, DELETE, LIST, BALANCE = STEPS_OF_KEYS
@@ -69,7 +69,7 @@ def test_sequences_reach_most_faults_of_three_steps(number_of_sequences, part_th
     faults = list(product((REGISTER, DELETE), (REGISTER, DELETE), STEPS_OF_KEYS))
     missed = []
     for seed in SEEDS:
-        sequences = draw_sequences(f"{seed} sequences", number_of_sequences, STEPS_OF_KEYS, situations_of_keys)
+        sequences = draw_sequences(f"{seed} sequences", number_of_sequences, STEPS_OF_KEYS, patterns_of_keys)
         missed += [fault for fault in faults if not any(is_reached(sequence, *fault) for sequence in sequences)]
 
     assert len(missed) <= part_that_may_be_missed * len(SEEDS) * len(faults)
@@ -88,7 +88,7 @@ def test_sequences_reach_most_faults_beside_an_execution(number_of_sequences, pa
     number_reached = 0
     for seed in SEEDS:
         sequences = draw_sequences(
-            f"{seed} sequences with transfers", number_of_sequences, STEPS_OF_TRANSFERS, situations_of_transfers,
+            f"{seed} sequences with transfers", number_of_sequences, STEPS_OF_TRANSFERS, patterns_of_transfers,
             without_impossible_steps=possible_steps, examples=(USUAL_SEQUENCE_OF_A_TRANSFER, SEQUENCE_OF_SEVERAL_TRANSFERS),
         )  # fmt: skip
         pairs_in_sequences = {pair for sequence in sequences for pair in pairwise(sequence)}
@@ -111,7 +111,7 @@ DELETION = (DELETE, answer("deletePixKey", {"code": 0, "data": {}}, number=4))
 def test_an_execution_may_lose_a_key():
     """An execution counts as losing a key if a list showed the key before it, and two lists in a row lack it after it."""
     steps = [LIST_WITH_KEY, EXECUTION, LIST_WITHOUT_KEY, LIST_WITHOUT_KEY]
-    executions = executions_that_lose_a_key(steps, KEY, "/data/keys/*/pixKey")
+    executions = executions_after_which_a_key_is_missing(steps, KEY, "/data/keys/*/pixKey")
 
     assert [exchange.number for exchange in executions] == [3]
 
@@ -135,6 +135,6 @@ def test_an_execution_may_lose_a_key():
 )
 def test_an_execution_does_not_lose_a_key_that_may_be_gone_for_another_reason(steps):
     """An execution does not count as losing a key if something else may be the reason why a list lacks it."""
-    executions = executions_that_lose_a_key(steps, KEY, "/data/keys/*/pixKey")
+    executions = executions_after_which_a_key_is_missing(steps, KEY, "/data/keys/*/pixKey")
 
     assert [exchange.number for exchange in executions] == []
