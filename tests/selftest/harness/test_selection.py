@@ -162,7 +162,7 @@ def test_a_selected_requirement_sends_only_what_it_needs():
 def _shows_alone(mutant):
     """True if a selection of its requirement shows the fault in memory."""
     needs_other_requests = mutant.operator in ("right after", "kept refusal")
-    return bool(mutant.fails) and not mutant.on_the_wire and not needs_other_requests
+    return bool(mutant.fails) and not mutant.on_the_wire and not mutant.parallel and not needs_other_requests
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ class Specimen:
 
     @property
     def on_the_wire(self) -> bool:
-        """True if only sockets show the difference: requests at the same moment, connections or framing."""
-        return self.parallel or getattr(self.make, "ON_THE_WIRE", False)
+        """True if only sockets show the difference: connections or framing."""
+        return getattr(self.make, "ON_THE_WIRE", False)
 
     @property
     def is_sent_the_same(self) -> bool:

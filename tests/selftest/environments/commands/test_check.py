@@ -228,47 +228,58 @@ LISTED_KEY = {
 }
 
 
+def suggested_lines(key_list):
+    """The lines that `check` suggests for the sandbox profile without `key_at`, if a service gives this list of keys.
+
+    A line is given without the reason that stands behind it in brackets.
+    """
+    profile = replace(load("sandbox"), key_at=None)
+    return [line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)]
+
+
 @pytest.mark.parametrize(
-    ("key_list", "suggested_lines"),
+    ("key_list", "line"),
     [
-        ({"data": {"keys": [LISTED_KEY]}}, ["key_at: /data/keys/*/pixKey"]),
-        ({"data": ["+5511955500777", "c0ffee00-0001-4000-8000-000000000001"]}, ["key_at: /data/*"]),
-        ({"data": [{"value": "a@b.example", "account": "+5511955500777"}]}, ["key_at: /data/*/value or key_at: /data/*/account"]),
-        ({"data": {"keys": [{"pixKey": "q***@b.example"}]}}, ["key_at: …"]),
-        ({"data": {"keys": []}}, ["key_at: …"]),
-        ({"data": {"Joaquim Barbosa": ["a@b.example"]}}, ["key_at: …"]),
+        ({"data": {"keys": [LISTED_KEY]}}, "key_at: /data/keys/*/pixKey"),
+        ({"data": ["+5511955500777", "c0ffee00-0001-4000-8000-000000000001"]}, "key_at: /data/*"),
         (
-            {"data": [{"key": "13579246828"}]},
-            ["key_at: /data/*/key", "not_for_this_account: [CNPJ]"],
+            {"data": [{"value": "a@b.example", "account": "+5511955500777"}]},
+            "key_at: /data/*/value or key_at: /data/*/account",
         ),
-        (
-            {"data": [{"key": "45000001000174"}]},
-            ["key_at: /data/*/key", "not_for_this_account: [CPF]"],
-        ),
+        ({"data": {"keys": [{"pixKey": "q***@b.example"}]}}, "key_at: …"),
+        ({"data": {"keys": []}}, "key_at: …"),
+        ({"data": {"Joaquim Barbosa": ["a@b.example"]}}, "key_at: …"),
     ],
     ids=[
-        "objects",
-        "texts",
+        "the keys are members of objects",
+        "the keys are texts in an array",
         "two members look like keys",
         "a masked key",
         "no key",
-        "a member name that may be data",
-        "a CPF at an account of a person",
-        "a CNPJ at an account of a company",
+        "the name of a member is the name of a person",
     ],
-)  # fmt: skip
-def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, suggested_lines):
+)
+def test_a_check_suggests_where_the_list_of_keys_has_its_keys(key_list, line):
     """The interface document does not show how a list of keys looks, so the profile has to say it (`key_at`).
 
-    The command looks at the list of this service, and suggests lines for the profile (the settings of a run). The line
-    has … if the list does not show it, or if it would show personal data.
+    The command looks at the list of this service, and suggests a line for the profile (the settings of a run). The line
+    has … if the list does not show where its keys are, or if the line would show personal data.
     """
-    profile = replace(load("sandbox"), key_at=None)
-    lines = [
-        line.partition(" (")[0] for line in lines_to_add_to_profile(key_list, profile)
-    ]  # without the reason in brackets
+    assert suggested_lines(key_list) == [line]
 
-    assert lines == suggested_lines
+
+@pytest.mark.parametrize(
+    ("listed_key", "line"),
+    [("13579246828", "not_for_this_account: [CNPJ]"), ("45000001000174", "not_for_this_account: [CPF]")],
+    ids=["a CPF, so the account is that of a person", "a CNPJ, so the account is that of a company"],
+)
+def test_a_check_suggests_which_key_type_the_account_cannot_have(listed_key, line):
+    """A CPF is the tax number of a person, and a CNPJ that of a company. An account belongs to one of the two.
+
+    So if the list of keys has a CPF, no CNPJ can be registered at that account, and the other way round. The command
+    suggests to name that type in `not_for_this_account`, beside the place of the keys (`key_at`).
+    """
+    assert suggested_lines({"data": [{"key": listed_key}]}) == ["key_at: /data/*/key", line]
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ class FewConnections(Server):
 class TakesFewConnections(Service):
     """The sandbox behind a server that takes `MOST` connections. `RESETS`: others are reset."""
 
-    SERVER = FewConnections
+    ON_THE_WIRE, SERVER = True, FewConnections
     MOST, RESETS = 2, False
 
 

@@ -298,7 +298,9 @@ def failing_and_warning(folder, entries):
 
 def drawn_specimens(registry):
     """Some specimens of a registry, drawn by their names; all with PIX_PROOF=exhaustive."""
-    specimens = [specimen for specimen in registry.specimens.values() if not specimen.on_the_wire]
+    specimens = [
+        specimen for specimen in registry.specimens.values() if not specimen.on_the_wire and not specimen.parallel
+    ]
     return [
         pytest.param(specimen, id=specimen.name)
         for specimen in specimens
