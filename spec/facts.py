@@ -294,7 +294,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     for name in names:
         some_objects_lack_it = len(values[name]) < len(objects)
         if some_objects_lack_it:
-            facts[name].add(("", ABSENT))
+            facts[name].add(("", ABSENT))  # the empty pointer is the member itself
     return facts
 
 
@@ -321,10 +321,10 @@ def _type_of(value: object) -> str:
 # alone, so that the decision is the same for all answers of a service.
 
 
-def _words_in(file: str) -> frozenset[str]:
-    """The words in a file of the folder of this module. They are in small letters there; a line with # is a comment."""
+def _words_in(file_name: str) -> frozenset[str]:
+    """The words in a text file beside this module, such as words.txt. A line that begins with # is a comment."""
     words = set[str]()
-    for line in Path(__file__).with_name(file).read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name(file_name).read_text("utf-8").splitlines():
         if not line.startswith("#"):
             words.update(line.split())
     return frozenset(words)

@@ -182,7 +182,7 @@ class Reporter:
         *lines, verdict = summary(self.document, self.run, self._clean(self._report_in_words()))
         yield from lines
         if self._github_word:
-            yield f"::{self._github_word}::"
+            yield f"::{self._github_word}::"  # from here on the runner accepts commands again
             yield from workflow_commands(self.document)
         yield verdict
 
