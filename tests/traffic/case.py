@@ -7,7 +7,7 @@
 - Members are the names and values in a JSON body. The interface document shows them in its section Endpoints.
 
 A number cannot have the prefix, and may be the account or the key of somebody. So each function that makes a body says
-what becomes of numbers: they become 0 or a negative number, for instance, or the case is left out (`safe_cases`).
+what becomes of numbers: they become 0 or a negative number, for instance, or the case is left out (`harmless_cases`).
 
 Self-tests: promises/test_transfers.py.
 """
@@ -345,7 +345,7 @@ _UNDELETABLE_KEY = re.compile(rf"(?:{SYNTHETIC_PREFIX})?\s*|.{{201,}}|.*[\0-\x1f
 characters (as for `_AMBIGUOUS_KEY` of the door), or with control characters or halves of surrogate pairs."""
 
 
-def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
+def harmless_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
     """The cases (requests) that can do no harm to a bank, so that they may be sent.
 
     On a sandbox, a service without real money, all of them. Elsewhere:
@@ -361,7 +361,7 @@ def safe_cases(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
         is_about_keys = case.operation in ("registerPixKey", "deletePixKey")
         leaves = []  # the texts and numbers in the body, with their paths
         if case.body:
-            leaves = list(leaves_of(_value_for_a_lenient_reader(case.body)))
+            leaves = list(leaves_of(_value_for_a_lenient_service(case.body)))
             if not _body_may_be_sent(case.operation, leaves, profile):
                 continue
         if is_about_keys and _key_may_be_undeletable(leaves):
@@ -408,9 +408,9 @@ def _are_permitted_amounts(operation: str, leaves: Iterable[_Leaf], profile: Pro
 
 
 def greatest_amount(operation: str, profile: Profile) -> float:
-    """The greatest amount that may be sent outside a sandbox: that in the body of the profile for the operation.
+    """The greatest amount that may be sent outside a sandbox: the amount in the body of the profile for the operation.
 
-    One cent if the body has no amount.
+    It is one cent if the body has no amount.
     """
     leaves = leaves_of(usual_body(operation, profile))
     amounts = [number for path, number in leaves if AMOUNT in path and _is_json_number(number)]
@@ -456,10 +456,10 @@ def _with_synthetic_account(case: Case, profile: Profile) -> Case:
     return replace(case, path_parameter=path_parameter, body=body)
 
 
-def _value_for_a_lenient_reader(body: bytes) -> Any:
-    """The value of a body for a reader that accepts more than JSON allows, such as NaN; None if it cannot be read.
+def _value_for_a_lenient_service(body: bytes) -> Any:
+    """The value of a body for a service that accepts more than JSON allows, such as NaN; None if it cannot be read.
 
-    The tested service may be such a reader. So a number that only this reader understands must name nobody, too.
+    The tested service may be so lenient. So a number that only such a service understands must also name nobody.
     """
     if is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, body):  # a parser of Python may crash on it
         return None

@@ -233,9 +233,10 @@ def _schema_without_other_members(members: Mapping[str, _JsonSchema], required: 
 def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, _JsonSchema]:
     """By kind of body, the JSON schema from which Schemathesis makes bodies of the operation.
 
-    A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Bodies of
-    one kind need a schema of their own. `example_body` has the usual value of each member.
+    A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Each kind
+    has a schema of its own. `example_body` has the usual value of each member.
     """
+    # By name of a member: its schema for random values, for the coverage phase, and for its usual value alone.
     drawn = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
     covered = {
         name: _covered_member_schema(operation, name, usual_value, profile)
@@ -302,8 +303,8 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     """Register two hooks with Schemathesis that keep drawn requests harmless.
 
     The first hook leaves out requests that may never be sent. The second hook replaces everything that may name
-    somebody by a made-up text. Each request is checked two more times: by `safe_cases` in `case.py`, and by the door
-    (the only module that sends requests).
+    somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and
+    by the door (the only module that sends requests).
     """
 
     @schema.hook  # type: ignore[untyped-decorator]
@@ -393,13 +394,13 @@ class Drawing:
         """
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
-        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))  # with several unusual members
+        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
         combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
-        others += _first_of_new_requests(combined, count_combined, [*coverage, *others])
-        count = examples - len(others)
-        if count:
+        others += _first_new_cases(combined, count_combined, [*coverage, *others])
+        count_left = examples - len(others)
+        if count_left:
             strategy = _drawn_cases(operation, self._strategy(operation))
-            others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
+            others += _distinct(strategy, f"{seed} {operation}", count_left, {*coverage, *others})
         return [*coverage, *others]
 
     def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
@@ -546,7 +547,7 @@ _SIZES = (0.001, 2**31, 2**63)
 """Limits between the sizes of numbers: less than a cent, 32 bits, 64 bits."""
 
 
-def _first_of_new_requests(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
+def _first_new_cases(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
     """The first of these cases whose requests are new, as many as `count`, so that no request is sent twice.
 
     A request is new if it is none of the `earlier` ones, and none of the cases before it.
@@ -590,9 +591,11 @@ def _kind_of_value(value: Any) -> str:
     if isinstance(value, str):
         is_synthetic = value.startswith(SYNTHETIC_PREFIX)
         return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""), is_synthetic)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, bool):  # before numbers, because Python counts booleans among the integers
+        return repr(value)
+    if isinstance(value, int | float):
         return _kind_of_number(value)
-    return repr(value) if isinstance(value, bool) else type(value).__name__
+    return type(value).__name__
 
 
 def _kind_of_text(text: str, is_synthetic: bool) -> str:

@@ -445,17 +445,16 @@ def _are_answered(exchanges: Sequence[Exchange]) -> bool:
 
 
 def _find_out_if_valid(evidence: _EvidenceInLog, exchange: Exchange, siblings: list[Exchange]) -> bool:
-    """Find out whether a request is certainly valid, so that an endpoint that exists must not refuse it. It is:
+    """Find out whether a request is certainly valid, so that an endpoint that exists must not refuse it. These are:
 
     - an execution, if the run prepared its code
     - a request for an account, if another operation accepts the account
     - a request without a path parameter, if another operation accepts the token; or if its answer is a 404, because
       that is no answer to a wrong token
 
-    A deletion is not certainly valid if a registration, too, is answered like the siblings (the same request to
-    undocumented paths): then perhaps no key was registered, so there was none to delete.
-
-    This function may send a registration, if `evidence` sends what is missing.
+    But a deletion is not certainly valid if a registration is answered like the siblings (the same request to
+    undocumented paths): then perhaps no key was registered, so no key could be deleted. To see that, a harmless
+    registration is sent if `evidence` sends what is missing.
     """
     if not exchange.expects_success:
         return False

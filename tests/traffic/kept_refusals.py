@@ -86,8 +86,8 @@ def send_valid_token_after_wrong_one(traffic: Traffic) -> None:
 def _send_with_wrong_token_in_between(first: _Request, second: _Request) -> None:
     """Send each of two requests with the valid token, with a wrong one, and with the valid one again.
 
-    If the third answer refuses the token, the service may have kept the refusal of the second one. At the end a request
-    for another code or account shows whether the caller as such is locked out: then no refusal was kept.
+    If the third answer refuses the token, the service may have kept the refusal of the second request. At the end a
+    request for another code or account shows whether the service has locked the caller out instead.
     """
     first.send(KeptRefusal.WITH_THE_TOKEN)
     first.send(KeptRefusal.WRONG_TOKEN, WRONG_TOKEN)
@@ -102,7 +102,7 @@ def _send_after_reads_with_wrong_token(first: _Request, second: _Request) -> Non
     """For each account, read the balance with a wrong token, and then send the registration with the valid token.
 
     If the registration is refused, the service may have kept the refusal of the read. A request for another account
-    shows whether the caller as such is locked out.
+    shows whether the service has locked the caller out instead, for all accounts.
     """
     for request in (first, second):
         request.read_with_a_wrong_token()

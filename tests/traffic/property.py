@@ -27,7 +27,7 @@ from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
-from tests.traffic.case import SMALLER, Case, safe_cases
+from tests.traffic.case import SMALLER, Case, harmless_cases
 from tests.traffic.collecting import Findings
 from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
 from tests.traffic.together import Together
@@ -130,7 +130,7 @@ class Generation:
     def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
         """The requests to one operation: valid reads, invalid requests from tables, and requests drawn at random.
 
-        They are not sent yet. Requests that the profile does not permit are left out (`safe_cases`).
+        They are not sent yet. Requests that the profile does not permit are left out (`harmless_cases`).
         """
         examples, profile = self._examples[operation], self._profile
         if operation in READ_OPERATIONS:
@@ -139,7 +139,7 @@ class Generation:
             yield from other_invalid_requests(operation, profile)
         else:
             yield from invalid_requests(operation, profile)
-        yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
+        yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send everything that was drawn at the same time, and keep the answers.
@@ -200,7 +200,7 @@ class Generation:
 
         None if the profile does not permit to send it. The search for the smallest request calls this method.
         """
-        permitted = next(safe_cases([case], self._profile), None)  # the case itself, perhaps for another account
+        permitted = next(harmless_cases([case], self._profile), None)  # the case itself, perhaps for another account
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
@@ -244,7 +244,7 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
 def _moves_no_money(operation: str, profile: Profile) -> bool:
     """True if parts of a request that was drawn at random may be sent, because they cannot move real money.
 
-    An execution moves money in any case. On a sandbox, a service without real money, a prepared transfer is harmless.
+    On a sandbox, a service without real money, a prepared transfer is harmless. An execution is sent nowhere.
     """
     may_move_money = operations()[operation].permission in MONEY_PERMISSIONS
     return operation != "executePix" and (profile.is_sandbox or not may_move_money)

@@ -37,7 +37,7 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import ABOUT_ALL_REQUESTS, SHOWN_BY_INVALID_REGISTRATIONS, WRITES_PERHAPS_WITHOUT_TOKEN
-from tests.traffic.case import JSON, Case, Members, safe_cases, usual_body
+from tests.traffic.case import JSON, Case, Members, harmless_cases, usual_body
 from tests.traffic.invalid import kinds_in_words, observed_invalid_requests, unreadable_request, with_transfers_last
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
@@ -129,7 +129,7 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     for operation in traffic.operations_tested_among(*_OPERATIONS_THAT_NAME_AN_ACCOUNT):
         for _ in range(_VALID_REQUESTS_TO_COMPARE_WITH):
             cases.append(_request_for_an_unknown_account(operation, profile))
-    _send_cases(traffic, safe_cases(cases, profile), Comparison.UNKNOWN_ACCOUNT)
+    _send_cases(traffic, harmless_cases(cases, profile), Comparison.UNKNOWN_ACCOUNT)
 
 
 def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> None:

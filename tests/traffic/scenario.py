@@ -106,9 +106,9 @@ class Traffic:
         self.together.send_deviating_again()
 
     def send_together(self, sends: Sequence[Send]) -> None:
-        """Have these requests sent later, at the same time as such requests of other scenarios.
+        """Have these requests sent later, at the same time as the requests that other scenarios give to this method.
 
-        `send` sends them when all of its scenarios have run.
+        The method `send` sends them when all of its scenarios have run.
         """
         self._to_send_together.append(sends)
 
@@ -121,7 +121,7 @@ class Traffic:
     def may_send_to(self, operation: str) -> bool:
         """True if the selected requirements need requests to the operation, and the profile permits them.
 
-        Some are needed only as a preparation: a transfer is prepared before it is executed, for example.
+        Some operations are needed only as a preparation: a transfer is prepared before it is executed, for example.
         """
         return operation in self.selection.operations
 

@@ -274,7 +274,7 @@ class DrawnSequences:
     def _add_answer(self, exchange: Exchange, steps: Sequence[Step], findings: Findings, how_unusual: str = "") -> None:
         """Add one answer to `findings`, which judges it. `steps` are those that led to it, its own step included.
 
-        An answer after an execution is marked as such, so that no shorter sequence is looked for.
+        If a step executes a transfer, the answer gets the mark WITH_EXECUTION, so that no shorter sequence is searched.
         """
         if executes(steps):
             how_unusual = WITH_EXECUTION

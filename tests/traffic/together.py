@@ -138,7 +138,7 @@ class Together:
         """
         if not self.may_send_several:
             return self.send_all(sends)
-        # A pair is two of the requests that may be under way.
+        # Each pair has two requests under way, so half as many pairs as requests are permitted at once.
         pairs_at_once = max(1, self._door.backoff.most_at_start // 2)
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
