@@ -269,7 +269,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
         if isinstance(value, list):
             items.extend(value)
     facts_inside = _facts_of_members(objects, depth - 1)
-    if items:
+    if items:  # items of arrays, and members whose names may be data, are both under *
         facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of(items, depth - 1)
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)

@@ -357,7 +357,7 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
         yield value
         return
     name, *further_parts = pointer_parts
-    if isinstance(value, list):
+    if isinstance(value, list):  # the parts of a pointer are texts, also if they are indexes
         members = {str(index): item for index, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
@@ -376,7 +376,8 @@ def _values_with_holders(
     """The values inside `value` at a JSON pointer in which * is every item, each with the objects around it.
 
     The first of these objects (`holders`) is the item of the list, and the last one has the value as a member. Objects
-    around the item do not count, because what they say is about all items.
+    around the item do not count, because what they say is about all items. `holders` and `is_in_an_item` are for the
+    recursive calls: what is known from the parts of the pointer before.
     """
     if not pointer_parts:  # the end of the pointer
         yield value, holders
