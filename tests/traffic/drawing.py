@@ -125,7 +125,7 @@ _DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name i
 _TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
 """The same and the empty text, which a path parameter cannot be."""
 _ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
-"""Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
+"""Values of a member whose type the interface document does not show. Negative cases also have other values. Arrays and
 objects of any depth are left out, because to draw them would take most of the time."""
 _PATH_PARAMETERS = (LETTERS, ONE_DIGIT, ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG)
 """Texts that are sent as the path parameter of each operation that has one: one for each kind of text."""
@@ -162,7 +162,7 @@ _KINDS = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
 """Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
-- One usual member: it makes these bodies, too. Each has one of the usual members, and no other one.
+- One usual member: the coverage phase also makes these bodies. Each has one of the usual members, and no other member.
 - All members: each of them has a drawn value.
 - Any members: the same, but some of the members are missing.
 
@@ -388,9 +388,9 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
-        First come those of the coverage phase: bodies that differ from the usual one in one member. Then come as many
-        others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, with several
-        unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
+        First come the requests of the coverage phase: their bodies differ from the usual body in one member. Then come
+        as many others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, requests
+        with several unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
         """
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
@@ -538,7 +538,7 @@ def _request_of(case: Case) -> tuple[object, ...]:
     """
     body = repr(case.body)
     if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
-        with suppress(ValueError):  # a body that is no JSON is compared as bytes, too
+        with suppress(ValueError):  # a body that is no JSON is also compared as bytes
             body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
 

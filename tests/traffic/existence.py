@@ -209,7 +209,7 @@ def _is_sibling(candidate: Exchange, exchange: Exchange) -> bool:
 
     Method, body and path must be the same, except for the last fixed segment of the path. For example, a sibling of
     `/v1/pix/keys/ac-0001` is `/v1/pix/pixconf-123/ac-0001`. The sibling of an execution has a made-up code in the place
-    of the real one, so the last segment may differ there, too.
+    of the real one, so its last segment may also differ.
     """
     method_and_body = (exchange.request.method, exchange.request.body)
     if (candidate.request.method, candidate.request.body) != method_and_body:

@@ -63,8 +63,8 @@ _REGISTER, _EXECUTE = "registerPixKey", "executePix"
 def answer_if_successful(exchange: Exchange, _log: Log) -> Facts | None:
     """Facts of the answer (status, media type, names and types of its members); None if the request did not succeed.
 
-    For the requirements about the shape of an answer that the document does not describe. A refusal shows nothing
-    here, because a valid request is refused for a reason of the moment: a limit, the time of day or the account.
+    It is for requirements about the shape of an answer that the document does not describe. A refusal shows nothing
+    here, because a valid request is refused for a passing reason: a limit, the time of day or the account.
     """
     return answer_of(exchange) if succeeded(exchange) else None
 
@@ -177,7 +177,7 @@ def format_of(text: str) -> str:
 def need_of_the_token(without_token: Exchange, with_token: Exchange) -> str:
     """Whether an operation needs the token: REQUIRED or NOT_REQUIRED, by the answers without and with the token.
 
-    Both requests are the same but for the token.
+    The two requests differ only in the token.
 
     | without the token | with the token | the token is |
     |---|---|---|
@@ -703,8 +703,8 @@ def situation_by_type_of_a_synthetic_key(exchange: Exchange, _log: Log) -> Text 
 def outcome_of_a_synthetic_key(exchange: Exchange, _log: Log) -> str | None:
     """Outcome of a registration whose key is a made-up text: "accepted" or "refused".
 
-    None if the answer does not depend on the key: it is a refusal of the caller, such as 401, or may be another one
-    in a minute.
+    None if the answer does not depend on the key: it refuses the caller, such as a 401, or the same request may get
+    another answer in a minute.
     """
     if exchange.response is None or not is_evidence(exchange) or refusal_about_the_caller(exchange.response):
         return None
