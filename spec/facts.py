@@ -98,6 +98,7 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
     types_of_answers = [_types_by_pointer(facts) for facts in facts_of_answers]
     absences = set[Fact]()
     for pointer in {pointer for pointer, _ in union}:
+        # {ABSENT} for an answer that has the object around the member, but not the member.
         if any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers):
             absences.add((pointer, ABSENT))
     return union | absences
