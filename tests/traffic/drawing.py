@@ -254,8 +254,8 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
 def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     """The OpenAPI schema of the service, loaded by Schemathesis, from which requests with bodies of one kind are drawn.
 
-    `kind` is one of `_KINDS_OF_BODIES`, such as "all members". Schemas of path parameters, and of bodies whose members are
-    documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
+    `kind` is one of `_KINDS_OF_BODIES`, such as "all members". Schemas of path parameters, and of bodies whose members
+    are documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
     """
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
@@ -493,8 +493,8 @@ class Drawing:
         """The Hypothesis strategy from which requests to an operation are drawn.
 
         A request has a drawn body and a usual path parameter, or a drawn path parameter and a usual body: if both were
-        unusual, the service would often refuse the path parameter before it reads the body. Negative requests, in the words of
-        Schemathesis, are those that break the schema. `one_of` draws from each of its strategies equally often.
+        unusual, the service would often refuse the path parameter before it reads the body. Negative requests
+        (a word of Schemathesis) break the schema. `one_of` draws from each of its strategies equally often.
         """
         path_parameter = _example_of_path_parameter(operation, self._profile)
         example_body = usual_body(operation, self._profile)
