@@ -55,12 +55,12 @@ from spec.message import Message, joined, message_of, say
 def member_named(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
     """The member of a JSON object with that name, or with a misspelling of it: (name in the answer, value).
 
-    For `accountType` it may be ("account_type", 1). None if there is no such member. Misspelled members are read, too,
-    because their spelling is one deviation, and not one for each rule that needs the value.
+    For `accountType` it may be ("account_type", 1). None if there is no such member. A misspelled member is found, too:
+    one rule reports its spelling, and the other rules still judge its value.
     """
     if name in members:
         return name, members[name]
-    if not isinstance(members, JsonObject):
+    if not isinstance(members, JsonObject):  # only objects that were read from JSON find misspelled names
         return None
     name_in_answer = members.by_folded_name.get(folded(name))
     return None if name_in_answer is None else (name_in_answer, members[name_in_answer])
@@ -238,14 +238,14 @@ def answer_in_words(exchange: Exchange) -> Message:
         failure = exchange.failure
         if failure is None:
             return say("not sent")
-        # The message of a limit says which limit it was. Of any other failure the kind is named, such as "TLS refused".
-        return message_of(failure.message if failure.kind is FailureKind.LIMIT else failure.kind.value)
+        if failure.kind is FailureKind.LIMIT:
+            return message_of(failure.message)  # says which limit of the suite it was
+        return message_of(failure.kind.value)  # such as "TLS refused"
+    code = code_of(response)
     if refusal_kind(response) is RefusalKind.ENVELOPE:
-        code = code_of(response)
         if not _code_may_be_shown(code):
             return say("{status} with a code that is not 0", status=response.status)
         return say("{status} with code {code}, not 0", status=response.status, code=str(code))
-    code = code_of(response)
     is_refused = 400 <= response.status < 500
     code_adds_information = code is not None and code not in (0, response.status)
     if is_refused and code_adds_information and _code_may_be_shown(code):
@@ -581,6 +581,9 @@ def _filled_members(members: Mapping[str, Any]) -> set[str]:
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
     """True if more than half of the documented members of an execution result are filled (not null, empty or 0)."""
     return len(_filled_members(members)) > len(operations()["executePix"].result) // 2
+
+
+# -- signs of success, and the objects inside an answer --------------------------------------------------------------
 
 
 def _says_success(response: Response) -> bool:

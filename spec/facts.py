@@ -98,6 +98,7 @@ def merged_facts(answers: Iterable[Facts]) -> Facts:
     types_of_answers = [_types_by_pointer(facts) for facts in facts_of_answers]
     absences = set[Fact]()
     for pointer in {pointer for pointer, _ in union}:
+        # {ABSENT} for an answer that has the object around the member, but not the member.
         if any(_types_at(pointer, types) == {ABSENT} for types in types_of_answers):
             absences.add((pointer, ABSENT))
     return union | absences
@@ -269,7 +270,7 @@ def _facts_of(values: list[Any], depth: int) -> set[Fact]:
         if isinstance(value, list):
             items.extend(value)
     facts_inside = _facts_of_members(objects, depth - 1)
-    if items:
+    if items:  # items of arrays, and members whose names may be data, are both under *
         facts_inside[ANY] = facts_inside.get(ANY, set()) | _facts_of(items, depth - 1)
     for name, inner_facts in facts_inside.items():
         facts.update((f"/{name}{pointer}", type_name) for pointer, type_name in inner_facts)
@@ -294,7 +295,7 @@ def _facts_of_members(objects: list[dict[str, Any]], depth: int) -> dict[str, se
     for name in names:
         some_objects_lack_it = len(values[name]) < len(objects)
         if some_objects_lack_it:
-            facts[name].add(("", ABSENT))
+            facts[name].add(("", ABSENT))  # the empty pointer is the member itself
     return facts
 
 
@@ -321,10 +322,10 @@ def _type_of(value: object) -> str:
 # alone, so that the decision is the same for all answers of a service.
 
 
-def _words_in(file: str) -> frozenset[str]:
-    """The words in a file of the folder of this module. They are in small letters there; a line with # is a comment."""
+def _words_in(file_name: str) -> frozenset[str]:
+    """The words in a text file beside this module, such as words.txt. A line that begins with # is a comment."""
     words = set[str]()
-    for line in Path(__file__).with_name(file).read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name(file_name).read_text("utf-8").splitlines():
         if not line.startswith("#"):
             words.update(line.split())
     return frozenset(words)

@@ -88,6 +88,14 @@ class Listing:
     """One successful answer to listPixKeys.
 
     `key_at` is the JSON pointer to its keys, with * for every item, if the profile names it.
+
+    | method | true if |
+    |---|---|
+    | `shows` | a text that may be a key is this key |
+    | `shows_elsewhere` | the list has the key, but not at `key_at` |
+    | `may_show` | any part of the list may be the key; in doubt it is true |
+    | `may_show_masked` | a masked text of the list may be the key |
+    | `hides_keys` | any key at `key_at` is masked or cut |
     """
 
     def __init__(self, exchange: Exchange, key_at: str | None = None) -> None:
@@ -182,7 +190,7 @@ class Listing:
         those that are masked or cut are returned. If not, all strings of the list with a sign of a mask are returned.
         """
         if self.values:
-            return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked(text))
+            return Counter(text for text in self.values if len(text) <= _LONGEST_MASKED and _is_masked_or_cut(text))
         texts = [value for _, value in self._leaves if isinstance(value, str) and len(value) <= _LONGEST_MASKED]
         return Counter(filter(has_mask, texts))
 
@@ -216,7 +224,7 @@ class Listing:
 
         Only the texts at `key_at` count, where the profile says that keys are.
         """
-        return any(map(_is_masked, self.values))
+        return any(map(_is_masked_or_cut, self.values))
 
     def may_show_masked(self, key: str, before: Listing | None = None) -> bool:
         """True if a masked text of the list, such as `+55*******4321`, may be the key.
@@ -228,7 +236,7 @@ class Listing:
         if before:
             masked_texts = masked_texts - before._masked_texts
         has_too_many = len(masked_texts) > _MOST_MASKED
-        return has_too_many or any(_may_be_masked_form_of(key, text) for text in masked_texts)
+        return has_too_many or any(_may_show_key_masked(text, key) for text in masked_texts)
 
     @property
     def incomplete(self) -> Text:
@@ -349,7 +357,7 @@ def _values_at(value: Any, pointer_parts: list[str]) -> Iterator[Any]:
         yield value
         return
     name, *further_parts = pointer_parts
-    if isinstance(value, list):
+    if isinstance(value, list):  # the parts of a pointer are texts, also if they are indexes
         members = {str(index): item for index, item in enumerate(value)}
     else:
         members = value if isinstance(value, dict) else {}
@@ -368,7 +376,8 @@ def _values_with_holders(
     """The values inside `value` at a JSON pointer in which * is every item, each with the objects around it.
 
     The first of these objects (`holders`) is the item of the list, and the last one has the value as a member. Objects
-    around the item do not count, because what they say is about all items.
+    around the item do not count, because what they say is about all items. `holders` and `is_in_an_item` are for the
+    recursive calls: what is known from the parts of the pointer before.
     """
     if not pointer_parts:  # the end of the pointer
         yield value, holders
@@ -431,7 +440,7 @@ def _with_placeholders(value: Any, key: str) -> str:
 # -- keys that are masked or cut ----------------------------------------------------------------------------------
 
 
-def _is_masked(text: str) -> bool:
+def _is_masked_or_cut(text: str) -> bool:
     """True if a text may be a key with hidden characters: `+55*******4321`, or the end of a number, such as 4321."""
     is_short = len(_letters_and_digits(text)) < _LAST_DIGITS and "@" not in text
     may_be_end_of_number = is_short and len(_digits(text)) >= _FEWEST_DIGITS_SHOWN
@@ -448,7 +457,7 @@ def may_be_random_key(text: str) -> bool:
     return not _OF_ANOTHER_TYPE.fullmatch(text)
 
 
-def _may_be_masked_form_of(key: str, masked_text: str) -> bool:
+def _may_show_key_masked(masked_text: str, key: str) -> bool:
     """True if a masked text may be the key: the key has the visible pieces of the text, in the same order.
 
     `+55*******4321` has the pieces `55` and `4321`. A text that is no number must also begin and end as the key does. A
@@ -483,9 +492,13 @@ def _letters_and_digits_of_key(key: str) -> str:
     return _letters_and_digits(key)
 
 
-def may_be_masked(text: str, key: str) -> bool:
-    """True if the text may be the key with some of its characters hidden: `m***@b.example` for `maria@b.example`."""
-    if not _is_masked(text):
+def is_masked_form_of(text: str, key: str) -> bool:
+    """True if the text may be the key with some of its characters hidden: `m***@b.example` for `maria@b.example`.
+
+    Unlike in `_may_show_key_masked`, punctuation counts, and both ends must agree: `***4321` may be a key that ends in
+    4321, but `***-4321` is not.
+    """
+    if not _is_masked_or_cut(text):
         return False
     pieces = re.split(rf"(?:{_MASK.pattern})+", text, flags=re.IGNORECASE)  # what is between the signs of a mask
     pattern = ".*".join(map(re.escape, pieces))  # any characters may be hidden between two pieces

@@ -135,7 +135,7 @@ def pointer_to(read_object: ObjectReader, name: str, exchange: Exchange) -> str:
     that is missing has its documented name.
     """
     name_in_answer, _ = member_named(read_object(exchange), name) or (name, None)
-    if read_object is envelope_in:
+    if read_object is envelope_in:  # a member of the envelope itself, such as /code
         return pointer(name_in_answer)
     data_in_answer, _ = member_named(envelope_in(exchange), "data") or ("data", None)
     return pointer(data_in_answer, name_in_answer)

@@ -1,7 +1,7 @@
 """The policy of the suite: no request ends in a server error, a stack trace or a dropped connection.
 
-Here all requests of scenarios are judged, valid and invalid ones. test_property.py judges the generated requests for
-the same requirements. So a requirement has two results, and the report shows the more severe one.
+Here all valid requests are judged, and the invalid ones that scenarios sent. test_property.py judges the generated
+requests for the same requirements. So a requirement has two results, and the report shows the more severe one.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """

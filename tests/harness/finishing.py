@@ -312,7 +312,7 @@ def _answers_that_say_little(door: Door, reproduction: Reproduction) -> Iterator
     """Notes on answers that may say little about the service.
 
     They were changed by parallel requests, cut short by limits of the suite, or given by gateways. All of these notes
-    have the kind IN_COMPANY, whose name is published and comes from the first of the three causes.
+    have one kind, which is named after the first of the three causes.
     """
     for text in (
         *_changed_by_parallel_requests(reproduction),

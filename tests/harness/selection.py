@@ -64,6 +64,7 @@ def set_default_path(config: pytest.Config) -> None:
 
     Otherwise pytest would collect the current folder, which may have the self-tests of the suite in it.
     """
+    # INVOCATION_DIR: no path is on the command line or in the configuration, so pytest takes the current folder.
     if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
         config.args = [str(ROOT / "tests" / "conformance")]
 
@@ -148,7 +149,7 @@ def _failed_by_environment(config: pytest.Config) -> dict[str, list[str]]:
 
     The cache is a file that anybody may have changed, so that entries of another form are left out.
     """
-    cache = getattr(config, "cache", None)
+    cache = getattr(config, "cache", None)  # None if the user switched the cache off (-p no:cacheprovider)
     cached = cache.get(_FAILED, {}) if cache else {}
     if not isinstance(cached, dict):
         return {}

@@ -210,6 +210,7 @@ def _put_reason_into_report(report: Any, test: JudgedTest, display: Display) -> 
         report.why = changed(test.own.why, clean)
         path, line_number, reason = report.longrepr  # the form in which pytest reports a skip
         report.longrepr = (path, line_number, clean(reason))
+    # The sections are what the test printed and logged.
     report.sections = [(name, clean(text)) for name, text in report.sections]
 
 

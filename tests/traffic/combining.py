@@ -72,13 +72,13 @@ def cases_of_every_run(operation: str, profile: Profile) -> list[Case]:
     """
     members = _usual_members(operation, profile)
     if operation != "registerPixKey":
-        return _safe_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
+        return _harmless_cases([dict.fromkeys(members, value) for value in _ALIKE], operation, profile)
     # The coverage phase (`drawing.py`) sends these keys with the usual type.
     other_types = [name for name in TYPES_EXCEPT_RANDOM if name != members["pixKeyType"]]
     bodies = [
         {**members, "pixKeyType": key_type, "pixKey": key} for key_type, key in product(other_types, _KEYS_OF_NO_TYPE)
     ]
-    return _safe_cases(bodies, operation, profile)
+    return _harmless_cases(bodies, operation, profile)
 
 
 @st.composite
@@ -97,7 +97,7 @@ def rounds(draw: st.DrawFn, operation: str, profile: Profile, values: Sequence[A
         values_of_member = _values_of(operation, name, values)
         values_by_name[name] = [values_of_member[index] for index in order]
     bodies = _bodies_of_round(values_by_name, members, texts_that_name_own_account(operation, profile))
-    return tuple(_safe_cases(bodies, operation, profile))
+    return tuple(_harmless_cases(bodies, operation, profile))
 
 
 def _usual_members(operation: str, profile: Profile) -> Members:
@@ -105,7 +105,7 @@ def _usual_members(operation: str, profile: Profile) -> Members:
     return usual_body(operation, profile) or {}
 
 
-def _safe_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
+def _harmless_cases(bodies: Iterable[Members], operation: str, profile: Profile) -> list[Case]:
     """A request for each of these bodies whose amounts are permitted. The requests can do no harm.
 
     A made-up text replaces every text that may name somebody. The requests are not sent yet.

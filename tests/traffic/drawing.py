@@ -125,7 +125,7 @@ _DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name i
 _TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
 """The same and the empty text, which a path parameter cannot be."""
 _ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
-"""Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
+"""Values of a member whose type the interface document does not show. Negative cases also have other values. Arrays and
 objects of any depth are left out, because to draw them would take most of the time."""
 _PATH_PARAMETERS = (LETTERS, ONE_DIGIT, ALL_SPECIAL, ALL_UNUSUAL, VERY_LONG)
 """Texts that are sent as the path parameter of each operation that has one: one for each kind of text."""
@@ -158,11 +158,11 @@ _ONE_UNUSUAL_MEMBER = "one unusual member"
 _ONE_USUAL_MEMBER = "one usual member"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
-_KINDS = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
+_KINDS_OF_BODIES = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
 """Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
-- One usual member: it makes these bodies, too. Each has one of the usual members, and no other one.
+- One usual member: the coverage phase also makes these bodies. Each has one of the usual members, and no other member.
 - All members: each of them has a drawn value.
 - Any members: the same, but some of the members are missing.
 
@@ -233,9 +233,10 @@ def _schema_without_other_members(members: Mapping[str, _JsonSchema], required: 
 def _body_schemas(operation: str, example_body: Members, profile: Profile) -> dict[str, _JsonSchema]:
     """By kind of body, the JSON schema from which Schemathesis makes bodies of the operation.
 
-    A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Bodies of
-    one kind need a schema of their own. `example_body` has the usual value of each member.
+    A kind is, for example, "all members" (each member has a drawn value) or "any members" (some are missing). Each kind
+    has a schema of its own. `example_body` has the usual value of each member.
     """
+    # By name of a member: its schema for random values, for the coverage phase, and for its usual value alone.
     drawn = {name: _member_schema(operation, name, usual_value, profile) for name, usual_value in example_body.items()}
     covered = {
         name: _covered_member_schema(operation, name, usual_value, profile)
@@ -253,8 +254,8 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
 def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     """The OpenAPI schema of the service, loaded by Schemathesis, from which requests with bodies of one kind are drawn.
 
-    `kind` is one of `_KINDS`, such as "all members". Schemas of path parameters, and of bodies whose members are
-    documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
+    `kind` is one of `_KINDS_OF_BODIES`, such as "all members". Schemas of path parameters, and of bodies whose members
+    are documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
     """
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
@@ -302,8 +303,8 @@ def _register_hooks(schema: Any, profile: Profile) -> None:
     """Register two hooks with Schemathesis that keep drawn requests harmless.
 
     The first hook leaves out requests that may never be sent. The second hook replaces everything that may name
-    somebody by a made-up text. Each request is checked two more times: by `safe_cases` in `case.py`, and by the door
-    (the only module that sends requests).
+    somebody by a made-up text. Each request is checked two more times: by `harmless_cases` in `case.py`, and
+    by the door (the only module that sends requests).
     """
 
     @schema.hook  # type: ignore[untyped-decorator]
@@ -379,7 +380,7 @@ class Drawing:
         """`profile` says which accounts, keys and amounts a request may name, and so which values may be drawn."""
         self._profile = profile
         # By kind of body, such as "all members", the OpenAPI schema from which such requests are drawn.
-        self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS}
+        self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS_OF_BODIES}
         # Takes the objects that exist now out of garbage collection: Schemathesis with all its modules is loaded, and
         # stays until the end. That saves a tenth of the time of a run against a service on the same machine.
         gc.freeze()
@@ -387,19 +388,19 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
-        First come those of the coverage phase: bodies that differ from the usual one in one member. Then come as many
-        others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, with several
-        unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
+        First come the requests of the coverage phase: their bodies differ from the usual body in one member. Then come
+        as many others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, requests
+        with several unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
         """
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
-        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))  # with several unusual members
+        count_combined = round(_SHARE_OF_COMBINED * (examples - len(others)))
         combined = self._with_several_unusual_members(operation, f"{seed} {operation}", count_combined)
-        others += _first_of_new_requests(combined, count_combined, [*coverage, *others])
-        count = examples - len(others)
-        if count:
+        others += _first_new_cases(combined, count_combined, [*coverage, *others])
+        count_left = examples - len(others)
+        if count_left:
             strategy = _drawn_cases(operation, self._strategy(operation))
-            others += _distinct(strategy, f"{seed} {operation}", count, {*coverage, *others})
+            others += _distinct(strategy, f"{seed} {operation}", count_left, {*coverage, *others})
         return [*coverage, *others]
 
     def _with_several_unusual_members(self, operation: str, seed: str, count: int) -> list[Case]:
@@ -472,7 +473,7 @@ class Drawing:
         return list(one_of_each.values())
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
-        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`_KINDS`).
+        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`_KINDS_OF_BODIES`).
 
         A kind is, for example, "one unusual member". The coverage phase tries every value that the schema lists.
         `modes` says whether a request keeps the schema (positive) or breaks it (negative).
@@ -492,8 +493,8 @@ class Drawing:
         """The Hypothesis strategy from which requests to an operation are drawn.
 
         A request has a drawn body and a usual path parameter, or a drawn path parameter and a usual body: if both were
-        unusual, the service would often refuse the one before it reads the other. Negative requests, in the words of
-        Schemathesis, are those that break the schema. `one_of` draws from each of its strategies equally often.
+        unusual, the service would often refuse the path parameter before it reads the body. Negative requests
+        (a word of Schemathesis) break the schema. `one_of` draws from each of its strategies equally often.
         """
         path_parameter = _example_of_path_parameter(operation, self._profile)
         example_body = usual_body(operation, self._profile)
@@ -537,7 +538,7 @@ def _request_of(case: Case) -> tuple[object, ...]:
     """
     body = repr(case.body)
     if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
-        with suppress(ValueError):  # a body that is no JSON is compared as bytes, too
+        with suppress(ValueError):  # a body that is no JSON is also compared as bytes
             body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
 
@@ -546,7 +547,7 @@ _SIZES = (0.001, 2**31, 2**63)
 """Limits between the sizes of numbers: less than a cent, 32 bits, 64 bits."""
 
 
-def _first_of_new_requests(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
+def _first_new_cases(cases: Iterable[Case], count: int, earlier: Iterable[Case]) -> list[Case]:
     """The first of these cases whose requests are new, as many as `count`, so that no request is sent twice.
 
     A request is new if it is none of the `earlier` ones, and none of the cases before it.
@@ -590,9 +591,11 @@ def _kind_of_value(value: Any) -> str:
     if isinstance(value, str):
         is_synthetic = value.startswith(SYNTHETIC_PREFIX)
         return _kind_of_text(value.replace(SYNTHETIC_PREFIX, ""), is_synthetic)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, bool):  # before numbers, because Python counts booleans among the integers
+        return repr(value)
+    if isinstance(value, int | float):
         return _kind_of_number(value)
-    return repr(value) if isinstance(value, bool) else type(value).__name__
+    return type(value).__name__
 
 
 def _kind_of_text(text: str, is_synthetic: bool) -> str:

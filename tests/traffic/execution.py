@@ -422,9 +422,9 @@ class _Executions:
     def _requests_with_companion(self, requests: Sequence[UnauthorizedRequest]) -> list[UnauthorizedRequest]:
         """The unauthorized requests, among these for one code, that are sent at the same moment as a valid request.
 
-        A service may let a wrong token pass while a valid request is under way. They are one request without a token
-        and one with a wrong token. The first request in the list is none of them, because it is sent right after an
-        execution.
+        They are one request without a token and one request with a wrong token, because a service may let these pass
+        while a valid request is under way. The first request in `requests` is not chosen, because it is sent right
+        after an execution, alone.
 
         Empty outside a sandbox, because a service that refuses simultaneous requests would cost a real code. Also empty
         until a code was executed: at least one success must not depend on simultaneous requests.
@@ -433,8 +433,8 @@ class _Executions:
             return []
         later_requests = requests[1:]
         without_header = [request for request in later_requests if request.credential == NO_HEADER]
-        with_token = [request for request in later_requests if request.credential != NO_HEADER]
-        return [*without_header[:1], *with_token[:1]]
+        with_wrong_token = [request for request in later_requests if request.credential != NO_HEADER]
+        return [*without_header[:1], *with_wrong_token[:1]]
 
     def _send_unauthorized(self, code: str, request: UnauthorizedRequest, *, with_companion: bool) -> Exchange:
         """Send a real code without the valid token, as the unauthorized request says. The service must refuse it.

@@ -35,9 +35,9 @@ from tests.traffic.case import (
     DOCUMENTED_MEMBERS,
     Case,
     Members,
+    harmless_cases,
     harmless_path_parameter,
     names_own_account,
-    safe_cases,
     synthetic_text,
     usual_body,
     usual_body_with_synthetic_payer,
@@ -98,10 +98,10 @@ CONTENT_TYPES = {
 MORE_CONTENT_TYPES = {"XML": "application/xml"}
 """A further Content-Type, for registrations and deletions only."""
 UNREADABLE = {"cut short": b'{"' + _MARK, "no UTF-8": b'{"pixKey": "' + _MARK + b'\xff\xfe"}'}
-"""Bodies that no reader can understand as a request. So deletions for an account of the profile have them, too.
+"""Bodies that no service can understand as a request. So deletions for an account of the profile also have them.
 
-A careless reader may understand the bodies below as a request to delete all keys. Such deletions name an account of the
-profile on a sandbox only."""
+A careless service may understand the bodies below as a request to delete all keys. Deletions with these bodies name an
+account of the profile on a sandbox only."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
@@ -185,7 +185,7 @@ def invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
 
     A kind is the part of a request that is invalid, and how: ("pixKey", "missing").
     """
-    return safe_cases(_all_cases(operation, profile), profile)
+    return harmless_cases(_all_cases(operation, profile), profile)
 
 
 def observed_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
@@ -196,7 +196,7 @@ def observed_invalid_requests(operation: str, profile: Profile) -> Iterator[Case
     cases: Iterable[Case] = filter(_is_observed, _all_cases(operation, profile))
     if profile.deletes_keys:
         cases = map(_with_its_own_key, cases)
-    return safe_cases(cases, profile)
+    return harmless_cases(cases, profile)
 
 
 def other_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
@@ -204,7 +204,7 @@ def other_invalid_requests(operation: str, profile: Profile) -> Iterator[Case]:
 
     They are part of the generated traffic.
     """
-    return safe_cases(filterfalse(_is_observed, _all_cases(operation, profile)), profile)
+    return harmless_cases(filterfalse(_is_observed, _all_cases(operation, profile)), profile)
 
 
 def _is_observed(case: Case) -> bool:
@@ -373,7 +373,7 @@ def _cases_of_deletions(case: Case, members: Members, profile: Profile) -> Itera
 
 
 def _deletions_without_members(case: Case, for_own_account: Case, profile: Profile) -> list[Case]:
-    """Deletions with bodies that cannot be read, or that name no key. The case says for which account they are:
+    """Deletions with bodies that cannot be read, or that name no key:
 
     | | for a made-up account | for an account of the profile |
     |---|---|---|
@@ -402,16 +402,16 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
     `case` is a usual preparation, and `members` are the names and values in its body. TEXTS and CONTENT_TYPES are
     tables of unusual bodies and Content-Types, by the words that describe them.
     """
-    odd_transfers: Values = {}
+    unreadable_with_account: Values = {}
     if names_own_account(case.operation, profile):
-        odd_transfers = _unreadable_transfers_of_own_account(members)
+        unreadable_with_account = _unreadable_transfers_of_own_account(members)
     for what, body in TEXTS.items():
         unreadable = replace(case, unusual_part="body", how_unusual=what, body=body)
-        # A service looks further into a body that names an account (`odd_transfers`). So the same body without an
-        # account is sent only if the report shows its answer.
-        if what not in odd_transfers or _is_observed(unreadable):
+        # A service looks further into a body that names an account. So the same body without an account is sent only if
+        # the report shows its answer.
+        if what not in unreadable_with_account or _is_observed(unreadable):
             yield unreadable
-    yield from _with_each_body(case, odd_transfers)
+    yield from _with_each_body(case, unreadable_with_account)
     yield from _with_each_body(case, _objects_with_odd_members(members))
     yield from _with_observed_members(case, members)
     # The amount is a text here, so that a service which ignores the Content-Type prepares no transfer.
@@ -422,8 +422,8 @@ def _cases_of_transfers(case: Case, members: Members, profile: Profile) -> Itera
 def _deletion_for_own_account(case: Case, profile: Profile) -> Case:
     """The deletion `case` for an account of the profile instead of a made-up account.
 
-    It is the same case if the profile has no account, or if its body for deletions does not have the text `{key}`,
-    which is replaced by a key: then nobody knows which key of the account a service would delete.
+    The result is `case` itself if the profile has no account; or if the body of the profile for deletions does not have
+    the placeholder `{key}`, because nobody knows then which key of the account a service would delete.
     """
     body_in_profile = profile.requests.get(case.operation)
     names_a_key = body_in_profile is None or "{key}" in str(body_in_profile.json)
@@ -445,7 +445,7 @@ def _member_of_key(members: Members) -> str:
 def _objects_with_odd_members(members: Members) -> Values:
     """Two unusual bodies: one with each member twice, and one with a large member that is not documented.
 
-    By the words that describe them. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. `members` are the names and values in a usual body.
     """
     text = as_bytes(members)
     without_closing_brace, without_opening_brace = text[:-1], text[1:]
@@ -458,9 +458,9 @@ def _objects_with_odd_members(members: Members) -> Values:
 def _unreadable_transfers_of_own_account(members: Members) -> Values:
     """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
 
-    By the words that describe them. A lenient service may look the account up, and only then fail to read the rest, so
-    these bodies test more of the service than bodies that name no account. None has a readable amount, so none can
-    become a transfer. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. A lenient service may look the account up, and only then fail
+    to read the rest, so these bodies test more of the service than bodies that name no account. No body has a readable
+    amount, so no service can make a transfer of it. `members` are the names and values in a usual body.
     """
     without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
     cut_short = without_amount.removesuffix(b"}")

@@ -459,7 +459,7 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
 
     Invalid requests that were generated are left out, because test_property.py judges them. `not_sent` is a sentence
     about requests that were not sent, or that tested nothing: the report shows it if the requirement holds.
-    `reproduction` judges an answer. For it a requirement is broken only if the deviation was seen twice.
+    `reproduction` judges an answer. It says "broken" only if the deviation appeared again in a repetition.
     """
     operation = requirement_id.partition(".")[0]
     attempts = log.attempts(operation)
@@ -483,8 +483,8 @@ def never_broken(requirement_id: str, log: Log, reproduction: Reproduction, not_
     if not any(exchange.response for exchange in exchanges):
         answers = joined(map(answer_in_words, exchanges))
         return inconclusive(say("no answer to judge: {answers}", answers=answers))
-    # Reasons of judgements that are no deviation, such as "not seen again with nothing else in flight".
-    remarks = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
+    # Why a deviation does not count, such as "not seen again with nothing else in flight".
+    remark_by_exchange = {exchange: judgement.why for exchange, judgement in judgements if judgement.why}
     holding = [exchange for exchange, judgement in judgements if judgement.holds]
-    # The report cites the exchanges with a remark, and one as an example.
-    return holds(*remarks, *holding[:1], why=joined([*remarks.values(), not_sent]))
+    # The report cites the exchanges with a remark, and one exchange as an example.
+    return holds(*remark_by_exchange, *holding[:1], why=joined([*remark_by_exchange.values(), not_sent]))

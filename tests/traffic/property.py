@@ -1,7 +1,7 @@
 """Generated traffic: many requests to each operation, whose answers are judged by the rules.
 
-`phases.py` has it drawn while the targeted requests are sent, and tests/conformance/test_property.py asks for the
-findings. There are three sorts of requests:
+`phases.py` starts a thread that draws it while the requests of scenarios are sent. tests/conformance/test_property.py
+asks for the findings. There are three sorts of requests:
 
 - Valid reads, because they change nothing.
 - The invalid requests of `invalid.py`.
@@ -27,7 +27,7 @@ from spec.interface import MONEY_PERMISSIONS, READ_OPERATIONS, operations
 from spec.rules import judge
 from spec.rules.reproduction import Reproduction
 from tests.harness.options import DEFAULT_EXAMPLES
-from tests.traffic.case import SMALLER, Case, safe_cases
+from tests.traffic.case import SMALLER, Case, harmless_cases
 from tests.traffic.collecting import Findings
 from tests.traffic.invalid import invalid_requests, other_invalid_requests, with_transfers_last
 from tests.traffic.together import Together
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
     from tests.traffic.drawing import Drawing
 
 _DEFAULT_READS = 12
-"""Valid requests for each read, with those of scenarios and sequences. A fault in one answer of four is then missed
-once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a warning at most."""
+"""Valid requests to each operation that only reads: those of scenarios, sequences and this module together. A fault in
+one answer of four is then missed once in 30 runs (0.75 to the power of 12). That is enough, because such a fault is a
+warning at most."""
 _FEWEST_READS = 4
 """Valid requests for each read that are sent in any case: two for each of two accounts."""
 MOST_SMALLER = 40
 """Requests that search a smaller case of one finding. They are enough for each fault of the self-test
 promises/test_drawn_faults.py."""
 _MOST_SMALLER_IN_ALL = 120
-"""Requests that search smaller cases of all findings, so that a service with many faults is not asked without end."""
+"""Requests that search smaller cases of all findings: a limit for services with many faults."""
 
 
 class Generated(Purpose):
@@ -130,7 +131,7 @@ class Generation:
     def _cases_of(self, operation: str, drawing: Drawing) -> Iterator[Case]:
         """The requests to one operation: valid reads, invalid requests from tables, and requests drawn at random.
 
-        They are not sent yet. Requests that the profile does not permit are left out (`safe_cases`).
+        They are not sent yet. Requests that the profile does not permit are left out (`harmless_cases`).
         """
         examples, profile = self._examples[operation], self._profile
         if operation in READ_OPERATIONS:
@@ -139,7 +140,7 @@ class Generation:
             yield from other_invalid_requests(operation, profile)
         else:
             yield from invalid_requests(operation, profile)
-        yield from safe_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
+        yield from harmless_cases(drawing.cases(operation, self._seed, examples or DEFAULT_EXAMPLES), profile)
 
     def send(self, together: Together) -> None:
         """Wait for the thread that draws, send everything that was drawn at the same time, and keep the answers.
@@ -153,7 +154,7 @@ class Generation:
         self._sent = list(zip(cases, answers, strict=True))
 
     def _without_superfluous_reads(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases (requests) without the valid reads that are too many, because scenarios and sequences read, too.
+        """The cases (requests) without the valid reads that are too many, because scenarios and sequences also read.
 
         Scenarios, sequences and this class together send _DEFAULT_READS valid reads to each operation. This class sends
         at least _FEWEST_READS of them, because scenarios read the first and the last account only. If the user asks
@@ -190,7 +191,7 @@ class Generation:
         for operation in self._examples:
             if self._drawing is None or not _moves_no_money(operation, self._profile):
                 continue
-            for requirement_id, finding, case in self.judge(operation).found_by_drawn_requests_alone():
+            for requirement_id, finding, case in self.findings_of(operation).found_by_drawn_requests_alone():
                 search = _SmallestCaseSearch(self, operation, requirement_id, finding, min(requests_left, MOST_SMALLER))
                 self._drawing.search_for_smaller_case(case, search.shows)
                 requests_left -= search.times_sent
@@ -200,12 +201,12 @@ class Generation:
 
         None if the profile does not permit to send it. The search for the smallest request calls this method.
         """
-        permitted = next(safe_cases([case], self._profile), None)  # the case itself, perhaps for another account
+        permitted = next(harmless_cases([case], self._profile), None)  # the case itself, perhaps for another account
         if permitted is None:
             return None
         exchange = self._send(permitted, Generated.SMALLER)
         self._sent.append((replace(permitted, how_unusual=SMALLER), exchange))
-        self._findings.pop(case.operation, None)  # `judge` computes them again, because they lack this answer
+        self._findings.pop(case.operation, None)  # `findings_of` makes them again, with this answer
         return exchange
 
     # -- judging ----------------------------------------------------------------------------------------------------
@@ -215,10 +216,10 @@ class Generation:
         """The generated requests that were sent, each with its exchange (the request with its answer)."""
         return self._sent
 
-    def judge(self, operation: str) -> Findings:
-        """Judges the answers to the generated requests of one operation. The result has every deviation (finding).
+    def findings_of(self, operation: str) -> Findings:
+        """The findings (deviations) in the answers to the generated requests of one operation.
 
-        It is stored, because tests and the search for smaller requests ask for it several times.
+        They are stored, because tests and the search for smaller requests ask for them several times.
         """
         if operation not in self._findings:
             findings = Findings(self._reproduction)
@@ -244,7 +245,7 @@ def _valid_reads(operation: str, profile: Profile, count: int) -> Iterator[Case]
 def _moves_no_money(operation: str, profile: Profile) -> bool:
     """True if parts of a request that was drawn at random may be sent, because they cannot move real money.
 
-    An execution moves money in any case. On a sandbox, a service without real money, a prepared transfer is harmless.
+    On a sandbox, a service without real money, a prepared transfer is harmless. An execution is sent nowhere.
     """
     may_move_money = operations()[operation].permission in MONEY_PERMISSIONS
     return operation != "executePix" and (profile.is_sandbox or not may_move_money)

@@ -12,7 +12,7 @@ nobody can read their body, so they can do nothing.
 
 Outside a sandbox, invalid requests name an account that nobody has, so that they can harm nobody. But a service that
 looks up the account first refuses them for the account, and never looks at their invalid part. To see that, a valid
-request for such an account is sent, too. A kind of request tested nothing if it is answered like that valid request.
+request for such an account is also sent. A kind of request tested nothing if it is answered like that valid request.
 
 Self-tests: promises/test_unseen_off_a_sandbox.py.
 """
@@ -37,7 +37,7 @@ from spec.message import Text, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.harness.selection import ABOUT_ALL_REQUESTS, SHOWN_BY_INVALID_REGISTRATIONS, WRITES_PERHAPS_WITHOUT_TOKEN
-from tests.traffic.case import JSON, Case, Members, safe_cases, usual_body
+from tests.traffic.case import JSON, Case, Members, harmless_cases, usual_body
 from tests.traffic.invalid import kinds_in_words, observed_invalid_requests, unreadable_request, with_transfers_last
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Send
@@ -129,11 +129,11 @@ def send_for_unknown_accounts(traffic: Traffic) -> None:
     for operation in traffic.operations_tested_among(*_OPERATIONS_THAT_NAME_AN_ACCOUNT):
         for _ in range(_VALID_REQUESTS_TO_COMPARE_WITH):
             cases.append(_request_for_an_unknown_account(operation, profile))
-    _send_cases(traffic, safe_cases(cases, profile), Comparison.UNKNOWN_ACCOUNT)
+    _send_cases(traffic, harmless_cases(cases, profile), Comparison.UNKNOWN_ACCOUNT)
 
 
 def _send_cases(traffic: Traffic, cases: Iterable[Case], purpose: Purpose) -> None:
-    """Have the requests of these cases sent at the same time as those of other scenarios, with this purpose.
+    """Have the requests of these cases sent at the same time as requests of other scenarios, with this purpose.
 
     A case is a request that is not sent yet.
     """
@@ -168,7 +168,7 @@ def _request_for_an_unknown_account(operation: str, profile: Profile) -> Case:
 def unreadable_requests(log: Log, operation: str, *credentials: str) -> list[Exchange]:
     """The requests to an operation whose body nobody can read, with these credentials, in the order of the credentials.
 
-    Without `credentials`: those without a token, and those with a wrong one. The answers show whether the operation
+    Without `credentials`: the requests without a token, and with a wrong token. The answers show whether the operation
     needs the token.
     """
     by_credential = []

@@ -104,7 +104,7 @@ class Together:
         self.send_all(mixed)
 
     def pair_at_same_moment(self, *sends: Send) -> list[Send]:
-        """Two functions that send these two requests at the same moment: each waits until the other one is ready, too.
+        """Two functions that send these two requests at the same moment: each waits until the other is also ready.
 
         They must be called in two threads, as `send_all` does, because each of them waits for the other.
         """
@@ -138,7 +138,7 @@ class Together:
         """
         if not self.may_send_several:
             return self.send_all(sends)
-        # A pair is two of the requests that may be under way.
+        # Each pair has two requests under way, so half as many pairs as requests are permitted at once.
         pairs_at_once = max(1, self._door.backoff.most_at_start // 2)
         answers: list[Exchange] = []
         for first in range(0, len(sends), pairs_at_once):
@@ -206,7 +206,7 @@ class Together:
         A robustness requirement, such as "no server error", is broken only by a deviation that shows twice. A deviation
         of a successful answer counts in any case, and its message says whether it also shows if the request is alone.
 
-        Only the requests since the last call are examined. Of those with the same deviation, the first few are sent.
+        Only the requests since the last call are examined. If many show the same deviation, the first few are sent.
         The method is called when no other request is under way.
         """
         not_examined = self._door.exchanges[self._count_examined :]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from environments.profiles.loading import load
 from spec.interface import PREPARING_OPERATIONS
-from tests.traffic.case import safe_cases, usual_body
+from tests.traffic.case import harmless_cases, usual_body
 from tests.traffic.combining import (
     VALUES,
     VALUES_OF_FURTHER_ROUNDS,
@@ -116,13 +116,13 @@ def test_a_seed_repeats_the_round(operation):
 
 @pytest.mark.parametrize("operation", WITH_SEVERAL_MEMBERS)
 def test_off_a_sandbox_nothing_is_left_for_the_last_look(operation):
-    """Off a sandbox a round has only requests that may be sent: `safe_cases`, the last look at them, leaves none out.
+    """Off a sandbox a round has only requests that may be sent: `harmless_cases`, the last look at them, leaves none out.
 
     Other requests are left out before, such as those whose amount the profile does not permit. So a round is smaller than
     on a sandbox, but has more than a third of its requests.
     """
     cases = [*cases_of_every_run(operation, BANK), *drawn_round(operation, VALUES, BANK)]
-    cases_that_may_be_sent = list(safe_cases(cases, BANK))
+    cases_that_may_be_sent = list(harmless_cases(cases, BANK))
 
     assert len(cases_that_may_be_sent) == len(cases)
     assert len(cases) > len(VALUES) / 3
