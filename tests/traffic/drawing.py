@@ -158,7 +158,7 @@ _ONE_UNUSUAL_MEMBER = "one unusual member"
 _ONE_USUAL_MEMBER = "one usual member"
 _ALL_MEMBERS = "all members"
 _ANY_MEMBERS = "any members"
-_KINDS = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
+_KINDS_OF_BODIES = (_ONE_UNUSUAL_MEMBER, _ONE_USUAL_MEMBER, _ALL_MEMBERS, _ANY_MEMBERS)
 """Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
@@ -254,8 +254,8 @@ def _body_schemas(operation: str, example_body: Members, profile: Profile) -> di
 def _schema_for_drawing(profile: Profile, kind: str) -> Any:
     """The OpenAPI schema of the service, loaded by Schemathesis, from which requests with bodies of one kind are drawn.
 
-    `kind` is one of `_KINDS`, such as "all members". Schemas of path parameters, and of bodies whose members are
-    documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
+    `kind` is one of `_KINDS_OF_BODIES`, such as "all members". Schemas of path parameters, and of bodies whose members
+    are documented, are replaced by schemas that reach unusual values more often. Hooks keep drawn requests harmless.
     """
     document = deepcopy(dict(openapi()))
     for parameter in document["components"]["parameters"].values():
@@ -380,7 +380,7 @@ class Drawing:
         """`profile` says which accounts, keys and amounts a request may name, and so which values may be drawn."""
         self._profile = profile
         # By kind of body, such as "all members", the OpenAPI schema from which such requests are drawn.
-        self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS}
+        self._schemas = {kind: _schema_for_drawing(profile, kind) for kind in _KINDS_OF_BODIES}
         # Takes the objects that exist now out of garbage collection: Schemathesis with all its modules is loaded, and
         # stays until the end. That saves a tenth of the time of a run against a service on the same machine.
         gc.freeze()
@@ -473,7 +473,7 @@ class Drawing:
         return list(one_of_each.values())
 
     def _covered(self, operation: str, kind: str, modes: list[GenerationMode]) -> Iterator[SchemaCase[Any]]:
-        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`_KINDS`).
+        """The requests that the coverage phase of Schemathesis makes, with bodies of one kind (`_KINDS_OF_BODIES`).
 
         A kind is, for example, "one unusual member". The coverage phase tries every value that the schema lists.
         `modes` says whether a request keeps the schema (positive) or breaks it (negative).
@@ -493,8 +493,8 @@ class Drawing:
         """The Hypothesis strategy from which requests to an operation are drawn.
 
         A request has a drawn body and a usual path parameter, or a drawn path parameter and a usual body: if both were
-        unusual, the service would often refuse the one before it reads the other. Negative requests, in the words of
-        Schemathesis, are those that break the schema. `one_of` draws from each of its strategies equally often.
+        unusual, the service would often refuse the path parameter before it reads the body. Negative requests
+        (a word of Schemathesis) break the schema. `one_of` draws from each of its strategies equally often.
         """
         path_parameter = _example_of_path_parameter(operation, self._profile)
         example_body = usual_body(operation, self._profile)

@@ -302,7 +302,8 @@ def _exchange_to_show(harmless: list[Exchange], answers: list[Exchange], others:
 def _judgement_on_missing_at_times(evidence: _EvidenceInLog, operation: str) -> Judgement:
     """The judgement whether an endpoint is found each time: one server of several may not know its path.
 
-    Other operations than those in OPERATIONS_WITH_A_STABLE_PATH may answer 404 for another reason, so they hold.
+    The judgement also holds for an operation that may answer 404 for another reason (that is not in
+    OPERATIONS_WITH_A_STABLE_PATH).
     """
     if operation not in OPERATIONS_WITH_A_STABLE_PATH:
         return holds()

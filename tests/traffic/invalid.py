@@ -445,7 +445,7 @@ def _member_of_key(members: Members) -> str:
 def _objects_with_odd_members(members: Members) -> Values:
     """Two unusual bodies: one with each member twice, and one with a large member that is not documented.
 
-    By the words that describe them. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. `members` are the names and values in a usual body.
     """
     text = as_bytes(members)
     without_closing_brace, without_opening_brace = text[:-1], text[1:]
@@ -458,9 +458,9 @@ def _objects_with_odd_members(members: Members) -> Values:
 def _unreadable_transfers_of_own_account(members: Members) -> Values:
     """Bodies of transfers that cannot be read to their end, but name an account of the profile at their beginning.
 
-    By the words that describe them. A lenient service may look the account up, and only then fail to read the rest, so
-    these bodies test more of the service than bodies that name no account. None has a readable amount, so none can
-    become a transfer. `members` are the names and values in a usual body.
+    The result has them by the words that describe them. A lenient service may look the account up, and only then fail
+    to read the rest, so these bodies test more of the service than bodies that name no account. No body has a readable
+    amount, so no service can make a transfer of it. `members` are the names and values in a usual body.
     """
     without_amount = as_bytes({name: value for name, value in members.items() if name != AMOUNT})
     cut_short = without_amount.removesuffix(b"}")

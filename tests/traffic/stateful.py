@@ -98,7 +98,8 @@ class DrawnSequences:
         """Have this thread draw sequences of operations, so that other requests can be sent meanwhile.
 
         The more `examples`, the more sequences. With the same `seed` the same sequences are drawn. `send` waits until
-        they are drawn. Schemathesis is imported before, for the reason that `Generation.begin` gives.
+        they are drawn. Schemathesis is imported before the thread starts, because CPython 3.11 fails if two threads
+        parse Python at once (`Generation.begin`).
         """
         import tests.traffic.drawing  # noqa: F401 - here, because it takes most of a second
 
