@@ -48,7 +48,8 @@ class Client:
     ) -> None:
         """Send through this door, with these headers in every request. No purpose is set so far."""
         self.door = door
-        self._headers, self._correlation_header = headers, correlation_header
+        self._headers = headers
+        self._correlation_header = correlation_header
         self.generator = ""
         """What draws the requests at random: `sequences`, or the name of their operation; empty for other requests."""
         self.token_is_refused = False

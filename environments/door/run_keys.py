@@ -174,7 +174,8 @@ class Keys:
             is_read_by_all_in_the_same_way = self._is_sandbox or is_unambiguous(value)
             return is_read_by_all_in_the_same_way and not self.was_there_before(value)
         key = self._profile_keys[value]
-        # On a sandbox only the account at which the run registers counts, because nothing there belongs to anybody.
+        # On a sandbox the list of the account at which the run registers is enough, because no key there belongs to
+        # anybody.
         before = self.list_before_run if self._is_sandbox else self.lists.before.get(key.account)
         return profile_key_may_be_deleted(key, before, self.lists.last.get(key.account), is_sandbox=self._is_sandbox)
 
@@ -316,7 +317,8 @@ class Keys:
         key.label = _LABEL_OF_MADE_KEY
         key.type = "RANDOM"
         key.value = value
-        # Values are mostly learned from a list. That an earlier list lacked another value says nothing about this one.
+        # At a real service a value is learned only if a list shows it. That a list lacked the earlier value says
+        # nothing about the new value.
         key.was_listed = value is not None
         key.was_absent_after_acceptance = False
         self._set_state(key, state)  # writes a line with the new value

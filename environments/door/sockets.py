@@ -55,7 +55,8 @@ class Watchdog:
 
     def __init__(self, seconds: float, run_end: RunEnd) -> None:
         """Begin without requests to watch. The thread is started with the first request."""
-        self.seconds, self.run_end = seconds, run_end
+        self.seconds = seconds
+        self.run_end = run_end
         self.deadlines: list[Deadline] = []  # of the requests on the wire
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()

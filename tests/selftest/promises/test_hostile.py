@@ -8,7 +8,7 @@ from reports.outputs.writing import OUTPUTS, PAGE, SUMS
 from spec.exchange import FailureKind
 from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.services import hostile
-from tests.selftest.services.hostile import HEAD, SaysOneAnswer
+from tests.selftest.services.hostile import HEAD, GivesOneAnswerToEverything
 from tests.selftest.services.one_run import ManualRun
 from tests.selftest.services.running import run_suite, write_profile
 from tests.selftest.services.serving import SocketService, reset_connection, response_bytes
@@ -66,7 +66,7 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(
     Either there is no answer for the tests (a failure), or an answer of which a part is missing. With answers that are
     longer than the suite reads, the target still counts as reachable after seven of them.
     """
-    with SaysOneAnswer(answer_bytes, act_after_answer) as service:
+    with GivesOneAnswerToEverything(answer_bytes, act_after_answer) as service:
         limits = {"timeout": 0.5} if kind_of_failure is FailureKind.TIMEOUT else {}
         manual_run = ManualRun(service, tmp_path, **limits)
         exchange = manual_run.client.send("executePix", "pixconf-1")
@@ -84,7 +84,7 @@ def test_an_answer_that_harms_is_a_failure_with_a_name(
 @pytest.fixture(scope="module")
 def hostile_result(tmp_path_factory):
     """The result of a run against a service that gives every hostile answer in turn."""
-    with hostile.SaysEverything() as service:
+    with hostile.AnswersInHostileWays() as service:
         profile = write_profile(
             tmp_path_factory.mktemp("hostile"), service.base_url, limits={"response_bytes": 1_000_000}
         )
@@ -143,7 +143,7 @@ def test_a_redirect_takes_no_token_to_another_port(tmp_path):
     """The suite follows no redirect to another port, because whoever listens there would get the token."""
     with SocketService() as service_at_other_port:
         redirect = Response(307, b"", (("Location", service_at_other_port.base_url),))
-        with SaysOneAnswer(response_bytes(redirect)) as service:
+        with GivesOneAnswerToEverything(response_bytes(redirect)) as service:
             exchange = ManualRun(service, tmp_path).client.send("listAccounts", valid=True)
 
     assert exchange.response.status == 307

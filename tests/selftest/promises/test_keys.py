@@ -22,9 +22,9 @@ from tests.selftest.proof.directly import sent_in_memory, try_in_memory
 from tests.selftest.proof.mutants.demands_faults import RefusesAKind
 from tests.selftest.proof.mutants.making_faults import json_members
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
-from tests.selftest.proof.variants.lawful_effects import without_keys
-from tests.selftest.proof.variants.lawful_making import profile_path, with_keys
-from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, KeyLimit
+from tests.selftest.proof.variants.conforming_effects import without_keys
+from tests.selftest.proof.variants.conforming_making import profile_path, with_keys
+from tests.selftest.proof.variants.conforming_registrations import DuplicatesAreWelcome, KeyLimit
 from tests.selftest.services.one_run import (
     ALL_TESTS,
     TARGETED_TESTS,
@@ -68,7 +68,7 @@ def run_of_keys(
     keys = [{"type": name, "key": key, "disposable": bool(disposable and key)} for name, key in OF_THE_PROFILE]
     changes = {"allow": ALLOW, "pix_keys": keys, "key_at": None, "transactions": None, **changes}
     profile = profile_of_sandbox(folder, **changes) if is_sandbox else profile_of_bank(folder, **changes)
-    return run_suite_in_memory(service, profile, selected, tests)
+    return run_suite_in_memory(service, profile, selected=selected, tests=tests)
 
 
 def keys_left(model):
@@ -238,12 +238,12 @@ def test_no_key_stays_that_the_run_made_up(is_sandbox, changes, tmp_path):
 
 def service_with_varying_ids_in_the_list():
     """Its list has identifiers beside the keys. They differ in every list, and are no keys."""
-    return VARIANTS.specimens["IdsVaryInTheList"].make()
+    return VARIANTS.declared_services["IdsVaryInTheList"].service_class()
 
 
 def service_that_hides_most_of_the_key():
     """Its answer to a registration shows the end of the key alone, which may be the end of another key, too."""
-    service = VARIANTS.specimens["HidesMostOfTheKey"].make()
+    service = VARIANTS.declared_services["HidesMostOfTheKey"].service_class()
     service.registration_key = lambda registration: "***00"
     return service
 
@@ -307,7 +307,7 @@ def test_a_random_key_is_left_if_others_are_made_at_the_same_time(tmp_path):
 
     The reason is that the list of keys does not show which of the two new keys is whose.
     """
-    service = VARIANTS.specimens["OthersHaveRandomKeysMade"].make()
+    service = VARIANTS.declared_services["OthersHaveRandomKeysMade"].service_class()
     keys_before = keys_of_first_account(service)
     model = run_of_keys(service, tmp_path, key_at=KEY_AT, is_sandbox=True)
     keys_of_somebody_else = set(service.past)
@@ -411,8 +411,8 @@ def test_a_key_that_is_made_for_another_type_is_deleted_or_listed(is_disposable,
     assert len(new_keys) == len(keys_that_stay)
 
 
-REFUSES_A_RANDOM_KEY = VARIANTS.specimens["HasItsOneRandomKeyAlready"]
-REFUSES_AND_REGISTERS_IT = MUTANTS.specimens["RegistersRandomAndRefusesIt"]
+REFUSES_A_RANDOM_KEY = VARIANTS.declared_services["HasItsOneRandomKeyAlready"]
+REFUSES_AND_REGISTERS_IT = MUTANTS.declared_services["RegistersRandomAndRefusesIt"]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_a_refused_random_key_is_perhaps_registered_unless_a_list_shows_nothing_
 
     It does not list it if the run may read lists of keys, and they show no new key.
     """
-    service = kind_of_service.make()
+    service = kind_of_service.service_class()
     lines_of_report = keys_left(run_of_keys(service, tmp_path, allow=allow))
     lines_of_the_key = [
         line for line in lines_of_report if line.startswith("RANDOM, made by the service: perhaps registered")
@@ -461,10 +461,16 @@ NO_ADVICE = ""
         pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 500}, NO_ADVICE, id="500 for CNPJ alone"),
         pytest.param(RefusesAKind, {"KIND": "CNPJ", "STATUS": 400}, LEAVE_CNPJ_OUT, id="400 for CNPJ alone"),
         pytest.param(
-            VARIANTS.specimens["EveryKeyWaitsWithAWord"].make, {}, ONE_SUCH_KEY, id="refused, and in the list"
+            VARIANTS.declared_services["EveryKeyWaitsWithAWord"].service_class,
+            {},
+            ONE_SUCH_KEY,
+            id="refused, and in the list",
         ),
         pytest.param(
-            MUTANTS.specimens["RegistrationWantsOtherNames"].make, {}, NO_ADVICE, id="wants other names of members"
+            MUTANTS.declared_services["RegistrationWantsOtherNames"].service_class,
+            {},
+            NO_ADVICE,
+            id="wants other names of members",
         ),
     ],
 )
@@ -477,7 +483,7 @@ def test_advice_fits_the_refusal_of_a_key_type(make, attributes, advice):
     service = make()
     vars(service).update(attributes)
     id = "registerPixKey.pixKeyType.CNPJ"
-    message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).rows[id].message)
+    message = str(try_in_memory(service, profile_path("no_deletion"), ids={id}).results[id].message)
     _, _, end_of_message = message.partition(" application/json")
 
     assert end_of_message == advice
@@ -488,7 +494,7 @@ def test_a_key_that_is_refused_and_listed_is_an_alert():
 
     Nobody knows if the key is registered, so the run is incomplete (exit status 6).
     """
-    service = MUTANTS.specimens["RefusesEveryRegistration"].make()
+    service = MUTANTS.declared_services["RefusesEveryRegistration"].service_class()
     without_keys(service)
     trial = try_in_memory(service, ids={"registerPixKey.status"})
     alerts = [note for note in trial.notes if "and the list shows its key: look whether it is registered" in note]
@@ -502,7 +508,9 @@ def test_a_key_of_others_that_is_gone_is_an_alert():
 
     The run is incomplete (exit status 6). On a sandbox, as here, further deletions are sent.
     """
-    sent = sent_in_memory(MUTANTS.specimens["DeletesItsNeighbours"].make(), ids={"deletePixKey.exists"})
+    sent = sent_in_memory(
+        MUTANTS.declared_services["DeletesItsNeighbours"].service_class(), ids={"deletePixKey.exists"}
+    )
     trial = sent.judge()
     number_of_deletions = [request.method for request in sent.requests].count("DELETE")
 
@@ -518,7 +526,7 @@ def test_a_service_that_wants_other_members_is_not_taken_for_a_full_account():
     account holds too many keys.
     """
     ids = {"registerPixKey.body.pixKey", "registerPixKey.body.account", "registerPixKey.contentType.accepted"}
-    rows = try_in_memory(MUTANTS.specimens["RegistrationWantsOtherNames"].make(), ids=ids).rows
+    rows = try_in_memory(MUTANTS.declared_services["RegistrationWantsOtherNames"].service_class(), ids=ids).results
     messages = {id: str(row.message) for id, row in rows.items()}
 
     assert messages["registerPixKey.body.pixKey"].endswith(

@@ -137,7 +137,7 @@ class FakeBank(Service):
         return self.execute(request) if is_execution else self.respond(request)
 
     def execute(self, request: Request) -> Response | None:
-        """Say what a lawful service says; None hangs up."""
+        """Answer as a conforming service does. A subclass may return None, which closes the connection without an answer."""
         return self.respond(request)
 
     def has_valid_token(self, request: Request) -> bool:
@@ -191,7 +191,7 @@ def result_in_memory(
     loaded = load(str(write_profile(folder, UNUSED_ADDRESS, **changes)), folder=folder)
     one_at_a_time = replace(loaded.limits, parallel=1, examples=loaded.limits.examples or 2)
     service.token = TOKEN_VARIABLES["PIX_TOKEN"]
-    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), selected, tests)
+    model = run_suite_in_memory(service, replace(loaded, limits=one_at_a_time), selected=selected, tests=tests)
     document = document_of(model)
     deviations_from_schema = schema_deviations(document)
     assert not deviations_from_schema, deviations_from_schema

@@ -84,9 +84,9 @@ class Drawing:
     def cases(self, operation: str, seed: int, examples: int) -> list[Case]:
         """Requests to an operation that are made from the OpenAPI schema, and not sent yet.
 
-        First come those of the coverage phase: bodies that differ from the usual one in one member. Then come as many
-        others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, with several
-        unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
+        First come the requests of the coverage phase: their bodies differ from the usual body in one member. Then come
+        as many others as `examples`, or fewer if too many are equal: requests with an unusual path parameter, requests
+        with several unusual members, and requests that Schemathesis draws. The same `seed` gives the same requests.
         """
         coverage = self.coverage(operation)
         others = self._with_unusual_path_parameters(operation)[:examples]
@@ -189,8 +189,8 @@ class Drawing:
         """The Hypothesis strategy from which requests to an operation are drawn.
 
         A request has a drawn body and a usual path parameter, or a drawn path parameter and a usual body: if both were
-        unusual, the service would often refuse the one before it reads the other. Negative requests, in the words of
-        Schemathesis, are those that break the schema. `one_of` draws from each of its strategies equally often.
+        unusual, the service would often refuse the path parameter before it reads the body. Negative requests
+        (a word of Schemathesis) break the schema. `one_of` draws from each of its strategies equally often.
         """
         path_parameter = example_of_path_parameter(operation, self._profile)
         example_body = usual_body(operation, self._profile)
@@ -234,7 +234,7 @@ def _request_of(case: Case) -> tuple[object, ...]:
     """
     body = repr(case.body)
     if not is_nested_deeper_than(MAX_DEPTH_OF_A_REQUEST, case.body or b""):
-        with suppress(ValueError):  # a body that is no JSON is compared as bytes, too
+        with suppress(ValueError):  # a body that is no JSON is also compared as bytes
             body = json.dumps(json.loads(case.body or b"null"), sort_keys=True)
     return case.path_parameter, body, case.content_type, case.query, case.credential
 

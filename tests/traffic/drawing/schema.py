@@ -80,7 +80,7 @@ _DRAWN_TEXTS: list[_JsonSchema] = [{"type": "string", "format": name} for name i
 _TEXTS = [*_DRAWN_TEXTS, {"const": ""}]
 """The same and the empty text, which a path parameter cannot be."""
 _ANY_TYPE: list[_JsonSchema] = [{"type": "null"}, {"const": True}, {"type": "number"}, *_TEXTS, {"const": {}}]
-"""Values of a member whose type the interface document does not show. Negative cases have other values, too. Arrays and
+"""Values of a member whose type the interface document does not show. Negative cases also have other values. Arrays and
 objects of any depth are left out, because to draw them would take most of the time."""
 
 _VALUES_FOR_A_TEXT: tuple[Any, ...] = (
@@ -116,7 +116,7 @@ KINDS_OF_BODIES = (ONE_UNUSUAL_MEMBER, ONE_USUAL_MEMBER, ALL_MEMBERS, ANY_MEMBER
 """Kinds of bodies, compared with the example body: a complete, usual one (`usual_body` in `case.py`).
 
 - One unusual member: the coverage phase of Schemathesis makes these bodies.
-- One usual member: it makes these bodies, too. Each has one of the usual members, and no other one.
+- One usual member: the coverage phase also makes these bodies. Each has one of the usual members, and no other member.
 - All members: each of them has a drawn value.
 - Any members: the same, but some of the members are missing.
 

@@ -17,7 +17,7 @@ from environments.door.liveness import UnreachableError
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Response
-from tests.selftest.services.hostile import SaysOneAnswer
+from tests.selftest.services.hostile import GivesOneAnswerToEverything
 from tests.selftest.services.one_run import started_journal
 from tests.selftest.services.running import TOKEN_VARIABLES, write_profile
 from tests.selftest.services.serving import response_bytes
@@ -108,7 +108,7 @@ def test_a_service_that_answers_no_read_makes_the_profile_not_ready(
     Exit status 6 means that a run would be incomplete, and 7 that the service counts as unreachable.
     """
     monkeypatch.setattr(backoff, "WAITS_S", ())
-    with SaysOneAnswer(response_bytes(Response(status, b""))) as service:
+    with GivesOneAnswerToEverything(response_bytes(Response(status, b""))) as service:
         status_of_check, [*_, line_before_last, last_line] = check_command(service)
 
     assert status_of_check == exit_status

@@ -239,7 +239,7 @@ class RunThatMayNotDelete:
         self.service.base_url = address
         profile = profile_of_sandbox(self._folder, allow=["read", "register-keys"], transactions=None)
         self.result = run_suite_in_memory(
-            self.service, replace(profile, base_url=address, sandbox=address), "registerPixKey"
+            self.service, replace(profile, base_url=address, sandbox=address), selected="registerPixKey"
         )
         return self
 

@@ -82,7 +82,7 @@ def reading_profile(tmp_path):
 
 def alerts_of_run(profile):
     """The alerts about unknown outcomes in the report of a run with this profile."""
-    notes = report_notes(run_suite_in_memory(FakeBank(), profile, "listAccounts.exists"))
+    notes = report_notes(run_suite_in_memory(FakeBank(), profile, selected="listAccounts.exists"))
     return [note for note in notes if "OUTCOME UNKNOWN" in note]
 
 

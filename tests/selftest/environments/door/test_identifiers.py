@@ -350,7 +350,7 @@ def test_a_value_of_somebody_in_the_tables_of_the_suite_ends_the_run(table, entr
     monkeypatch.setitem(getattr(invalid, table), entry, "somebody@example.com")
     bank = FakeBank()
     with pytest.raises(ForbiddenError):
-        run_suite_in_memory(bank, profile_of_bank(tmp_path), "registerPixKey.serverError")
+        run_suite_in_memory(bank, profile_of_bank(tmp_path), selected="registerPixKey.serverError")
     requests_with_the_address = [
         request for request in bank.received if b"somebody" in request.body or "somebody" in request.path
     ]

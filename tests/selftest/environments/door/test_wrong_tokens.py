@@ -26,7 +26,7 @@ from environments.door.wrong_tokens import (
 from environments.profiles.loading import load
 from spec.interface import SYNTHETIC_PREFIX
 from tests.selftest.proof.directly import try_in_memory
-from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
+from tests.selftest.proof.variants.conforming_trouble import LocksCallersOut
 from tests.selftest.services.signed import CLAIMS, SignsItsToken, base64url_decoded
 from tests.traffic.refused_credentials import unauthorized_requests_for_code
 
@@ -343,7 +343,7 @@ def test_after_the_second_lock_no_further_wrong_token_is_sent():
     """
     service = LocksOutForFiveSeconds()
     trial = try_in_memory(service)
-    message = str(trial.rows["executePix.token.required"].message)
+    message = str(trial.results["executePix.token.required"].message)
 
     assert trial.exit_status == 0
     assert service.locks <= 12
